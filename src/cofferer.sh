@@ -1,0 +1,27 @@
+#!/bin/sh
+# Starts Cofferer on the packaged Node 24, else on the machine's own Node of 22.19 or newer.
+set -u
+self=$0
+while [ -L "$self" ]; do
+  link=$(readlink "$self")
+  case $link in
+    /*) self=$link ;;
+    *) self=$(dirname "$self")/$link ;;
+  esac
+done
+here=$(cd "$(dirname "$self")/.." && pwd)
+node=$here/node_modules/.bin/node
+if [ ! -x "$node" ]; then
+  node=$(command -v node || true)
+  version=$("${node:-false}" -p 'process.versions.node' 2>/dev/null || true)
+  major=${version%%.*}
+  rest=${version#*.}
+  minor=${rest%%.*}
+  case $major in '' | *[!0-9]*) major=0 minor=0 ;; esac
+  if [ "$major" -lt 22 ] || { [ "$major" -eq 22 ] && [ "$minor" -lt 19 ]; }; then
+    echo "cofferer: needs Node 22.19 or newer and found ${version:-none}: run 'npm ci' in $here, which brings Node 24 on Linux x64 and arm64, or install a newer Node" >&2
+    exit 1
+  fi
+fi
+# --disable-sigusr1: the signal must not open the inspector of a process that holds keys.
+exec "$node" --disable-sigusr1 --disable-warning=ExperimentalWarning "$here/src/main.ts" "$@"

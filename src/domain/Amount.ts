@@ -1,0 +1,83 @@
+import { Schema, SchemaGetter } from "effect"
+
+/**
+ * Money: a whole number of an asset's base units, 0 to 2^256-1. One unit of an asset is 10^decimals base units.
+ * No JavaScript number ever holds money; decimal strings exist only in configuration, CLI, page and messages.
+ */
+export const BaseUnits = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: 2n ** 256n - 1n })).pipe(
+  Schema.brand("BaseUnits"),
+)
+export type BaseUnits = typeof BaseUnits.Type
+
+const unitsMax = 2n ** 256n - 1n
+/** Digits before bigint: BigInt("") is 0, BigInt("0x10") is 16, and two million digits block for 0.3 s. */
+const digits = /^(0|[1-9][0-9]{0,77})$/
+const decimal = /^([0-9][0-9_,]*)(?:\.([0-9]+))?$/
+
+/** A bigint that is known to be in range, as base units. Throws a RangeError outside 0 … 2^256-1: a defect, not input. */
+export const baseUnits = (n: bigint): BaseUnits => {
+  if (n < 0n || n > unitsMax) throw new RangeError(`not an amount: ${n}`)
+  return n as BaseUnits
+}
+
+/** Reads the wire's form, a plain decimal integer without sign, zeros in front or separators; undefined for all else. */
+export const parseBaseUnits = (text: string): BaseUnits | undefined => {
+  if (!digits.test(text)) return undefined
+  const n = BigInt(text)
+  return n > unitsMax ? undefined : (n as BaseUnits)
+}
+
+/** The wire's form of base units again, as Schema: a string of digits on one side, branded bigint on the other. */
+export const BaseUnitsFromString = Schema.String.check(
+  Schema.makeFilter((text: string) => parseBaseUnits(text) !== undefined, {
+    expected: "a whole number of base units, 0 to 2^256-1, as digits",
+  }),
+).pipe(
+  Schema.decodeTo(BaseUnits, {
+    decode: SchemaGetter.transform((text: string) => BigInt(text)),
+    encode: SchemaGetter.transform((n: bigint) => n.toString()),
+  }),
+)
+
+/**
+ * Reads what a person writes, such as "25_000" or "0.5", in units of an asset with the given decimals.
+ * Underscores and commas may separate groups of three digits. The error text names the remedy.
+ */
+export const parseAmount = (
+  text: string,
+  decimals: number,
+): { readonly units: BaseUnits } | { readonly error: string } => {
+  const match = decimal.exec(text)
+  if (match === null) return { error: `"${text}" is not an amount: write digits such as "25_000" or "0.5"` }
+  const whole = match[1]!
+  const fraction = (match[2] ?? "").replace(/0+$/, "")
+  if (!/^([0-9]+|[0-9]{1,3}(_[0-9]{3})+|[0-9]{1,3}(,[0-9]{3})+)$/.test(whole)) {
+    return { error: `"${text}" groups its digits oddly: write "25_000" or "25000"` }
+  }
+  if (fraction.length > decimals) {
+    return { error: `"${text}" is finer than the asset: it has ${decimals} decimals` }
+  }
+  const plain = whole.replace(/[_,]/g, "").replace(/^0+(?=[0-9])/, "") + fraction.padEnd(decimals, "0")
+  const units = parseBaseUnits(plain.replace(/^0+(?=[0-9])/, ""))
+  return units === undefined ? { error: `"${text}" is too large: at most 2^256-1 base units` } : { units }
+}
+
+/** Writes base units for people: "12,870.00". At least two places, more only where they are not zero. */
+export const formatAmount = (units: bigint, decimals: number): string => {
+  const sign = units < 0n ? "-" : ""
+  const text = (units < 0n ? -units : units).toString().padStart(decimals + 1, "0")
+  const whole = text.slice(0, text.length - decimals).replace(/\B(?=(\d{3})+$)/g, ",")
+  const places = Math.min(2, decimals)
+  const fraction = text
+    .slice(text.length - decimals)
+    .replace(/0+$/, "")
+    .padEnd(places, "0")
+  return decimals === 0 || fraction === "" ? sign + whole : `${sign}${whole}.${fraction}`
+}
+
+/** As formatAmount without places that are zero: "25,000" for a level or a limit. */
+export const formatLevel = (units: bigint, decimals: number): string =>
+  formatAmount(units, decimals).replace(/\.0+$/, "")
+
+/** Base units as a double in units of the asset: for gauges only, never for a decision. */
+export const toDouble = (units: bigint, decimals: number): number => Number(units) / 10 ** decimals

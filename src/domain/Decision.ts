@@ -1,0 +1,55 @@
+import type { BaseUnits } from "./Amount.ts"
+import type { PublicKey } from "./Hex.ts"
+
+/** Why a rule is silent, in order of precedence: the first that applies is the reason. */
+export const holdReasons = [
+  "halted",
+  "standby",
+  "paused",
+  "maintenance",
+  "outside_hours",
+  "not_due",
+  "locked",
+  "inhibited",
+  "no_data",
+  "stale",
+  "catching_up",
+  "disagreement",
+  "drift",
+  "chain_unsettled",
+  "in_band",
+  "pending",
+  "in_flight",
+  "settling",
+  "cooldown",
+  "unresolved",
+  "awaiting_approval",
+  "too_small",
+  "asset_status",
+  "policy",
+  "limit",
+  "quota",
+  "fee",
+  "short",
+  "yielded",
+] as const
+export type HoldReason = (typeof holdReasons)[number]
+
+/** A payment that a rule asks for, in names of the configuration beside the keys that they stand for. */
+export interface Payment {
+  readonly from: string
+  readonly fromKey: PublicKey
+  readonly to: string
+  readonly toKey: PublicKey
+  readonly asset: string
+  readonly assetId: string
+  readonly amount: BaseUnits
+}
+
+/** What a rule says about one subject. Doing nothing has a reason, and the sentence that explains it. */
+export type Decision =
+  | { readonly _tag: "Hold"; readonly reason: HoldReason; readonly detail: string }
+  | { readonly _tag: "Act"; readonly payment: Payment; readonly detail: string }
+
+/** Where a rule stands for one subject. */
+export type RuleState = "inactive" | "pending" | "acting" | "holding"

@@ -1,0 +1,43 @@
+import { Schema } from "effect"
+
+const hex64 = /^[0-9a-f]{64}$/
+
+/** 32 bytes as 64 lower-case hex characters. The network takes the raw string: upper case is another, empty party. */
+const Hex64 = Schema.String.check(Schema.isPattern(hex64, { expected: "64 lower-case hex characters" }))
+
+/** The public key of a party, which is also its id. */
+export const PublicKey = Hex64.pipe(Schema.brand("PublicKey"))
+export type PublicKey = typeof PublicKey.Type
+
+/** SHA-256 over (treasury, rule, subject, episode): the same need gives the same id, so it is paid once. */
+export const IntentId = Hex64.pipe(Schema.brand("IntentId"))
+export type IntentId = typeof IntentId.Type
+
+/** SHA3-256 of the signature: known before the first send, the same when only the work is solved anew. */
+export const TransferId = Hex64.pipe(Schema.brand("TransferId"))
+export type TransferId = typeof TransferId.Type
+
+/**
+ * SHA-256 of the serialised transaction, lower case here. Submission answers and the explorer print it in upper case,
+ * event streams in lower case.
+ */
+export const TxHash = Hex64.pipe(Schema.brand("TxHash"))
+export type TxHash = typeof TxHash.Type
+
+/** An asset's id: mostly 64 hex characters, but the network also has a few well-known names such as "VOTE". */
+export const AssetId = Schema.NonEmptyString.pipe(Schema.brand("AssetId"))
+export type AssetId = typeof AssetId.Type
+
+export const isHex64 = (text: string): boolean => hex64.test(text)
+
+/** Four to eight characters that people can read aloud: enough to tell the intents of one treasury apart. */
+export const shortId = (id: string): string => {
+  const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+  let n = Number.parseInt(id.slice(0, 10), 16)
+  let text = ""
+  for (let i = 0; i < 8; i++) {
+    text = alphabet[n % 32] + text
+    n = Math.floor(n / 32)
+  }
+  return text
+}
