@@ -1,0 +1,37 @@
+import { Runtime, Schema } from "effect"
+
+/** One thing that is wrong in a file: where, what, and what to do about it. */
+export interface Problem {
+  readonly file: string
+  /** 1-based; 0 where the file as a whole is meant. */
+  readonly line: number
+  readonly column: number
+  readonly message: string
+  readonly remedy: string
+}
+
+/** "treasury.yaml:12:3  unknown key "chianId"; did you mean "chainId"?": one line, fit for an editor to jump to. */
+export const formatProblem = (p: Problem): string =>
+  `${p.file}${p.line > 0 ? `:${p.line}:${p.column}` : ""}  ${p.message}; ${p.remedy}`
+
+/** The configuration cannot be used. Holds every problem found, not the first alone; the process exits with 3. */
+export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError", {
+  problems: Schema.Array(
+    Schema.Struct({
+      file: Schema.String,
+      line: Schema.Int,
+      column: Schema.Int,
+      message: Schema.String,
+      remedy: Schema.String,
+    }),
+  ),
+}) {
+  override get message() {
+    return this.problems.map(formatProblem).join("\n")
+  }
+  override readonly [Runtime.errorExitCode] = 3
+}
+
+/** A single problem with a file or a value as a whole. */
+export const configProblem = (file: string, message: string, remedy: string): ConfigError =>
+  new ConfigError({ problems: [{ file, line: 0, column: 0, message, remedy }] })
