@@ -120,42 +120,26 @@ const collect = (
   out: Array<Problem>,
 ): void => {
   const name = path.map(String).join(".") || "the file"
-  switch (issue._tag) {
-    case "Pointer":
-      return collect(issue.issue, [...path, ...issue.path], siblings, document, out)
-    case "Composite": {
-      const known = knownKeys(issue.ast)
-      for (const inner of issue.issues) collect(inner, path, known, document, out)
-      return
-    }
-    case "Encoding":
-      return collect(issue.issue, path, siblings, document, out)
-    case "Filter":
-      if (issue.issue._tag === "Pointer" || issue.issue._tag === "Composite") {
-        return collect(issue.issue, path, siblings, document, out)
-      }
-      out.push(document.problem(path, ...split(name, format(issue))))
-      return
-    case "UnexpectedKey": {
-      const key = String(path.at(-1))
-      const near = siblings === undefined || siblings.length === 0 ? undefined : closest(key, [...siblings])
-      const remedy =
-        near !== undefined && distance(key, near) <= Math.max(2, key.length / 2)
-          ? `did you mean "${near}"?`
-          : `known here: ${(siblings ?? []).join(", ")}`
-      out.push(document.problem(path, `unknown key "${key}"`, remedy, "key"))
-      return
-    }
-    case "MissingKey":
-      out.push(document.problem(path, `${name} is missing`, "add it"))
-      return
-    case "AnyOf":
-      if (issue.issues.length > 0) return collect(issue.issues[0]!, path, siblings, document, out)
-      out.push(document.problem(path, ...split(name, format(issue))))
-      return
-    default:
-      out.push(document.problem(path, ...split(name, format(issue))))
-  }
+  const into = (inner: SchemaIssue.Issue, at = path, known = siblings) => collect(inner, at, known, document, out)
+  if (issue._tag === "Pointer") into(issue.issue, [...path, ...issue.path])
+  else if (issue._tag === "Composite") for (const inner of issue.issues) into(inner, path, knownKeys(issue.ast))
+  else if (issue._tag === "Encoding") into(issue.issue)
+  else if (issue._tag === "Filter" && (issue.issue._tag === "Pointer" || issue.issue._tag === "Composite")) {
+    into(issue.issue)
+  } else if (issue._tag === "AnyOf" && issue.issues.length > 0) into(issue.issues[0]!)
+  else if (issue._tag === "UnexpectedKey") {
+    const key = String(path.at(-1))
+    out.push(document.problem(path, `unknown key "${key}"`, nearest(key, siblings ?? []), "key"))
+  } else if (issue._tag === "MissingKey") out.push(document.problem(path, `${name} is missing`, "add it"))
+  else out.push(document.problem(path, ...split(name, format(issue))))
+}
+
+const nearest = (key: string, known: ReadonlyArray<string>): string => {
+  if (known.length === 0) return "remove it"
+  const near = closest(key, known)
+  return distance(key, near) <= Math.max(2, key.length / 2)
+    ? `did you mean "${near}"?`
+    : `known here: ${known.join(", ")}`
 }
 
 /** A message may carry its remedy behind a semicolon; else the expectation is the remedy. */

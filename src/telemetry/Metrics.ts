@@ -1,6 +1,5 @@
 import { Context, Effect, Layer } from "effect"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
-import { holdReasons } from "../domain/Decision.ts"
 import { finalIntentStates, openIntentStates } from "../domain/Intent.ts"
 
 export const loops = ["balances", "assets", "engine", "submitter", "confirm", "alerts"] as const
@@ -189,6 +188,3 @@ export class Metrics extends Context.Service<Metrics, ReturnType<typeof make>>()
       Effect.sync(() => Metrics.of(make(options))),
     )
 }
-
-/** The reasons a rule may export; kept beside the metric so that its label stays a closed set. */
-export const ruleHoldReasons = holdReasons

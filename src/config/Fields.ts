@@ -1,0 +1,78 @@
+import { Schema } from "effect"
+
+/** Every scalar of a YAML file arrives as text; these are the texts that fields take. */
+const text = (regExp: RegExp, expected: string) => Schema.String.check(Schema.isPattern(regExp, { expected }))
+
+/** Letters, digits, "-" and "_": a name may become a metric label and part of a file name. */
+export const Name = text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, "a name of letters, digits, - and _, starting with a letter")
+
+export const Hex64Text = text(/^[0-9a-f]{64}$/, "64 lower-case hex characters")
+
+/** An id of an asset: 64 hex characters, or one of the network's short well-known names. */
+export const AssetIdText = text(/^([0-9a-f]{64}|[A-Za-z]{2,12})$/, "an asset id: 64 lower-case hex characters")
+
+const unitMillis: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** "30s", "10m", "6h": a whole number and a unit. */
+export const DurationText = text(/^[0-9]{1,9}(ms|s|m|h|d)$/, 'a duration such as "30s", "10m" or "6h"')
+
+/** Milliseconds of a DurationText. */
+export const durationMillis = (duration: string): number => {
+  const match = /^([0-9]+)(ms|s|m|h|d)$/.exec(duration)
+  if (match === null) throw new RangeError(`not a duration: ${duration}`)
+  return Number(match[1]) * unitMillis[match[2]!]!
+}
+
+/** "90 s" style for people: the largest unit that divides. */
+export const formatDuration = (millis: number): string => {
+  for (const unit of ["d", "h", "m", "s"]) {
+    const size = unitMillis[unit]!
+    if (millis >= size && millis % size === 0) return `${millis / size} ${unit === "m" ? "min" : unit}`
+  }
+  return millis >= 1_000 ? `${(millis / 1_000).toFixed(1)} s` : `${millis} ms`
+}
+
+export const WholeText = text(/^[0-9]{1,9}$/, "a whole number")
+export const AmountText = text(/^[0-9][0-9_,.]*$/, 'an amount in units of the asset, such as "25_000" or "0.5"')
+/** "0.2%": at most six places, so that it is an exact fraction of whole numbers. */
+export const PercentText = text(/^[0-9]{1,3}(\.[0-9]{1,6})?%$/, 'a percentage such as "0.2%"')
+
+/** host:port; port 0 takes a free one. IPv6 hosts in brackets. */
+export const ListenText = text(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$/, 'host:port, such as "127.0.0.1:9464"')
+
+export const parseListen = (listen: string): { readonly host: string; readonly port: number } => {
+  const at = listen.lastIndexOf(":")
+  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(listen.slice(at + 1)) }
+}
+
+export const UrlText = Schema.String.check(
+  Schema.makeFilter((value: string) => {
+    let url: URL
+    try {
+      url = new URL(value)
+    } catch {
+      return `"${value}" is not an address; write one such as "https://gateway.example"`
+    }
+    if (url.protocol !== "https:" && url.protocol !== "http:") return `"${value}" is not http; write https://…`
+    if (url.username !== "" || url.password !== "") {
+      return "an address must not hold credentials; put them in headers, from a file"
+    }
+    if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+      return `"${value}" is not encrypted; use https except on loopback`
+    }
+    return true
+  }),
+)
+
+/** Whether a host name is this machine alone. */
+export const isLoopback = (host: string): boolean => {
+  const bare = host.replace(/^\[|\]$/g, "")
+  return bare === "localhost" || bare === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(bare)
+}
+
+export const oneOf = <const T extends ReadonlyArray<string>>(...values: T) => Schema.Literals(values)
+
+/** One value or a list of them, as a list. */
+export const oneOrMany = (schema: Schema.ConstraintDecoder<string>) => Schema.Union([schema, Schema.Array(schema)])
+export const asArray = (value: string | ReadonlyArray<string>): ReadonlyArray<string> =>
+  typeof value === "string" ? [value] : value

@@ -1,0 +1,55 @@
+import { readFileSync, statSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import { type BaseUnits, parseAmount } from "../domain/Amount.ts"
+import type { PinnedAsset } from "../rules/Rule.ts"
+import type { Problem } from "./ConfigError.ts"
+import type { YamlDocument } from "./Yaml.ts"
+
+/** What a resolver needs to report a problem at its place. */
+export interface Reporter {
+  readonly document: YamlDocument
+  readonly add: (path: ReadonlyArray<PropertyKey>, message: string, remedy: string) => void
+  /** Parses an amount of the pinned asset, reporting at the path. */
+  readonly amount: (path: ReadonlyArray<PropertyKey>, text: string, asset: PinnedAsset | undefined) => BaseUnits
+  /** Absolute form of a path written in the file. */
+  readonly path: (written: string) => string
+}
+
+/** Collects problems of one document. */
+export const reporter = (document: YamlDocument, problems: Array<Problem>): Reporter => ({
+  document,
+  add: (path, message, remedy) => problems.push(document.problem(path, message, remedy)),
+  amount: (path, text, asset) => {
+    const parsed = parseAmount(text, asset?.decimals ?? 77)
+    if ("units" in parsed) return parsed.units
+    problems.push(document.problem(path, parsed.error, "write it in units of the asset"))
+    return 0n as BaseUnits
+  },
+  path: (written) => resolve(dirname(document.file), written),
+})
+
+/** Header or key name to the absolute path of the file that holds its secret value. */
+export const secretFiles = (
+  headers: Readonly<Record<string, { readonly file: string }>>,
+  path: ReadonlyArray<PropertyKey>,
+  report: Reporter,
+): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries(headers).map(([header, { file }]) => {
+      const full = report.path(file)
+      needFile(full, [...path, header, "file"], report)
+      return [header, full]
+    }),
+  )
+
+/** Reports a secret's file that is missing or that this process may not read. */
+export const needFile = (file: string, path: ReadonlyArray<PropertyKey>, report: Reporter): void => {
+  try {
+    if (statSync(file).isFile()) readFileSync(file)
+    else report.add(path, `${file} is not a file`, "name a file")
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    const message = code === "ENOENT" ? `no such file: ${file}` : `${file} cannot be read (${code})`
+    report.add(path, message, "put the secret there, readable by this process alone")
+  }
+}

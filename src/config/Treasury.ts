@@ -1,0 +1,193 @@
+import { basename, extname } from "node:path"
+import { Effect } from "effect"
+import type { Policy } from "../rules/Policy.ts"
+import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
+import { ConfigError, type Problem } from "./ConfigError.ts"
+import { durationMillis, parseListen } from "./Fields.ts"
+import { needFile, type Reporter, reporter, secretFiles } from "./Reporter.ts"
+import { resolvePolicy } from "./resolvePolicy.ts"
+import { resolveAssets, resolveParties, resolveRules } from "./resolveRules.ts"
+import { TreasuryFile } from "./TreasuryFile.ts"
+import { decodeYaml, readYaml, type YamlDocument } from "./Yaml.ts"
+
+export type Mode = "observe" | "shadow" | "live"
+export type Severity = "page" | "ticket" | "info"
+
+/** One gateway of the network. Header values come from files and are secrets. */
+export interface GatewayConfig {
+  readonly name: string
+  readonly url: string
+  /** Header name to the file that holds its value. */
+  readonly headerFiles: ReadonlyMap<string, string>
+}
+
+/** Chain facts given by hand, for a gateway that does not tell them. */
+export interface FixedChain {
+  readonly height: bigint
+  readonly hash: string
+  readonly difficulty: number
+  readonly pastBlocks: number
+  readonly txPerBlock: number
+  /** Unix milliseconds at which they were true. */
+  readonly atMillis: number
+  readonly validForMillis: number
+}
+
+export interface NetworkConfig {
+  readonly chainId: string
+  readonly gateway: GatewayConfig
+  /** Knowledge older than this moves no money. */
+  readonly maxAgeMillis: number
+  readonly requestDeadlineMillis: number
+  readonly pollBusyMillis: number
+  readonly pollIdleMillis: number
+  readonly framing: "auto" | "prefixed" | "bare"
+  readonly submitType: "unspecified" | "async" | "sync" | "commit"
+  readonly fixedChain: FixedChain | undefined
+}
+
+export type ReceiverConfig =
+  | { readonly name: string; readonly kind: "log" }
+  | {
+      readonly name: string
+      readonly kind: "webhook"
+      readonly url: string | undefined
+      readonly urlFile: string | undefined
+      readonly headerFiles: ReadonlyMap<string, string>
+    }
+
+export interface RouteConfig {
+  readonly severities: ReadonlySet<Severity>
+  readonly receivers: ReadonlyArray<string>
+}
+
+/** One treasury, checked: every name resolved, every amount in base units. */
+export interface Treasury {
+  readonly file: string
+  readonly name: string
+  readonly mode: Mode
+  readonly network: NetworkConfig
+  readonly assets: ReadonlyMap<string, PinnedAsset>
+  readonly parties: ReadonlyMap<string, Party>
+  readonly rules: ReadonlyArray<Rule>
+  readonly policy: Policy
+  readonly receivers: ReadonlyArray<ReceiverConfig>
+  readonly routes: ReadonlyArray<RouteConfig>
+  /** As written, relative to the file; undefined where the file does not say. */
+  readonly storeDir: string | undefined
+  readonly keepMillis: number
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly logLevel: "debug" | "info" | "warning" | "error"
+  readonly document: YamlDocument
+}
+
+/** Reads one treasury file. Fails with every problem found, each with line and remedy. */
+export const loadTreasury = (file: string): Effect.Effect<Treasury, ConfigError> =>
+  Effect.flatMap(readYaml(file), treasuryOf)
+
+/** The treasury that a document describes; file paths in it are checked on disk. */
+export const treasuryOf = Effect.fnUntraced(function* (document: YamlDocument) {
+  const raw = yield* decodeYaml(TreasuryFile, document)
+  const problems: Array<Problem> = []
+  const report = reporter(document, problems)
+  const assets = resolveAssets(raw)
+  const parties = resolveParties(raw, assets, report)
+  const rules = resolveRules(raw, parties, assets, report)
+  const policy = resolvePolicy(raw, parties, assets, report)
+  const treasury: Treasury = {
+    file: document.file,
+    name: raw.name ?? basename(document.file, extname(document.file)),
+    mode: raw.mode ?? "observe",
+    network: resolveNetwork(raw, report),
+    assets,
+    parties,
+    rules,
+    policy,
+    ...resolveAlerts(raw, report),
+    storeDir: raw.store?.dir === undefined ? undefined : report.path(raw.store.dir),
+    keepMillis: durationMillis(raw.store?.keep ?? "400d"),
+    listen: parseListen(raw.daemon?.listen ?? "127.0.0.1:9464"),
+    logLevel: raw.daemon?.logLevel ?? "info",
+    document,
+  }
+  if (problems.length > 0) return yield* new ConfigError({ problems })
+  return treasury
+})
+
+const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
+  const { network } = raw
+  const names = Object.keys(network.gateways)
+  if (names.length !== 1) {
+    report.add(
+      ["network", "gateways"],
+      `${names.length} gateways are named`,
+      "name exactly one: this version does not compare gateways, and does not pretend to",
+    )
+  }
+  const name = names[0] ?? "none"
+  const gateway = network.gateways[name] ?? ""
+  const headers = typeof gateway === "string" ? {} : (gateway.headers ?? {})
+  const fixed = typeof network.chain === "object" ? network.chain.fixed : undefined
+  if (fixed !== undefined && Number.isNaN(Date.parse(fixed.at))) {
+    report.add(["network", "chain", "fixed", "at"], `"${fixed.at}" is not a time`, 'write "2026-11-21T10:00:00Z"')
+  }
+  return {
+    chainId: network.chainId,
+    gateway: {
+      name,
+      url: typeof gateway === "string" ? gateway : gateway.url,
+      headerFiles: secretFiles(headers, ["network", "gateways", name, "headers"], report),
+    },
+    maxAgeMillis: durationMillis(network.maxAge ?? "30s"),
+    requestDeadlineMillis: durationMillis(network.requestDeadline ?? "10s"),
+    pollBusyMillis: durationMillis(network.poll?.busy ?? "1s"),
+    pollIdleMillis: durationMillis(network.poll?.idle ?? "5s"),
+    framing: network.framing ?? "auto",
+    submitType: network.submitType ?? "sync",
+    fixedChain:
+      fixed === undefined
+        ? undefined
+        : {
+            height: BigInt(fixed.height),
+            hash: fixed.hash,
+            difficulty: Number(fixed.difficulty),
+            pastBlocks: Number(fixed.pastBlocks),
+            txPerBlock: Number(fixed.txPerBlock),
+            atMillis: Date.parse(fixed.at),
+            validForMillis: durationMillis(fixed.validFor),
+          },
+  }
+}
+
+const resolveAlerts = (
+  raw: TreasuryFile,
+  report: Reporter,
+): { readonly receivers: ReadonlyArray<ReceiverConfig>; readonly routes: ReadonlyArray<RouteConfig> } => {
+  const receivers = Object.entries(raw.alerts?.receivers ?? { log: { log: {} } }).map(
+    ([name, value]): ReceiverConfig => {
+      if (value.webhook === undefined) return { name, kind: "log" }
+      const { url } = value.webhook
+      const path = ["alerts", "receivers", name, "webhook"]
+      const urlFile = typeof url === "string" ? undefined : report.path(url.file)
+      if (urlFile !== undefined) needFile(urlFile, [...path, "url", "file"], report)
+      return {
+        name,
+        kind: "webhook",
+        url: typeof url === "string" ? url : undefined,
+        urlFile,
+        headerFiles: secretFiles(value.webhook.headers ?? {}, [...path, "headers"], report),
+      }
+    },
+  )
+  const names = receivers.map((r) => r.name)
+  const all: ReadonlyArray<Severity> = ["page", "ticket", "info"]
+  const routes = (raw.alerts?.routes ?? [{ severity: all, to: names }]).map((route, i): RouteConfig => {
+    for (const [j, to] of route.to.entries()) {
+      if (!names.includes(to)) {
+        report.add(["alerts", "routes", i, "to", j], `"${to}" is no receiver`, `known: ${names.join(", ")}`)
+      }
+    }
+    return { severities: new Set(route.severity), receivers: route.to }
+  })
+  return { receivers, routes }
+}

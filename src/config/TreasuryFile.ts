@@ -1,0 +1,154 @@
+import { Schema } from "effect"
+import {
+  AmountText,
+  AssetIdText,
+  DurationText,
+  Hex64Text,
+  ListenText,
+  Name,
+  oneOf,
+  oneOrMany,
+  PercentText,
+  UrlText,
+  WholeText,
+} from "./Fields.ts"
+
+const optional = Schema.optional
+const File = Schema.String.check(Schema.isNonEmpty({ expected: "the path of a file" }))
+const amounts = Schema.Record(Schema.String, AmountText)
+
+/** A secret is named by the file that holds it; the file itself never holds one. */
+const SecretFile = Schema.Struct({ file: File })
+
+const exactlyOne = (what: string, keys: ReadonlyArray<string>) =>
+  Schema.makeFilter((value: object) => {
+    const given = keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined)
+    if (given.length === 1) return true
+    return `${what} ${given.length === 0 ? "is empty" : `has ${given.join(" and ")}`}; give exactly one of ${keys.join(", ")}`
+  })
+
+const Gateway = Schema.Union([
+  UrlText,
+  Schema.Struct({ url: UrlText, headers: optional(Schema.Record(Schema.String, SecretFile)) }),
+])
+
+const Chain = Schema.Struct({
+  fixed: Schema.Struct({
+    height: WholeText,
+    hash: Hex64Text,
+    difficulty: WholeText,
+    pastBlocks: WholeText,
+    txPerBlock: WholeText,
+    at: Schema.String,
+    validFor: DurationText,
+  }),
+})
+
+const Network = Schema.Struct({
+  chainId: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9._-]{1,64}$/, { expected: "the network's chain id" })),
+  gateways: Schema.Record(Name, Gateway),
+  maxAge: optional(DurationText),
+  requestDeadline: optional(DurationText),
+  poll: optional(Schema.Struct({ busy: optional(DurationText), idle: optional(DurationText) })),
+  framing: optional(oneOf("auto", "prefixed", "bare")),
+  submitType: optional(oneOf("unspecified", "async", "sync", "commit")),
+  chain: optional(Schema.Union([Schema.Literal("node"), Chain])),
+})
+
+const Party = Schema.Struct({
+  publicKey: Hex64Text,
+  signer: optional(
+    Schema.Struct({ file: optional(File), sandbox: optional(Name) }).check(
+      exactlyOne("the signer", ["file", "sandbox"]),
+    ),
+  ),
+  floor: optional(amounts),
+})
+
+const balance = optional(oneOf("free", "total"))
+
+const Rule = Schema.Struct({
+  name: Name,
+  topUp: optional(
+    Schema.Struct({
+      from: Name,
+      levels: Schema.Array(
+        Schema.Struct({ party: Name, asset: Schema.String, balance, below: AmountText, target: AmountText }),
+      ).check(Schema.isMinLength(1, { expected: "at least one level" })),
+    }),
+  ),
+  sweep: optional(
+    Schema.Struct({
+      from: oneOrMany(Name),
+      to: Name,
+      asset: Schema.String,
+      balance,
+      above: AmountText,
+      target: AmountText,
+    }),
+  ),
+  notify: optional(
+    Schema.Struct({
+      asset: Schema.String,
+      becomes: Schema.Array(oneOf("proposed", "rejected", "pendingListing", "enabled")).check(
+        Schema.isMinLength(1, { expected: "at least one status" }),
+      ),
+    }),
+  ),
+  for: optional(DurationText),
+  cooldown: optional(DurationText),
+  min: optional(amounts),
+  priority: optional(WholeText),
+  onShort: optional(oneOf("partial", "hold")),
+}).check(exactlyOne("the rule", ["topUp", "sweep", "notify"]))
+
+const PolicyLine = Schema.Struct({
+  from: oneOrMany(Name),
+  to: Schema.Array(Name).check(Schema.isMinLength(1, { expected: "at least one party" })),
+  asset: Schema.String,
+  perTransfer: AmountText,
+  per24h: AmountText,
+  transfersPer24h: WholeText,
+})
+
+const Receiver = Schema.Struct({
+  log: optional(Schema.Union([Schema.Struct({}), Schema.Literal("")])),
+  webhook: optional(
+    Schema.Struct({
+      url: Schema.Union([UrlText, SecretFile]),
+      headers: optional(Schema.Record(Schema.String, SecretFile)),
+    }),
+  ),
+}).check(exactlyOne("the receiver", ["log", "webhook"]))
+
+/** One treasury as written. Every scalar is text; meaning and cross-references are checked by Treasury.ts. */
+export const TreasuryFile = Schema.Struct({
+  version: Schema.Literal("1"),
+  name: optional(Name),
+  mode: optional(oneOf("observe", "shadow", "live")),
+  network: Network,
+  assets: optional(Schema.Record(Name, Schema.Struct({ id: AssetIdText, decimals: WholeText }))),
+  parties: optional(Schema.Record(Name, Party)),
+  rules: optional(Schema.Array(Rule)),
+  policy: optional(Schema.Struct({ maxFee: optional(PercentText), allow: Schema.Array(PolicyLine) })),
+  alerts: optional(
+    Schema.Struct({
+      receivers: Schema.Record(Name, Receiver),
+      routes: optional(
+        Schema.Array(
+          Schema.Struct({
+            severity: Schema.Array(oneOf("page", "ticket", "info")),
+            to: Schema.Array(Name),
+          }),
+        ),
+      ),
+    }),
+  ),
+  store: optional(Schema.Struct({ dir: optional(File), keep: optional(DurationText) })),
+  daemon: optional(
+    Schema.Struct({ listen: optional(ListenText), logLevel: optional(oneOf("debug", "info", "warning", "error")) }),
+  ),
+  /** The embedded network's own part, read by the sandbox. */
+  sandbox: optional(Schema.Unknown),
+})
+export type TreasuryFile = typeof TreasuryFile.Type

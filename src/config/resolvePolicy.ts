@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto"
+import type { Policy, PolicyLine, Share } from "../rules/Policy.ts"
+import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import { asArray } from "./Fields.ts"
+import type { Reporter } from "./Reporter.ts"
+import type { TreasuryFile } from "./TreasuryFile.ts"
+
+/** "0.2%" as an exact fraction. */
+const shareOf = (percent: string): Share => {
+  const [whole, fraction = ""] = percent.slice(0, -1).split(".")
+  return { numerator: BigInt(`${whole}${fraction}`), denominator: 100n * 10n ** BigInt(fraction.length) }
+}
+
+export const resolvePolicy = (
+  raw: TreasuryFile,
+  parties: ReadonlyMap<string, Party>,
+  assets: ReadonlyMap<string, PinnedAsset>,
+  report: Reporter,
+): Policy => {
+  const lines: Array<PolicyLine> = []
+  for (const [i, line] of (raw.policy?.allow ?? []).entries()) {
+    const path = ["policy", "allow", i]
+    const asset = assets.get(line.asset)
+    if (asset === undefined) {
+      report.add(
+        [...path, "asset"],
+        `"${line.asset}" is not pinned`,
+        `add ${line.asset}: { id, decimals } under assets`,
+      )
+    }
+    const keys = (key: string, names: ReadonlyArray<string>) =>
+      names.flatMap((name) => {
+        const party = parties.get(name)
+        if (party === undefined) {
+          report.add([...path, key], `"${name}" is no party`, `known: ${[...parties.keys()].join(", ")}`)
+        }
+        return party === undefined ? [] : [party.publicKey]
+      })
+    const perTransfer = report.amount([...path, "perTransfer"], line.perTransfer, asset)
+    const per24h = report.amount([...path, "per24h"], line.per24h, asset)
+    if (per24h < perTransfer) {
+      report.add([...path, "per24h"], `per24h ${line.per24h} is below perTransfer ${line.perTransfer}`, "raise it")
+    }
+    lines.push({
+      line: i + 1,
+      from: new Set(keys("from", asArray(line.from))),
+      to: new Set(keys("to", line.to)),
+      assetId: asset?.id ?? "",
+      perTransfer,
+      per24h,
+      transfersPer24h: Number(line.transfersPer24h),
+    })
+  }
+  const maxFee = shareOf(raw.policy?.maxFee ?? "0.2%")
+  return { maxFee, lines, hash: policyHash(maxFee, lines) }
+}
+
+/** The same policy in other words has the same hash: keys and base units only, in the file's order. */
+const policyHash = (maxFee: Share, lines: ReadonlyArray<PolicyLine>): string => {
+  const text = lines.map((l) =>
+    [
+      [...l.from].sort().join(","),
+      [...l.to].sort().join(","),
+      l.assetId,
+      l.perTransfer,
+      l.per24h,
+      l.transfersPer24h,
+    ].join("|"),
+  )
+  const hash = createHash("sha256")
+  hash.update([`${maxFee.numerator}/${maxFee.denominator}`, ...text].join("\n"))
+  return hash.digest("hex").slice(0, 8)
+}

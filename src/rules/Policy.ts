@@ -1,0 +1,95 @@
+import type { BaseUnits } from "../domain/Amount.ts"
+
+/** One line of the policy: what it allows, and how much of it. What no line allows is refused. */
+export interface PolicyLine {
+  /** Position in the file, from 1: its name in messages and metrics. */
+  readonly line: number
+  /** Public keys; the limits are shared by all of them. */
+  readonly from: ReadonlySet<string>
+  readonly to: ReadonlySet<string>
+  readonly assetId: string
+  readonly perTransfer: BaseUnits
+  readonly per24h: BaseUnits
+  readonly transfersPer24h: number
+}
+
+/** A share as a fraction of whole numbers: 0.2 % is 2/1000. */
+export interface Share {
+  readonly numerator: bigint
+  readonly denominator: bigint
+}
+
+export interface Policy {
+  readonly maxFee: Share
+  readonly lines: ReadonlyArray<PolicyLine>
+  /** First 8 hex characters of the SHA-256 over the policy's canonical text: what people compare. */
+  readonly hash: string
+}
+
+/** Names of the signer's refusals: journal, metric label and message use the same. */
+export const refusals = [
+  "no_line",
+  "amount",
+  "window_amount",
+  "window_count",
+  "fee",
+  "command",
+  "chain_id",
+  "framing",
+  "halted",
+  "lease",
+  "watermark",
+  "attempt_alive",
+  "approval",
+  "floor",
+] as const
+export type Refusal = (typeof refusals)[number]
+
+/** One payment as the policy sees it, in keys. */
+export interface PolicyPayment {
+  readonly from: string
+  readonly to: string
+  readonly assetId: string
+  readonly amount: bigint
+}
+
+/** What one line's window of 24 hours already holds: signed, or set aside for an open intent. */
+export interface WindowUse {
+  readonly amount: bigint
+  readonly count: number
+}
+
+export type Verdict =
+  | { readonly permitted: true; readonly line: PolicyLine }
+  | { readonly permitted: false; readonly refusal: Refusal; readonly detail: string }
+
+/** The largest fee that may be taken on top of an amount, rounded up: what is reserved beside it. */
+export const feeMax = (maxFee: Share, amount: bigint): bigint =>
+  (amount * maxFee.numerator + maxFee.denominator - 1n) / maxFee.denominator
+
+/** The line that names this payment, if one does. The first in the file's order wins; lines do not add up. */
+export const lineFor = (policy: Policy, payment: PolicyPayment): PolicyLine | undefined =>
+  policy.lines.find((l) => l.from.has(payment.from) && l.assetId === payment.assetId && l.to.has(payment.to))
+
+/**
+ * Judges a payment against its line and the line's window of the last 24 hours (`used` excludes the payment itself).
+ * Deny by default: no line, no payment.
+ */
+export const judge = (policy: Policy, payment: PolicyPayment, used: (line: PolicyLine) => WindowUse): Verdict => {
+  const line = lineFor(policy, payment)
+  const refuse = (refusal: Refusal, detail: string): Verdict => ({ permitted: false, refusal, detail })
+  if (line === undefined) return refuse("no_line", "no policy line allows this payment")
+  const at = `policy line ${line.line}`
+  if (payment.amount <= 0n) return refuse("amount", "a payment of nothing")
+  if (payment.amount > line.perTransfer) {
+    return refuse("amount", `${payment.amount} is above ${line.perTransfer} per transfer (${at})`)
+  }
+  const { amount, count } = used(line)
+  if (amount + payment.amount > line.per24h) {
+    return refuse("window_amount", `${amount} of ${line.per24h} in 24 h are used (${at})`)
+  }
+  if (count + 1 > line.transfersPer24h) {
+    return refuse("window_count", `${count} of ${line.transfersPer24h} transfers in 24 h are used (${at})`)
+  }
+  return { permitted: true, line }
+}
