@@ -1,0 +1,57 @@
+import { Schema } from "effect"
+
+/**
+ * Leading zero bits above which no search is begun: 2^32 hashes take hours, so a gateway that asks for more is wrong or
+ * means harm. The kernel compares one 32-bit word, which is exact up to here.
+ */
+export const difficultyMax = 32
+
+/** The difficulty is above the cap, or not a whole number from 0 on. Asking again changes nothing. */
+export class DifficultyRefused extends Schema.TaggedError<DifficultyRefused>()("DifficultyRefused", {
+  // Whatever was asked for, and so perhaps no finite number.
+  // @effect-diagnostics-next-line schemaNumber:off
+  difficulty: Schema.Number,
+  difficultyMax: Schema.Int,
+}) {
+  readonly isRetryable = false
+}
+
+/** A block hash that is not 64 characters, or an empty tid: no nonce would ever pass. */
+export class WorkRefused extends Schema.TaggedError<WorkRefused>()("WorkRefused", { detail: Schema.String }) {
+  readonly isRetryable = false
+}
+
+/** All workers are busy and the queue is at its bound. */
+export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", { queueSizeMax: Schema.Int }) {
+  readonly isRetryable = true
+}
+
+/** The thread ended in the middle of the search; the next search gets a new one. */
+export class WorkerDied extends Schema.TaggedError<WorkerDied>()("WorkerDied", { detail: Schema.String }) {
+  readonly isRetryable = true
+}
+
+/** A worker's nonce did not pass the check of the calling thread. It was not returned. */
+export class WrongNonce extends Schema.TaggedError<WrongNonce>()("WrongNonce", { nonce: Schema.BigInt }) {
+  readonly isRetryable = true
+}
+
+/** The pool was shut down before the search ended. */
+export class Stopped extends Schema.TaggedError<Stopped>()("Stopped", {}) {
+  readonly isRetryable = false
+}
+
+/** Why no proof of work was found. */
+export class PowError extends Schema.TaggedError<PowError>()("PowError", {
+  operation: Schema.String,
+  reason: Schema.Union([DifficultyRefused, WorkRefused, QueueFull, WorkerDied, WrongNonce, Stopped]),
+}) {
+  /** Whether the same work may be asked for again with hope. */
+  get isRetryable(): boolean {
+    return this.reason.isRetryable
+  }
+  override get message(): string {
+    const detail = "detail" in this.reason ? `: ${this.reason.detail}` : ""
+    return `${this.operation}: ${this.reason._tag}${detail}`
+  }
+}

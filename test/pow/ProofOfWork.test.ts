@@ -1,0 +1,319 @@
+import { spawnSync } from "node:child_process"
+import { Worker } from "node:worker_threads"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
+import type { Spawn } from "../../src/pow/Pool.ts"
+import { difficultyMax } from "../../src/pow/PowError.ts"
+import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { isSolved } from "../../src/tx/ProofOfWork.ts"
+
+/**
+ * The reference wallet's own test cases (libs/crypto/proof_of_work_test.go, core/pow/engine_test.go, version 0.74) whose
+ * nonce is the first that solves: [difficulty, nonce, block hash, tid]. The last proves that letters are hashed as
+ * they are, not as the bytes they spell.
+ */
+const vectors = [
+  [
+    4,
+    0n,
+    "792ca202b84226c739f9923046a0f4e7b5ff9e6f1b5636d8e26a8e2c5dec70ac",
+    "3b8399cdffee2686d75d1a96d22cd49cd11f62c93da20e72239895bfdaf4b772",
+  ],
+  [
+    8,
+    402n,
+    "ffb67ea4111d466d363a5c8f355bf81e2e3504563af273f5de81a005a6247e14",
+    "c40de04280ce8c40ee41b5005c23a1358b4fbf31f6dcb675e8246b174458274e",
+  ],
+  [
+    12,
+    2560n,
+    "d9ae00ce4c4fc96d8e72bb18f6990b833cc7724ad70322604c572f6e194d777f",
+    "fcbbb4cc8dcd402a07af050bb809a04bd82f9c95b6e5a56768d3724a4abb09f0",
+  ],
+  [
+    16,
+    23845n,
+    "dc4b61de2138856406acdabcc502be708bff7c945857ea032011a8b4b0cf54f4",
+    "3954a15b2e1ec457ae100c56e2aa43786b4612644926403d59fd8cdcb29d825f",
+  ],
+  [
+    20,
+    85863n,
+    "8890702af457ddcda01fba579a126adcecae954781500acb546fef9c8087a239",
+    "74030ee7dc931be9d9cc5f2c9d44ac174b4144b377ef07a7bb1781856921dd43",
+  ],
+  [
+    2,
+    4n,
+    "2FB2146FC01F21D358323174BAA230E7DE61C0F150B7FBC415C896B0C23E50FF",
+    "2E7A16D9EF690F0D2BEED115FBA13BA2AAA16C8F971910AD88C72B9DB010C7D4",
+  ],
+] as const
+
+const request = ([difficulty, , blockHash, tid]: (typeof vectors)[number]) => ({ difficulty, blockHash, tid })
+const easy = request(vectors[1])
+const easyNonce = vectors[1][1]
+/** No nonce below 2^32 is known to solve it: it runs until it is stopped. */
+const endless = { ...easy, difficulty: difficultyMax }
+
+const metrics = Metrics.layer({
+  treasury: "t",
+  mode: "observe",
+  gateways: [],
+  rules: [],
+  receivers: [],
+  version: "0",
+  revision: "0",
+})
+
+/** The pool with threads that the test can count and end. */
+const watched = (size: number, queueSizeMax?: number) => {
+  const workers: Array<Worker> = []
+  const spawn: Spawn = (cancelled) => {
+    const worker = new Worker(new URL("../../src/pow/worker.ts", import.meta.url), { workerData: cancelled })
+    workers.push(worker)
+    return worker
+  }
+  const settings = queueSizeMax === undefined ? { size, spawn } : { size, spawn, queueSizeMax }
+  return { workers, layer: ProofOfWork.layerWith(settings).pipe(Layer.provide(metrics)) }
+}
+
+const turn = Effect.callback<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+/** Until the thread has computed for 20 ms without a pause: it is in the middle of a search. */
+const busy = (worker: Worker | undefined) =>
+  Effect.gen(function* () {
+    assert.isDefined(worker)
+    const before = worker.performance.eventLoopUtilization()
+    while (worker.performance.eventLoopUtilization(before).active < 20) yield* turn
+  })
+
+const layers = [
+  ["in a thread", ProofOfWork.layer.pipe(Layer.provideMerge(metrics))],
+  ["on the calling thread", ProofOfWork.layerInline.pipe(Layer.provideMerge(metrics))],
+] as const
+
+for (const [where, layer] of layers) {
+  describe(`proof of work ${where}`, () => {
+    it.effect.each(vectors)("finds the recorded first nonce of difficulty %s: %s", (vector) =>
+      Effect.gen(function* () {
+        const { nonce, hashes, millis } = yield* (yield* ProofOfWork).solve(request(vector))
+        assert.strictEqual(nonce, vector[1])
+        assert.strictEqual(hashes, vector[1] + 1n)
+        assert.isAtLeast(millis, 0)
+      }).pipe(Effect.provide(layer)),
+    )
+
+    it.effect.prop(
+      "returns a nonce that solves the work, and no smaller one does",
+      {
+        blockHash: Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/)),
+        tid: Schema.String.check(Schema.isPattern(/^[0-9A-F]{1,80}$/)),
+        difficulty: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 8 })),
+      },
+      (work) =>
+        Effect.gen(function* () {
+          const { nonce } = yield* (yield* ProofOfWork).solve(work)
+          assert.isTrue(isSolved(work, nonce, work.difficulty))
+          for (let n = 0n; n < nonce; n++) assert.isFalse(isSolved(work, n, work.difficulty))
+        }).pipe(Effect.provide(layer)),
+      { arbitrary: { runs: 25, seed: 20261121 } },
+    )
+
+    it.effect("leaves the event loop its turns during a search", () =>
+      Effect.gen(function* () {
+        let turns = 0
+        let searching = true
+        const count = () => {
+          turns++
+          if (searching) setImmediate(count)
+        }
+        setImmediate(count)
+        yield* (yield* ProofOfWork).solve(request(vectors[4]))
+        searching = false
+        assert.isAbove(turns, 1)
+      }).pipe(Effect.provide(layer)),
+    )
+
+    it.effect("measures each search that ended well", () =>
+      Effect.gen(function* () {
+        yield* (yield* ProofOfWork).solve(easy)
+        const { registry } = yield* Metrics
+        const text = yield* Effect.promise(() => registry.metrics())
+        assert.include(text, "cofferer_work_solve_duration_seconds_count 1")
+      }).pipe(Effect.provide(layer)),
+    )
+
+    it.effect.each([-1, 1.5, Number.NaN, difficultyMax + 1, 255])("refuses the difficulty %s at once", (difficulty) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip((yield* ProofOfWork).solve({ ...easy, difficulty }))
+        assert.strictEqual(error.reason._tag, "DifficultyRefused")
+        assert.isFalse(error.isRetryable)
+      }).pipe(Effect.provide(layer)),
+    )
+
+    it.effect.each([
+      { ...easy, blockHash: easy.blockHash.slice(1) },
+      { ...easy, tid: "" },
+    ])("refuses work that no nonce solves: %o", (work) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip((yield* ProofOfWork).solve(work))
+        assert.strictEqual(error.reason._tag, "WorkRefused")
+      }).pipe(Effect.provide(layer)),
+    )
+  })
+}
+
+describe("the pool of threads", () => {
+  it.effect("stops a search that is interrupted, and searches on with the same thread", () => {
+    const { workers, layer } = watched(1)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      const fiber = yield* Effect.forkChild(pow.solve(endless))
+      yield* turn
+      yield* busy(workers[0])
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual((yield* pow.solve(easy)).nonce, easyNonce)
+      assert.lengthOf(workers, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("does not touch other searches when one is interrupted", () => {
+    const { workers, layer } = watched(2)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      const other = yield* Effect.forkChild(pow.solve(request(vectors[4])))
+      const interrupted = yield* Effect.forkChild(pow.solve(endless))
+      yield* turn
+      yield* busy(workers[1])
+      yield* Fiber.interrupt(interrupted)
+      assert.strictEqual((yield* Fiber.join(other)).nonce, vectors[4][1])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("forgets a search that is interrupted while it waits", () => {
+    const { workers, layer } = watched(1, 1)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      const first = yield* Effect.forkChild(pow.solve(endless))
+      const waiting = yield* Effect.forkChild(pow.solve(endless))
+      yield* turn
+      yield* Fiber.interrupt(waiting)
+      const next = yield* Effect.forkChild(pow.solve(easy))
+      yield* turn
+      yield* Fiber.interrupt(first)
+      assert.strictEqual((yield* Fiber.join(next)).nonce, easyNonce)
+      assert.lengthOf(workers, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("fails the search of a thread that dies, keeps the others and replaces the thread", () => {
+    const { workers, layer } = watched(1)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      const hit = yield* Effect.forkChild(Effect.flip(pow.solve(endless)))
+      const waiting = yield* Effect.forkChild(pow.solve(easy))
+      yield* turn
+      yield* busy(workers[0])
+      yield* Effect.promise(() => workers[0]!.terminate())
+      const error = yield* Fiber.join(hit)
+      assert.strictEqual(error.reason._tag, "WorkerDied")
+      assert.isTrue(error.isRetryable)
+      assert.strictEqual((yield* Fiber.join(waiting)).nonce, easyNonce)
+      assert.lengthOf(workers, 2)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("refuses a search above the bound of the queue, and only that one", () => {
+    const { layer } = watched(1, 2)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      const first = yield* Effect.forkChild(pow.solve(endless))
+      const waiting = yield* Effect.forkChild(Effect.all([pow.solve(easy), pow.solve(easy)], { concurrency: 2 }))
+      yield* turn
+      const error = yield* Effect.flip(pow.solve(easy))
+      assert.strictEqual(error.reason._tag, "QueueFull")
+      assert.propertyVal(error.reason, "queueSizeMax", 2)
+      yield* Fiber.interrupt(first)
+      const solved = yield* Fiber.join(waiting)
+      assert.deepStrictEqual(
+        solved.map(({ nonce }) => nonce),
+        [easyNonce, easyNonce],
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("starts no more threads than its size, and none before the first search", () => {
+    const { workers, layer } = watched(2)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      assert.lengthOf(workers, 0)
+      yield* Effect.forEach(vectors, (vector) => pow.solve(request(vector)), { concurrency: "unbounded" })
+      assert.lengthOf(workers, 2)
+    }).pipe(Effect.provide(layer))
+  })
+
+  const port = 'const { parentPort: port } = require("node:worker_threads");'
+  it.effect.each([
+    { fault: "throws while it starts", source: 'throw new Error("cannot start")', reason: "WorkerDied" },
+    { fault: "exits when asked", source: `${port} port.on("message", () => process.exit(3))`, reason: "WorkerDied" },
+    {
+      fault: "answers with a wrong nonce",
+      source: `${port} port.on("message", () => port.postMessage({ nonce: 1, millis: 0 }))`,
+      reason: "WrongNonce",
+    },
+  ])("fails with a typed error when a thread $fault", ({ source, reason }) => {
+    const spawn: Spawn = () => new Worker(source, { eval: true })
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* ProofOfWork).solve(easy))
+      assert.strictEqual(error.reason._tag, reason)
+    }).pipe(Effect.provide(ProofOfWork.layerWith({ size: 1, spawn }).pipe(Layer.provide(metrics))))
+  })
+
+  it.effect("fails with a typed error when no thread can be started", () => {
+    const spawn: Spawn = () => {
+      throw new Error("out of threads")
+    }
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip((yield* ProofOfWork).solve(easy))
+      assert.strictEqual(error.reason._tag, "WorkerDied")
+    }).pipe(Effect.provide(ProofOfWork.layerWith({ size: 1, spawn }).pipe(Layer.provide(metrics))))
+  })
+
+  it.effect("ends its threads with its scope and tells who still waits", () => {
+    const { workers, layer } = watched(1)
+    return Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const pow = Context.get(yield* Layer.buildWithScope(layer, scope), ProofOfWork)
+      const waiting = yield* Effect.forkChild(Effect.flip(Effect.all([pow.solve(endless)])))
+      yield* turn
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual((yield* Fiber.join(waiting)).reason._tag, "Stopped")
+      assert.strictEqual((yield* Effect.flip(pow.solve(easy))).reason._tag, "Stopped")
+      assert.deepStrictEqual(
+        workers.map(({ threadId }) => threadId),
+        [-1],
+      )
+    })
+  })
+
+  it("lets the process end when the layer's scope is closed", () => {
+    const program = `
+      import { Effect, Layer } from "effect"
+      import { ProofOfWork } from "./src/pow/ProofOfWork.ts"
+      import { Metrics } from "./src/telemetry/Metrics.ts"
+      const metrics = Metrics.layer({ treasury: "t", mode: "observe", gateways: [], rules: [], receivers: [], version: "0", revision: "0" })
+      const solve = ProofOfWork.use((pow) => pow.solve(${JSON.stringify(easy)}))
+      const solution = await Effect.runPromise(Effect.provide(solve, ProofOfWork.layer.pipe(Layer.provide(metrics))))
+      console.log(String(solution.nonce))`
+    const ended = spawnSync(process.execPath, ["--input-type=module-typescript", "--eval", program], {
+      encoding: "utf8",
+      timeout: 20_000,
+    })
+    assert.deepStrictEqual([ended.status, ended.stdout], [0, `${easyNonce}\n`], ended.stderr)
+  })
+})
