@@ -15,24 +15,25 @@ export type OpenIntentState = (typeof openIntentStates)[number]
 export type FinalIntentState = (typeof finalIntentStates)[number]
 /** Written snake_case wherever a person sees it. */
 export type IntentState = OpenIntentState | FinalIntentState
+export const intentStates: ReadonlyArray<IntentState> = [...openIntentStates, ...finalIntentStates]
 
-export const attemptStates = [
-  "signed",
-  "sending",
-  "accepted",
-  "refused",
-  "unknown",
-  "confirmed",
-  "failed",
-  "expired",
-] as const
-export type AttemptState = (typeof attemptStates)[number]
+/** Where an intent may go from each open state; a final state is never left. intent.md draws the same. */
+export const intentMoves: Readonly<Record<OpenIntentState, ReadonlyArray<IntentState>>> = {
+  proposed: ["awaiting_approval", "reserved", "denied", "cancelled", "rehearsed"],
+  awaiting_approval: ["reserved", "denied", "rejected", "cancelled"],
+  reserved: ["in_flight", "denied", "cancelled"],
+  in_flight: ["unknown", "manual", "reserved", "confirmed", "failed", "abandoned"],
+  unknown: ["in_flight", "manual", "reserved", "confirmed", "failed", "abandoned"],
+  manual: ["confirmed", "failed", "abandoned"],
+}
 
-const finalIntents: ReadonlySet<string> = new Set(finalIntentStates)
-const finalAttempts: ReadonlySet<string> = new Set(["confirmed", "failed", "expired"])
+const finals: ReadonlySet<string> = new Set(finalIntentStates)
 
-export const isFinalIntent = (state: IntentState): state is FinalIntentState => finalIntents.has(state)
-export const isFinalAttempt = (state: AttemptState): boolean => finalAttempts.has(state)
+export const isFinalIntent = (state: IntentState): state is FinalIntentState => finals.has(state)
+
+/** Whether the move is on the diagram. */
+export const mayMoveIntent = (from: IntentState, to: IntentState): boolean =>
+  !isFinalIntent(from) && intentMoves[from].includes(to)
 
 /** One decided payment. It reaches exactly one final state, or waits visibly for a person. */
 export interface Intent {
@@ -43,26 +44,18 @@ export interface Intent {
   readonly subject: string
   readonly episode: number
   readonly payment: Payment
-  /** Largest fee that may be taken on top, in base units of the asset; reserved beside the amount. */
+  /** Decimals of the asset: for people's eyes only. */
+  readonly decimals: number
+  /** Largest fee that may be taken on top, in base units; reserved beside the amount. */
   readonly feeMax: bigint
   readonly state: IntentState
+  /** Why it is in this state, for people. */
   readonly detail: string
+  /** Fee that the network took, once it is known. */
+  readonly fee: bigint | undefined
+  /** Block time (Unix nanoseconds) at which it executed or was proven dead. */
+  readonly settledAt: bigint | undefined
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly updatedAt: number
 }
-
-/** Kinds of evidence about an attempt; the column `kind` of the evidence table. */
-export const evidenceKinds = [
-  "accepted",
-  "refused",
-  "known",
-  "seen",
-  "out_of_window",
-  "throttled",
-  "silent",
-  "executed",
-  "execution_failed",
-  "absent",
-] as const
-export type EvidenceKind = (typeof evidenceKinds)[number]

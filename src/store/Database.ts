@@ -1,0 +1,39 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { migrate } from "./migrations.ts"
+import * as NodeSqlite from "./NodeSqlite.ts"
+import { StoreError, storeError } from "./StoreError.ts"
+
+/** Name of the database file inside the data directory. */
+export const databaseFile = "cofferer.db"
+
+/** Several ports' changes as one: all durable together, or none. Nothing inside may sleep or speak HTTP. */
+export class Database extends Context.Service<
+  Database,
+  {
+    readonly atomically: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
+  }
+>()("cofferer/store/Database") {
+  static readonly layerNoDeps = Layer.effect(
+    Database,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* migrate.pipe(storeError("migrate"))
+      return Database.of({
+        atomically: (effect) =>
+          sql
+            .withTransaction(effect)
+            .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause }))),
+      })
+    }),
+  )
+}
+
+/** The open database, its tables up to date. Fails where another process holds the file or it cannot be written. */
+export const layer = (options: NodeSqlite.NodeSqliteOptions): Layer.Layer<Database | SqlClient.SqlClient, StoreError> =>
+  Database.layerNoDeps.pipe(
+    Layer.provideMerge(NodeSqlite.layer(options)),
+    Layer.catchTag("SqlError", (cause) =>
+      Layer.effectContext(Effect.fail(new StoreError({ operation: "open", cause }))),
+    ),
+  )

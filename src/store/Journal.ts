@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "./columns.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
+
+/** What kind of thing an entry tells of. */
+export type JournalKind =
+  | "installed"
+  | "started"
+  | "decision"
+  | "intent"
+  | "attempt"
+  | "work"
+  | "send"
+  | "evidence"
+  | "signature"
+  | "refusal"
+  | "pause"
+  | "resume"
+  | "halt"
+  | "asset"
+
+export interface JournalEntry {
+  readonly kind: JournalKind
+  /** What it is about: an intent id, a rule and subject, a scope. */
+  readonly subject: string
+  /** Plain JSON; bigints as digit strings. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** The newest entry: its number and its hash. Sequence 0 and 64 zeros before the first. */
+export interface JournalHead {
+  readonly seq: number
+  readonly hash: string
+}
+
+const HeadRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String })
+const EntryRow = Schema.Struct({
+  seq: Schema.Int,
+  at: Schema.Int,
+  treasury: Schema.String,
+  kind: Schema.String,
+  subject: Schema.String,
+  body: Schema.String,
+  prev: Schema.String,
+  hash: Schema.String,
+})
+
+/** SHA-256 over the entry's columns and the hash before it: no entry can be changed, dropped or slipped in unseen. */
+export const entryHash = (entry: Omit<typeof EntryRow.Type, "hash">): string => {
+  const hash = createHash("sha256")
+  hash.update(JSON.stringify([entry.prev, entry.seq, entry.at, entry.treasury, entry.kind, entry.subject, entry.body]))
+  return hash.digest("hex")
+}
+
+const genesis: JournalHead = { seq: 0, hash: "0".repeat(64) }
+
+const bodyText = (body: JournalEntry["body"]): string =>
+  JSON.stringify(body, (_, value) => (typeof value === "bigint" ? value.toString() : value))
+
+/**
+ * The hash-chained record of everything that was decided, signed, sent and seen. Entries are appended in the
+ * transaction of the change that they tell of, so neither exists without the other.
+ */
+export class Journal extends Context.Service<
+  Journal,
+  {
+    /** Appends at the head. Call it inside the transaction of the change. */
+    readonly append: (entry: JournalEntry) => Effect.Effect<JournalHead, StoreError>
+    readonly head: Effect.Effect<JournalHead, StoreError>
+    /** Entries about a subject, oldest first, at most 1,000. */
+    readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
+    /** The sequence number of the first entry whose chain is broken; undefined where all is sound. */
+    readonly verify: Effect.Effect<number | undefined, StoreError>
+  }
+>()("cofferer/store/Journal") {
+  static readonly layer = (treasury: string) =>
+    Layer.effect(
+      Journal,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const entries = rowsOf(EntryRow, "Journal.read")
+        const head = sql`SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1`.pipe(
+          rowsOf(HeadRow, "Journal.head"),
+          Effect.map((rows) => rows[0] ?? genesis),
+        )
+        const append = Effect.fn("Journal.append")(function* (entry: JournalEntry) {
+          const last = yield* head
+          const row = {
+            seq: last.seq + 1,
+            at: yield* Clock.currentTimeMillis,
+            treasury,
+            kind: entry.kind,
+            subject: entry.subject,
+            body: bodyText(entry.body),
+            prev: last.hash,
+          }
+          const hash = entryHash(row)
+          yield* sql`INSERT INTO journal ${sql.insert({ ...row, hash })}`.pipe(storeError("Journal.append"))
+          return { seq: row.seq, hash }
+        })
+        const verify = Effect.gen(function* () {
+          let last = genesis
+          for (;;) {
+            const page = yield* sql`SELECT * FROM journal WHERE seq > ${last.seq} ORDER BY seq LIMIT 1000`.pipe(entries)
+            if (page.length === 0) return undefined
+            for (const row of page) {
+              if (row.seq !== last.seq + 1 || row.prev !== last.hash || row.hash !== entryHash(row)) return row.seq
+              last = { seq: row.seq, hash: row.hash }
+            }
+          }
+        })
+        return Journal.of({
+          append,
+          head,
+          verify,
+          about: (subject) =>
+            sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),
+        })
+      }),
+    )
+}

@@ -1,0 +1,103 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type HoldReason, holdReasons, type RuleState } from "../domain/Decision.ts"
+import { Big, rowsOf } from "./columns.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
+
+/** What a rule remembers about one subject between evaluations, and across restarts. */
+export interface RuleMemory {
+  readonly rule: string
+  readonly subject: string
+  /** Counts the needs: raised when the condition turns true, and after a settled intent while it still is. */
+  readonly episode: number
+  /** Unix milliseconds since which the condition is true; undefined while it is not. */
+  readonly firingSince: number | undefined
+  /** Distinct observations in which it was true since then. */
+  readonly observations: number
+  /** Block time (Unix nanoseconds) of the last observation counted. */
+  readonly lastObservation: bigint
+  readonly state: RuleState
+  /** Why it is silent; undefined while it acts. */
+  readonly reason: HoldReason | undefined
+  readonly detail: string
+  readonly reasonSince: number
+  readonly decidedAt: number
+}
+
+const MemoryRow = Schema.Struct({
+  rule: Schema.String,
+  subject: Schema.String,
+  episode: Schema.Int,
+  firingSince: Schema.NullOr(Schema.Int),
+  observations: Schema.Int,
+  lastObservation: Big,
+  state: Schema.Literals(["inactive", "pending", "acting", "holding"]),
+  reason: Schema.NullOr(Schema.Literals(holdReasons)),
+  detail: Schema.String,
+  reasonSince: Schema.Int,
+  decidedAt: Schema.Int,
+})
+
+/** Timers, episode counters and the present decision of each rule and subject. */
+export class RuleStates extends Context.Service<
+  RuleStates,
+  {
+    readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
+    /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
+    readonly save: (memory: RuleMemory, before: RuleMemory | undefined) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/RuleStates") {
+  static readonly layer = Layer.effect(
+    RuleStates,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const save = Effect.fn("RuleStates.save")(
+        function* (memory: RuleMemory, before: RuleMemory | undefined) {
+          const row = {
+            rule: memory.rule,
+            subject: memory.subject,
+            episode: memory.episode,
+            firing_since: memory.firingSince ?? null,
+            observations: memory.observations,
+            last_observation: memory.lastObservation,
+            state: memory.state,
+            reason: memory.reason ?? null,
+            detail: memory.detail,
+            reason_since: memory.reasonSince,
+            decided_at: memory.decidedAt,
+          }
+          yield* sql`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
+            episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
+            last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
+            detail = excluded.detail, reason_since = excluded.reason_since, decided_at = excluded.decided_at`
+          if (before?.state === memory.state && before.reason === memory.reason) return
+          const at = yield* Clock.currentTimeMillis
+          yield* sql`INSERT INTO decisions ${sql.insert({
+            at,
+            rule: memory.rule,
+            subject: memory.subject,
+            decision: memory.reason === undefined ? "act" : "hold",
+            reason: memory.reason ?? null,
+            detail: memory.detail,
+          })}`
+        },
+        (effect) => effect.pipe(storeError("RuleStates.save")),
+      )
+      return RuleStates.of({
+        save,
+        all: sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
+          last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
+          decided_at AS "decidedAt" FROM rule_states`.pipe(
+          rowsOf(MemoryRow, "RuleStates.all"),
+          Effect.map((rows) =>
+            rows.map((row) => ({
+              ...row,
+              firingSince: row.firingSince ?? undefined,
+              reason: row.reason ?? undefined,
+            })),
+          ),
+        ),
+      })
+    }),
+  )
+}

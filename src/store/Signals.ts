@@ -1,0 +1,28 @@
+import { Context, Duration, Effect, Layer, Queue } from "effect"
+
+export const topics = ["balances", "engine", "submitter", "confirm", "alerts"] as const
+export type Topic = (typeof topics)[number]
+
+/** How loops meet: one says that there is news, another wakes before its time. A signal is a hint, never a fact. */
+export class Signals extends Context.Service<
+  Signals,
+  {
+    /** Wakes the loop of the topic, now or at its next wait. Many signals before one wait are one. */
+    readonly wake: (topic: Topic) => Effect.Effect<void>
+    /** Returns at a signal, or after the given milliseconds. */
+    readonly wait: (topic: Topic, millis: number) => Effect.Effect<void>
+  }
+>()("cofferer/store/Signals") {
+  static readonly layer = Layer.effect(
+    Signals,
+    Effect.gen(function* () {
+      const queues = new Map<Topic, Queue.Queue<void>>()
+      for (const topic of topics) queues.set(topic, yield* Queue.sliding<void>(1))
+      return Signals.of({
+        wake: (topic) => Queue.offer(queues.get(topic)!, undefined).pipe(Effect.asVoid),
+        wait: (topic, millis) =>
+          Queue.take(queues.get(topic)!).pipe(Effect.timeoutOption(Duration.millis(millis)), Effect.asVoid),
+      })
+    }),
+  )
+}

@@ -1,0 +1,105 @@
+import { Effect, Option, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { attemptMoves } from "../domain/Attempt.ts"
+import { intentMoves } from "../domain/Intent.ts"
+import { rowsOf } from "./columns.ts"
+import type { Outbox } from "./Outbox.ts"
+import {
+  AttemptRow,
+  attemptColumns,
+  EvidenceRow,
+  evidenceColumns,
+  IntentRow,
+  intentColumns,
+  SendRow,
+  sendColumns,
+  toAttempt,
+  toIntent,
+} from "./outboxRows.ts"
+
+const SignedRow = Schema.Struct({ n: Schema.Int })
+const AcceptanceRow = Schema.Struct({ accepted: Schema.Int, refused: Schema.Int, lost: Schema.Int })
+const CountRow = Schema.Struct({ state: Schema.String, n: Schema.Int })
+
+type Reads = Pick<
+  Outbox["Service"],
+  | "open"
+  | "byId"
+  | "recent"
+  | "settledSince"
+  | "attempts"
+  | "live"
+  | "sends"
+  | "evidence"
+  | "signedAt"
+  | "acceptance"
+  | "counts"
+>
+
+/** The reading half of the outbox. */
+export const makeReads = (sql: SqlClient.SqlClient): Reads => {
+  const intents = rowsOf(IntentRow, "Outbox.intents")
+  const columns = sql.literal(intentColumns)
+  const toIntents = Effect.map((rows: ReadonlyArray<typeof IntentRow.Type>) => rows.map(toIntent))
+  const attempts = rowsOf(AttemptRow, "Outbox.attempts")
+  const toAttempts = Effect.map((rows: ReadonlyArray<typeof AttemptRow.Type>) => rows.map(toAttempt))
+  const attemptCols = sql.literal(attemptColumns)
+  const states = sql.literal(
+    Object.keys(intentMoves)
+      .map((s) => `'${s}'`)
+      .join(", "),
+  )
+  const liveStates = sql.literal(
+    Object.keys(attemptMoves)
+      .map((s) => `'${s}'`)
+      .join(", "),
+  )
+  return {
+    open: sql`SELECT ${columns} FROM intents WHERE state IN (${states}) ORDER BY created_at, id`.pipe(
+      intents,
+      toIntents,
+    ),
+    byId: (id: string) =>
+      sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(
+        intents,
+        Effect.map((rows) => Option.map(Option.fromNullishOr(rows[0]), toIntent)),
+      ),
+    recent: (limit: number) =>
+      sql`SELECT ${columns} FROM intents ORDER BY created_at DESC, id LIMIT ${limit}`.pipe(intents, toIntents),
+    settledSince: (millis: number) =>
+      sql`SELECT ${columns} FROM intents WHERE state NOT IN (${states}) AND updated_at > ${millis}
+        ORDER BY updated_at, id`.pipe(intents, toIntents),
+    attempts: (intentId: string) =>
+      sql`SELECT ${attemptCols} FROM attempts WHERE intent_id = ${intentId} ORDER BY k`.pipe(attempts, toAttempts),
+    live: sql`SELECT ${attemptCols} FROM attempts WHERE state IN (${liveStates}) ORDER BY created_at, intent_id`.pipe(
+      attempts,
+      toAttempts,
+    ),
+    sends: (intentId: string) =>
+      sql`SELECT ${sql.literal(sendColumns)} FROM sends WHERE intent_id = ${intentId} ORDER BY seq`.pipe(
+        rowsOf(SendRow, "Outbox.sends"),
+      ),
+    evidence: (intentId: string) =>
+      sql`SELECT ${sql.literal(evidenceColumns)} FROM evidence WHERE intent_id = ${intentId} ORDER BY seq`.pipe(
+        rowsOf(EvidenceRow, "Outbox.evidence"),
+      ),
+    signedAt: (party: string, height: bigint) =>
+      sql`SELECT count(*) AS n FROM attempts WHERE party = ${party} AND anchor_height = ${height}`.pipe(
+        rowsOf(SignedRow, "Outbox.signedAt"),
+        Effect.map((rows) => rows[0]?.n ?? 0),
+      ),
+    acceptance: (since: number) =>
+      sql`SELECT
+        count(*) FILTER (WHERE outcome = 'accepted') AS accepted,
+        count(*) FILTER (WHERE outcome = 'refused') AS refused,
+        count(*) FILTER (WHERE outcome IN ('ambiguous', 'unreachable')) AS lost
+        FROM sends WHERE first = 1 AND started_at > ${since}`.pipe(
+        rowsOf(AcceptanceRow, "Outbox.acceptance"),
+        Effect.map((rows) => rows[0] ?? { accepted: 0, refused: 0, lost: 0 }),
+      ),
+    counts: sql`SELECT state, count(*) AS n FROM intents GROUP BY state`.pipe(
+      rowsOf(CountRow, "Outbox.counts"),
+      Effect.map((rows) => new Map(rows.map(({ state, n }) => [state, n]))),
+    ),
+  }
+}
