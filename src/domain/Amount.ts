@@ -14,13 +14,13 @@ const unitsMax = 2n ** 256n - 1n
 const digits = /^(0|[1-9][0-9]{0,77})$/
 const decimal = /^([0-9][0-9_,]*)(?:\.([0-9]+))?$/
 
-/** A bigint that is known to be in range, as base units. Throws a RangeError outside 0 … 2^256-1: a defect, not input. */
+/** A bigint known to be in range, as base units. Throws a RangeError outside 0 … 2^256-1: a defect, not input. */
 export const baseUnits = (n: bigint): BaseUnits => {
   if (n < 0n || n > unitsMax) throw new RangeError(`not an amount: ${n}`)
   return n as BaseUnits
 }
 
-/** Reads the wire's form, a plain decimal integer without sign, zeros in front or separators; undefined for all else. */
+/** Reads the wire's form, a plain decimal integer without sign, leading zeros or separators; undefined for all else. */
 export const parseBaseUnits = (text: string): BaseUnits | undefined => {
   if (!digits.test(text)) return undefined
   const n = BigInt(text)

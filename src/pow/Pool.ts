@@ -2,8 +2,8 @@ import type { Worker } from "node:worker_threads"
 import { PowError, QueueFull, Stopped, WorkerDied } from "./PowError.ts"
 
 /**
- * Searches that may wait for a worker. A treasury has a handful of payments in flight; more waiting than this means that
- * the hashes asked for cannot be delivered before the blocks they belong to are too old.
+ * Searches that may wait for a worker. A treasury has a handful of payments in flight; more waiting than this means
+ * that the hashes asked for cannot be delivered before the blocks they belong to are too old.
  */
 export const queueSizeMax = 64
 
