@@ -61,7 +61,13 @@ export interface WindowUse {
 
 export type Verdict =
   | { readonly permitted: true; readonly line: PolicyLine }
-  | { readonly permitted: false; readonly refusal: Refusal; readonly detail: string }
+  | {
+      readonly permitted: false
+      readonly refusal: Refusal
+      readonly detail: string
+      /** The line whose limit is in the way; undefined where no line names the payment. */
+      readonly line: PolicyLine | undefined
+    }
 
 /** The largest fee that may be taken on top of an amount, rounded up: what is reserved beside it. */
 export const feeMax = (maxFee: Share, amount: bigint): bigint =>
@@ -77,7 +83,7 @@ export const lineFor = (policy: Policy, payment: PolicyPayment): PolicyLine | un
  */
 export const judge = (policy: Policy, payment: PolicyPayment, used: (line: PolicyLine) => WindowUse): Verdict => {
   const line = lineFor(policy, payment)
-  const refuse = (refusal: Refusal, detail: string): Verdict => ({ permitted: false, refusal, detail })
+  const refuse = (refusal: Refusal, detail: string): Verdict => ({ permitted: false, refusal, detail, line })
   if (line === undefined) return refuse("no_line", "no policy line allows this payment")
   const at = `policy line ${line.line}`
   if (payment.amount <= 0n) return refuse("amount", "a payment of nothing")

@@ -1,0 +1,88 @@
+import type { AssetStatusWord } from "../domain/Asset.ts"
+import type { Intent } from "../domain/Intent.ts"
+import type { Policy, PolicyLine, WindowUse } from "./Policy.ts"
+import type { BalanceKind, PinnedAsset } from "./Rule.ts"
+
+/** What the network charges and allows, as far as its parameters are known. */
+export interface TransferTerms {
+  /** transfer.fee.factor as a fraction. */
+  readonly feeFactor: { readonly numerator: bigint; readonly denominator: bigint }
+  /** transfer.fee.maxQuantumAmount as a fraction of quanta. */
+  readonly feeMaxQuantum: { readonly numerator: bigint; readonly denominator: bigint }
+  /** transfer.minTransferQuantumMultiple as a fraction of quanta. */
+  readonly minQuantum: { readonly numerator: bigint; readonly denominator: bigint }
+}
+
+/** An asset as the network lists it now. */
+export interface Listed {
+  readonly status: AssetStatusWord
+  readonly decimals: number
+  readonly quantum: bigint
+}
+
+/** All that decisions are made of: the same snapshot gives the same decisions, on any machine, at any time. */
+export interface Snapshot {
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Balances are complete strictly below this block time (Unix nanoseconds); undefined before the first reading. */
+  readonly asOf: bigint | undefined
+  readonly maxAgeMillis: number
+  /** Observed balance in base units; undefined where none was ever seen. */
+  readonly balance: (party: string, assetId: string, kind: BalanceKind) => bigint | undefined
+  /** Undefined while no listing was read. */
+  readonly listed: ReadonlyMap<string, Listed> | undefined
+  readonly terms: TransferTerms | undefined
+  /** Intents that are not final: both ends of each are reserved. */
+  readonly open: ReadonlyArray<Intent>
+  /** Final intents of the last day and of every cooldown, oldest first. */
+  readonly settled: ReadonlyArray<Intent>
+  readonly halts: ReadonlyArray<string>
+  readonly pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string }>
+  readonly policy: Policy
+  /** Signed in the last 24 hours under the line; open intents that are not signed yet are added by the rules. */
+  readonly signed: (line: PolicyLine) => WindowUse
+}
+
+/** Base units of the account that open payments already claim, fees at their highest included. */
+export const reservedFrom = (snapshot: Snapshot, party: string, assetId: string): bigint =>
+  snapshot.open
+    .filter(({ payment }) => payment.fromKey === party && payment.assetId === assetId)
+    .reduce((sum, { payment, feeMax }) => sum + payment.amount + feeMax, 0n)
+
+/** Age of the knowledge in milliseconds; never negative, whatever the clocks say. */
+export const ageMillis = (snapshot: Snapshot, asOf: bigint): number =>
+  Math.max(0, snapshot.now - Number(asOf / 1_000_000n))
+
+/** The fee the network would take for the amount: trunc(min(amount · factor, quanta · quantum)); undefined if unknown. */
+export const networkFee = (snapshot: Snapshot, asset: PinnedAsset, amount: bigint): bigint | undefined => {
+  const { terms } = snapshot
+  const quantum = snapshot.listed?.get(asset.id)?.quantum
+  if (terms === undefined || quantum === undefined) return undefined
+  const byAmount = (amount * terms.feeFactor.numerator) / terms.feeFactor.denominator
+  const cap = (quantum * terms.feeMaxQuantum.numerator) / terms.feeMaxQuantum.denominator
+  return byAmount < cap ? byAmount : cap
+}
+
+/** The least that the network lets be transferred; 0 where it is not known. */
+export const networkMinimum = (snapshot: Snapshot, asset: PinnedAsset): bigint => {
+  const quantum = snapshot.listed?.get(asset.id)?.quantum
+  if (snapshot.terms === undefined || quantum === undefined) return 0n
+  return (quantum * snapshot.terms.minQuantum.numerator) / snapshot.terms.minQuantum.denominator
+}
+
+/** "0.001" as an exact fraction; undefined where it is no plain decimal. */
+export const fraction = (text: string): { readonly numerator: bigint; readonly denominator: bigint } | undefined => {
+  const match = /^([0-9]{1,40})(?:\.([0-9]{1,40}))?$/.exec(text)
+  if (match === null) return undefined
+  const places = match[2] ?? ""
+  return { numerator: BigInt(match[1]! + places), denominator: 10n ** BigInt(places.length) }
+}
+
+/** The terms that the parameters spell; undefined unless all three are known. */
+export const termsOf = (parameters: ReadonlyMap<string, string>): TransferTerms | undefined => {
+  const feeFactor = fraction(parameters.get("transfer.fee.factor") ?? "")
+  const feeMaxQuantum = fraction(parameters.get("transfer.fee.maxQuantumAmount") ?? "")
+  const minQuantum = fraction(parameters.get("transfer.minTransferQuantumMultiple") ?? "")
+  if (feeFactor === undefined || feeMaxQuantum === undefined || minQuantum === undefined) return undefined
+  return { feeFactor, feeMaxQuantum, minQuantum }
+}

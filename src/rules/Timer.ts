@@ -1,0 +1,26 @@
+/** How long, and in how many observations, a condition has been true. It survives restarts. */
+export interface Timer {
+  /** Unix milliseconds; undefined while the condition is false. */
+  readonly firingSince: number | undefined
+  readonly observations: number
+  /** Block time of the last observation counted: the same block seen twice counts once. */
+  readonly lastObservation: bigint
+}
+
+export const idle: Timer = { firingSince: undefined, observations: 0, lastObservation: 0n }
+
+/** A money rule never acts on a single reading. */
+export const observationsMin = 2
+
+/** The timer after one more look. */
+export const advance = (
+  timer: Timer,
+  seen: { readonly firing: boolean; readonly now: number; readonly observation: bigint },
+): Timer => {
+  if (!seen.firing) return { ...idle, lastObservation: seen.observation }
+  if (timer.firingSince === undefined) {
+    return { firingSince: seen.now, observations: 1, lastObservation: seen.observation }
+  }
+  if (seen.observation <= timer.lastObservation) return timer
+  return { ...timer, observations: timer.observations + 1, lastObservation: seen.observation }
+}

@@ -1,0 +1,102 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto"
+import { closeSync, fstatSync, openSync, readSync } from "node:fs"
+import { Effect } from "effect"
+import { type ConfigError, configProblem } from "../config/ConfigError.ts"
+
+/** A private key in the hands of the signer. Nothing prints it: KeyObject shows neither in logs nor in JSON. */
+export interface SigningKey {
+  readonly publicKey: string
+  readonly key: KeyObject
+}
+
+const pkcs8Prefix = Buffer.from("302e020100300506032b657004220420", "hex")
+/** 64 hex characters and a line end. */
+const fileBytesMax = 66
+
+/**
+ * Opens a key file: 32 raw bytes or 64 hex characters. It must belong to us without any right for group or others, or
+ * to root with at most a right to read for the group (as Kubernetes mounts secrets). The buffer is zeroed.
+ */
+export const openKeyFile = (file: string, expected: string): Effect.Effect<SigningKey, ConfigError> =>
+  Effect.suspend(() => {
+    let bytes: Buffer | undefined
+    try {
+      bytes = readChecked(file)
+      const key = keyOf(bytes)
+      if (key === undefined) {
+        return Effect.fail(configProblem(file, "not a key file", "it holds 32 raw bytes or 64 hex characters"))
+      }
+      if (key.publicKey !== expected) {
+        const remedy = `expected ${expected}: name the file of that key, or mend publicKey`
+        return Effect.fail(configProblem(file, `holds the key of ${key.publicKey}`, remedy))
+      }
+      return Effect.succeed(key)
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (error instanceof Loose) return Effect.fail(configProblem(file, error.message, `run: chmod 600 ${file}`))
+      const message = code === "ENOENT" ? "no such key file" : `the key file cannot be read (${code})`
+      return Effect.fail(configProblem(file, message, "put the key there, readable by this process alone"))
+    } finally {
+      bytes?.fill(0)
+    }
+  })
+
+class Loose extends Error {}
+
+const readChecked = (file: string): Buffer => {
+  const fd = openSync(file, "r")
+  try {
+    const stat = fstatSync(fd)
+    const own = stat.uid === process.getuid?.()
+    const allowed = stat.uid === 0 ? 0o740 : 0o700
+    if (!own && stat.uid !== 0) throw new Loose("the key file belongs to another user")
+    if ((stat.mode & 0o777 & ~allowed) !== 0) {
+      throw new Loose(`others may read the key file (mode ${(stat.mode & 0o777).toString(8)})`)
+    }
+    const bytes = Buffer.alloc(fileBytesMax + 1)
+    return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The key that the bytes spell; undefined where they spell none. Decoded in place: no string holds a secret. */
+export const keyOf = (bytes: Buffer): SigningKey | undefined => {
+  const seed = bytes.length === 32 ? Buffer.from(bytes) : seedOfHex(bytes)
+  if (seed === undefined) return undefined
+  const der = Buffer.concat([pkcs8Prefix, seed])
+  try {
+    const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" })
+    const spki = createPublicKey(key).export({ format: "der", type: "spki" })
+    return { publicKey: spki.subarray(-32).toString("hex"), key }
+  } finally {
+    seed.fill(0)
+    der.fill(0)
+  }
+}
+
+const seedOfHex = (bytes: Buffer): Buffer | undefined => {
+  let end = bytes.length
+  while (end > 64 && (bytes[end - 1] === 10 || bytes[end - 1] === 13)) end--
+  if (end !== 64) return undefined
+  const seed = Buffer.alloc(32)
+  for (let i = 0; i < 64; i++) {
+    const c = bytes[i]!
+    const digit = c >= 48 && c <= 57 ? c - 48 : (c | 32) >= 97 && (c | 32) <= 102 ? (c | 32) - 87 : -1
+    if (digit < 0) {
+      seed.fill(0)
+      return undefined
+    }
+    seed[i >> 1] = (seed[i >> 1]! << 4) | digit
+  }
+  return seed
+}
+
+/**
+ * The secret that nonces are derived from: SHA3-256 over the key's signature of a fixed text. Equal on every replica
+ * and after every restore, so that one intent's attempt has one nonce wherever it is signed.
+ */
+export const nonceKeyOf = (key: SigningKey): Buffer =>
+  createHash("sha3-256")
+    .update(sign(null, Buffer.from("cofferer nonce key v1"), key.key))
+    .digest()

@@ -1,0 +1,159 @@
+import { createHmac, sign } from "node:crypto"
+import { Clock, Context, Effect, Layer, Result } from "effect"
+import { accountTypeNumbers } from "../domain/AccountType.ts"
+import type { Command, InputData } from "../domain/Command.ts"
+import { feeMax, judge, lineFor, type Policy, type Refusal, type WindowUse } from "../rules/Policy.ts"
+import type { Party } from "../rules/Rule.ts"
+import { Brake } from "../store/Brake.ts"
+import { Journal } from "../store/Journal.ts"
+import { SpendLog } from "../store/SpendLog.ts"
+import type { StoreError } from "../store/StoreError.ts"
+import { decodeInputData } from "../tx/InputData.ts"
+import { signingDigest } from "../tx/Transaction.ts"
+import { nonceKeyOf, openKeyFile, type SigningKey } from "./KeyFile.ts"
+import { SignerError } from "./SignerError.ts"
+
+const dayMillis = 86_400_000
+
+export interface SignRequest {
+  readonly intentId: string
+  readonly k: number
+  readonly party: string
+  readonly chainId: string
+  /** Bare InputData: the bytes that are signed, and the bytes that the policy is judged on. */
+  readonly inputData: Uint8Array
+  /** Unix milliseconds of the newest block seen. The windows run by it, but never faster than our clock. */
+  readonly blockTimeMillis: number
+  /** What the sender can spend: its observed balance less all that is set aside for other payments. */
+  readonly spendable: bigint
+}
+
+export interface SignerOptions {
+  readonly chainId: string
+  readonly policy: Policy
+  /** Parties that may pay, with the files of their keys. Empty where the treasury does not run live. */
+  readonly parties: ReadonlyArray<{ readonly party: Party; readonly file: string }>
+}
+
+/** The only place that holds a private key. It decodes the very bytes it is to sign and denies by default. */
+export class Signer extends Context.Service<
+  Signer,
+  {
+    /**
+     * First 8 bytes, never zero, of HMAC-SHA256(nonce key, intent ‖ attempt): the network then knows our intent, and
+     * signing it twice gives the same command.
+     */
+    readonly nonce: (party: string, intentId: string, k: number) => Effect.Effect<bigint, SignerError>
+    /** Hex of the signature. The same intent, attempt and bytes give the same again, counted once. */
+    readonly sign: (request: SignRequest) => Effect.Effect<string, SignerError>
+  }
+>()("cofferer/signer/Signer") {
+  static readonly layerNoDeps = (options: SignerOptions) =>
+    Layer.effect(
+      Signer,
+      Effect.gen(function* () {
+        const spends = yield* SpendLog
+        const brake = yield* Brake
+        const journal = yield* Journal
+        const keys = new Map<string, { readonly key: SigningKey; readonly nonceKey: Buffer; readonly party: Party }>()
+        for (const { party, file } of options.parties) {
+          const key = yield* openKeyFile(file, party.publicKey)
+          keys.set(party.publicKey, { key, nonceKey: nonceKeyOf(key), party })
+        }
+        const holder = (operation: string, party: string) =>
+          Effect.suspend(() => {
+            const held = keys.get(party)
+            return held === undefined
+              ? Effect.fail(new SignerError({ operation, reason: { _tag: "KeyMissing", party } }))
+              : Effect.succeed(held)
+          })
+        return Signer.of({
+          nonce: Effect.fn("Signer.nonce")(function* (party: string, intentId: string, k: number) {
+            return deriveNonce((yield* holder("nonce", party)).nonceKey, intentId, k)
+          }),
+          sign: Effect.fn("Signer.sign")(
+            function* (request: SignRequest) {
+              const { key, party } = yield* holder("sign", request.party)
+              const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
+              const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
+              if (halted.length > 0) return yield* refuse("halted", `halted: ${halted.join(", ")}`)
+              if (request.chainId !== options.chainId) {
+                return yield* refuse("chain_id", `${request.chainId} is not the pinned ${options.chainId}`)
+              }
+              const known = yield* spends.find(request.intentId, request.k).pipe(memory)
+              if (known !== undefined) {
+                if (known.digest === digest) return known.signature
+                return yield* refuse("attempt_alive", "another command is signed for this attempt already")
+              }
+              const transfer = yield* readTransfer(request.inputData)
+              const payment = { from: request.party, to: transfer.to, assetId: transfer.asset, amount: transfer.amount }
+              const now = Math.min(request.blockTimeMillis, yield* Clock.currentTimeMillis)
+              const line = lineFor(options.policy, payment)
+              const used: WindowUse =
+                line === undefined
+                  ? { amount: 0n, count: 0 }
+                  : yield* spends.used({ ...line, since: now - dayMillis, exceptIntent: request.intentId }).pipe(memory)
+              const verdict = judge(options.policy, payment, () => used)
+              if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
+              const floor = party.floor.get(payment.assetId) ?? 0n
+              const need = payment.amount + feeMax(options.policy.maxFee, payment.amount)
+              if (request.spendable < need + floor) {
+                return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
+              }
+              const signature = sign(null, Buffer.from(digest, "hex"), key.key).toString("hex")
+              yield* spends
+                .record({ ...payment, intentId: request.intentId, k: request.k, digest, signature, blockTime: now })
+                .pipe(memory)
+              return signature
+            },
+            (effect, request) =>
+              Effect.tapError(effect, (error) =>
+                error.reason._tag === "Refused"
+                  ? journal
+                      .append({ kind: "refusal", subject: request.intentId, body: { k: request.k, ...error.reason } })
+                      .pipe(memory)
+                  : Effect.void,
+              ),
+          ),
+        })
+      }),
+    )
+}
+
+/** deriveNonce(key, intent, k): 64 bits, never zero, since the network refuses zero. */
+export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigint => {
+  for (let round = 0; ; round++) {
+    const hmac = createHmac("sha256", nonceKey).update(intentId).update(`/${k}`)
+    const nonce = (round === 0 ? hmac : hmac.update(`/${round}`)).digest().readBigUInt64BE(0)
+    if (nonce !== 0n) return nonce
+  }
+}
+
+const refuse = (refusal: Refusal, detail: string) =>
+  new SignerError({ operation: "sign", reason: { _tag: "Refused", refusal, detail } })
+
+const memory = <A>(effect: Effect.Effect<A, StoreError>): Effect.Effect<A, SignerError> =>
+  Effect.mapError(
+    effect,
+    (error) => new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message } }),
+  )
+
+type Transfer = Extract<Command, { _tag: "Transfer" }>
+
+/** The only command that a policy line can allow: an immediate transfer between general accounts. */
+const readTransfer = (bytes: Uint8Array): Effect.Effect<Transfer, SignerError> =>
+  Result.match(decodeInputData(bytes), {
+    onFailure: (detail) => Effect.fail(refuse("command", detail)),
+    onSuccess: ({ command, nonce }: InputData) => {
+      if (nonce === 0n) return Effect.fail(refuse("command", "a nonce of zero"))
+      if (command._tag !== "Transfer") return Effect.fail(refuse("command", `${command._tag} is not allowed`))
+      if (command.kind._tag !== "OneOff" || command.kind.deliverOn !== 0n) {
+        return Effect.fail(refuse("command", "only transfers at once are allowed"))
+      }
+      const { ACCOUNT_TYPE_GENERAL } = accountTypeNumbers
+      if (command.fromAccountType !== ACCOUNT_TYPE_GENERAL || command.toAccountType !== ACCOUNT_TYPE_GENERAL) {
+        return Effect.fail(refuse("command", "only transfers between general accounts are allowed"))
+      }
+      return Effect.succeed(command)
+    },
+  })

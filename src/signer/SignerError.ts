@@ -1,0 +1,30 @@
+import { Schema } from "effect"
+import { refusals } from "../rules/Policy.ts"
+
+/** The policy, or the state of the treasury, forbids the signature. Nothing was signed. */
+export const Refused = Schema.TaggedStruct("Refused", {
+  refusal: Schema.Literals(refusals),
+  detail: Schema.String,
+})
+
+/** The signer has no key for the party: watch-only, or the treasury does not run live. */
+export const KeyMissing = Schema.TaggedStruct("KeyMissing", { party: Schema.String })
+
+/** The signer's own memory failed. Whether something was recorded must be read again; nothing was handed out. */
+export const MemoryFailed = Schema.TaggedStruct("MemoryFailed", { detail: Schema.String })
+
+/** No signature came out of the signer. */
+export class SignerError extends Schema.TaggedError<SignerError>()("SignerError", {
+  operation: Schema.String,
+  reason: Schema.Union([Refused, KeyMissing, MemoryFailed]),
+}) {
+  override get message() {
+    const { reason } = this
+    if (reason._tag === "Refused") return `refused (${reason.refusal}): ${reason.detail}`
+    return reason._tag === "KeyMissing" ? `no key for ${reason.party}` : reason.detail
+  }
+  /** A refusal stays one until the policy or the window changes; a failed memory may come back. */
+  get isRetryable() {
+    return this.reason._tag === "MemoryFailed"
+  }
+}

@@ -1,0 +1,114 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "./columns.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
+
+/** Something people should know. */
+export interface Alert {
+  /** Says what it is about: a second alert with the same text here is the same alert, and is not sent again. */
+  readonly dedup: string
+  readonly severity: "page" | "ticket" | "info"
+  /** Static word: "asset", "intent", "loop" … */
+  readonly kind: string
+  readonly subject: string
+  /** One sentence for a person. */
+  readonly detail: string
+  readonly fields: Readonly<Record<string, string | number | boolean>>
+}
+
+/** One alert on its way to one receiver. */
+export interface Delivery extends Alert {
+  readonly seq: number
+  readonly receiver: string
+  readonly tries: number
+  /** Unix milliseconds at which it was raised. */
+  readonly at: number
+}
+
+const DeliveryRow = Schema.Struct({
+  seq: Schema.Int,
+  receiver: Schema.String,
+  tries: Schema.Int,
+  dedup: Schema.String,
+  severity: Schema.Literals(["page", "ticket", "info"]),
+  kind: Schema.String,
+  subject: Schema.String,
+  detail: Schema.String,
+  fields: Schema.fromJsonString(
+    Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])),
+  ),
+  at: Schema.Int,
+})
+const PendingRow = Schema.Struct({ receiver: Schema.String, n: Schema.Int, oldest: Schema.Int })
+
+/** Alerts are durable before anybody is told, and stay until each receiver has taken them. */
+export class AlertQueue extends Context.Service<
+  AlertQueue,
+  {
+    /** Stores an alert for its receivers; false where the same one is stored already. */
+    readonly raise: (alert: Alert, receivers: ReadonlyArray<string>) => Effect.Effect<boolean, StoreError>
+    /** Deliveries due now, oldest first, at most `count`. */
+    readonly due: (count: number) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
+    readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
+    /** Notes a failed try; `nextAt` undefined gives the delivery up, visibly. */
+    readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
+    readonly pending: Effect.Effect<
+      ReadonlyArray<{ readonly receiver: string; readonly n: number; readonly oldest: number }>,
+      StoreError
+    >
+  }
+>()("cofferer/store/AlertQueue") {
+  static readonly layer = Layer.effect(
+    AlertQueue,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const end = (delivery: Delivery, state: string, error: string | null, nextAt: number) =>
+        Effect.flatMap(
+          Clock.currentTimeMillis,
+          (at) => sql`UPDATE deliveries SET state = ${state}, tries = tries + 1, error = ${error},
+            next_at = ${nextAt}, updated_at = ${at}
+            WHERE alert = ${delivery.seq} AND receiver = ${delivery.receiver}`,
+        ).pipe(Effect.asVoid, storeError("AlertQueue.end"))
+      return AlertQueue.of({
+        raise: Effect.fn("AlertQueue.raise")(
+          function* (alert: Alert, receivers: ReadonlyArray<string>) {
+            const at = yield* Clock.currentTimeMillis
+            const rows =
+              yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
+              ON CONFLICT (dedup) DO NOTHING RETURNING seq`
+            const seq = rows[0]?.["seq"]
+            if (seq === undefined) return false
+            for (const receiver of new Set(receivers)) {
+              yield* sql`INSERT INTO deliveries ${sql.insert({
+                alert: seq,
+                receiver,
+                state: "pending",
+                next_at: at,
+                updated_at: at,
+              })}`
+            }
+            return true
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
+        ),
+        due: Effect.fn("AlertQueue.due")((count: number) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at
+              FROM deliveries d JOIN alerts a ON a.seq = d.alert
+              WHERE d.state = 'pending' AND d.next_at <= ${now} ORDER BY a.seq, d.receiver LIMIT ${count}`.pipe(
+              rowsOf(DeliveryRow, "AlertQueue.due"),
+            ),
+          ),
+        ),
+        delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) => end(delivery, "delivered", null, 0)),
+        failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
+          end(delivery, nextAt === undefined ? "dead_letter" : "pending", error, nextAt ?? 0),
+        ),
+        pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest FROM deliveries d
+          JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
+          rowsOf(PendingRow, "AlertQueue.pending"),
+        ),
+      })
+    }),
+  )
+}

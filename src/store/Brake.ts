@@ -1,0 +1,121 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { rowsOf } from "./columns.ts"
+import { Journal } from "./Journal.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
+
+/** A person's stop. Scope "all", "rule:NAME" or "party:NAME"; ends when someone resumes it, or at `until`. */
+export interface Pause {
+  readonly seq: number
+  readonly scope: string
+  readonly reason: string
+  readonly author: string
+  readonly at: number
+  readonly until: number | undefined
+}
+
+/** Nothing is signed while one is in force. */
+export interface Halt {
+  readonly seq: number
+  readonly reason: string
+  readonly detail: string
+  readonly at: number
+}
+
+const PauseRow = Schema.Struct({
+  seq: Schema.Int,
+  scope: Schema.String,
+  reason: Schema.String,
+  author: Schema.String,
+  at: Schema.Int,
+  until: Schema.NullOr(Schema.Int),
+})
+const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
+
+/** What stops payments: durable, in force before the next send, and always with a reason. Alerts go on. */
+export class Brake extends Context.Service<
+  Brake,
+  {
+    readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
+    readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
+    readonly pause: (pause: {
+      readonly scope: string
+      readonly reason: string
+      readonly author: string
+      readonly until: number | undefined
+    }) => Effect.Effect<void, StoreError>
+    /** Ends the pauses of the scope and, for scope "all", halts by an operator. Returns how many ended. */
+    readonly resume: (resume: {
+      readonly scope: string
+      readonly reason: string
+      readonly author: string
+    }) => Effect.Effect<number, StoreError>
+    /** A second halt for the same reason while the first is in force changes nothing. */
+    readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
+    /** Ends the halts of a reason: for those whose cause can be seen to be gone, such as a removed HALT file. */
+    readonly release: (reason: string, detail: string) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/Brake") {
+  static readonly layerNoDeps = Layer.effect(
+    Brake,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const journal = yield* Journal
+      const halts = sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
+        rowsOf(HaltRow, "Brake.halts"),
+      )
+      const durable = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
+        effect.pipe(sql.withTransaction, storeError(name))
+      const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
+        const at = yield* Clock.currentTimeMillis
+        const ended = yield* sql`UPDATE pauses SET ended_at = ${at} WHERE scope = ${scope} AND ended_at IS NULL
+          AND (until IS NULL OR until > ${at}) RETURNING seq`
+        const lifted =
+          scope === "all"
+            ? yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason = 'operator' AND ended_at IS NULL RETURNING seq`
+            : []
+        yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
+        return ended.length + lifted.length
+      })
+      const halt = Effect.fnUntraced(function* (reason: string, detail: string) {
+        if ((yield* halts).some((h) => h.reason === reason)) return
+        const at = yield* Clock.currentTimeMillis
+        yield* sql`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
+        yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
+      })
+      const release = Effect.fnUntraced(function* (reason: string, detail: string) {
+        const at = yield* Clock.currentTimeMillis
+        const ended = yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason = ${reason} AND ended_at IS NULL
+          RETURNING seq`
+        if (ended.length > 0) yield* journal.append({ kind: "resume", subject: reason, body: { detail } })
+      })
+      return Brake.of({
+        halts,
+        pauses: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          sql`SELECT seq, scope, reason, author, at, until FROM pauses
+            WHERE ended_at IS NULL AND (until IS NULL OR until > ${now}) ORDER BY seq`.pipe(
+            rowsOf(PauseRow, "Brake.pauses"),
+            Effect.map((rows) => rows.map((row) => ({ ...row, until: row.until ?? undefined }))),
+          ),
+        ),
+        pause: Effect.fn("Brake.pause")(({ scope, reason, author, until }) =>
+          durable(
+            "Brake.pause",
+            Effect.gen(function* () {
+              const at = yield* Clock.currentTimeMillis
+              yield* sql`INSERT INTO pauses ${sql.insert({ scope, reason, author, at, until: until ?? null })}`
+              yield* journal.append({ kind: "pause", subject: scope, body: { reason, author, until } })
+            }),
+          ),
+        ),
+        resume: Effect.fn("Brake.resume")(({ scope, reason, author }) =>
+          durable("Brake.resume", resume(scope, reason, author)),
+        ),
+        halt: Effect.fn("Brake.halt")((reason: string, detail: string) => durable("Brake.halt", halt(reason, detail))),
+        release: Effect.fn("Brake.release")((reason: string, detail: string) =>
+          durable("Brake.release", release(reason, detail)),
+        ),
+      })
+    }),
+  )
+}

@@ -1,0 +1,71 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Framing } from "../tx/Transaction.ts"
+import { rowsOf } from "./columns.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
+
+const SettingRow = Schema.Struct({ value: Schema.String })
+const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]) })
+
+/** Small facts that outlive the process: who this installation is, and which wire form a gateway takes. */
+export class Settings extends Context.Service<
+  Settings,
+  {
+    readonly get: (key: string) => Effect.Effect<string | undefined, StoreError>
+    readonly set: (key: string, value: string) => Effect.Effect<void, StoreError>
+    /** The stored value; where there is none, `make` gives it and it is stored. */
+    readonly getOrMake: (key: string, make: Effect.Effect<string>) => Effect.Effect<string, StoreError>
+    /** The wire form in which a transaction was executed through this gateway on this chain, if one was. */
+    readonly framing: (gateway: string, chainId: string) => Effect.Effect<Framing | undefined, StoreError>
+    readonly rememberFraming: (gateway: string, chainId: string, framing: Framing) => Effect.Effect<void, StoreError>
+    readonly forgetFraming: (gateway: string, chainId: string) => Effect.Effect<void, StoreError>
+  }
+>()("cofferer/store/Settings") {
+  static readonly layer = Layer.effect(
+    Settings,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const get = Effect.fn("Settings.get")((key: string) =>
+        sql`SELECT value FROM settings WHERE key = ${key}`.pipe(
+          rowsOf(SettingRow, "Settings.get"),
+          Effect.map((rows) => rows[0]?.value),
+        ),
+      )
+      const set = Effect.fn("Settings.set")((key: string, value: string) =>
+        sql`INSERT INTO settings ${sql.insert({ key, value })}
+          ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, storeError("Settings.set")),
+      )
+      return Settings.of({
+        get,
+        set,
+        getOrMake: Effect.fn("Settings.getOrMake")(function* (key: string, make: Effect.Effect<string>) {
+          const stored = yield* get(key)
+          if (stored !== undefined) return stored
+          const value = yield* make
+          yield* set(key, value)
+          return value
+        }),
+        framing: Effect.fn("Settings.framing")((gateway: string, chainId: string) =>
+          sql`SELECT framing FROM framings WHERE gateway = ${gateway} AND chain_id = ${chainId}`.pipe(
+            rowsOf(FramingRow, "Settings.framing"),
+            Effect.map((rows) => rows[0]?.framing),
+          ),
+        ),
+        rememberFraming: Effect.fn("Settings.rememberFraming")(
+          function* (gateway: string, chainId: string, framing: Framing) {
+            const at = yield* Clock.currentTimeMillis
+            yield* sql`INSERT INTO framings ${sql.insert({ gateway, chain_id: chainId, framing, at })}
+              ON CONFLICT (gateway, chain_id) DO UPDATE SET framing = excluded.framing, at = excluded.at`
+          },
+          (effect) => effect.pipe(storeError("Settings.rememberFraming")),
+        ),
+        forgetFraming: Effect.fn("Settings.forgetFraming")((gateway: string, chainId: string) =>
+          sql`DELETE FROM framings WHERE gateway = ${gateway} AND chain_id = ${chainId}`.pipe(
+            Effect.asVoid,
+            storeError("Settings.forgetFraming"),
+          ),
+        ),
+      })
+    }),
+  )
+}

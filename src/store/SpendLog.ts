@@ -1,0 +1,100 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { WindowUse } from "../rules/Policy.ts"
+import { Digits, rowsOf } from "./columns.ts"
+import { Journal } from "./Journal.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
+
+/** One signature that was given, and what it may spend. */
+export interface Spend {
+  readonly intentId: string
+  readonly k: number
+  /** Hex of the digest that was signed. */
+  readonly digest: string
+  readonly signature: string
+  readonly from: string
+  readonly to: string
+  readonly assetId: string
+  readonly amount: bigint
+  /** Unix milliseconds in block time: limits run by the ledger's clock, not ours. */
+  readonly blockTime: number
+}
+
+const SpendRow = Schema.Struct({ digest: Schema.String, signature: Schema.String })
+const UsedRow = Schema.Struct({ amount: Digits, from: Schema.String, to: Schema.String })
+
+/**
+ * The signer's own memory: what was signed once for (intent, attempt), and how much of each window is used. A re-signed
+ * attempt of one intent counts once, since at most one of them executes.
+ */
+export class SpendLog extends Context.Service<
+  SpendLog,
+  {
+    readonly find: (
+      intentId: string,
+      k: number,
+    ) => Effect.Effect<{ readonly digest: string; readonly signature: string } | undefined, StoreError>
+    readonly record: (spend: Spend) => Effect.Effect<void, StoreError>
+    /** Signed for the asset between these keys since the given block time, without the intent itself. */
+    readonly used: (window: {
+      readonly from: ReadonlySet<string>
+      readonly to: ReadonlySet<string>
+      readonly assetId: string
+      readonly since: number
+      readonly exceptIntent: string
+    }) => Effect.Effect<WindowUse, StoreError>
+  }
+>()("cofferer/store/SpendLog") {
+  static readonly layerNoDeps = Layer.effect(
+    SpendLog,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const journal = yield* Journal
+      return SpendLog.of({
+        find: Effect.fn("SpendLog.find")((intentId: string, k: number) =>
+          sql`SELECT digest, signature FROM spends WHERE intent_id = ${intentId} AND k = ${k}`.pipe(
+            rowsOf(SpendRow, "SpendLog.find"),
+            Effect.map((rows) => rows[0]),
+          ),
+        ),
+        record: Effect.fn("SpendLog.record")(
+          function* (spend: Spend) {
+            yield* sql`INSERT INTO spends ${sql.insert({
+              intent_id: spend.intentId,
+              k: spend.k,
+              digest: spend.digest,
+              signature: spend.signature,
+              from_key: spend.from,
+              to_key: spend.to,
+              asset_id: spend.assetId,
+              amount: spend.amount.toString(),
+              block_time: spend.blockTime,
+              signed_at: yield* Clock.currentTimeMillis,
+            })}`
+            yield* journal.append({
+              kind: "signature",
+              subject: spend.intentId,
+              body: { k: spend.k, digest: spend.digest, amount: spend.amount },
+            })
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("SpendLog.record")),
+        ),
+        used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, exceptIntent }) =>
+          sql`SELECT amount, from_key AS "from", to_key AS "to" FROM spends AS s
+            WHERE asset_id = ${assetId} AND block_time > ${since} AND intent_id <> ${exceptIntent}
+            AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(
+            rowsOf(UsedRow, "SpendLog.used"),
+            Effect.map((rows) =>
+              rows
+                .filter((row) => from.has(row.from) && to.has(row.to))
+                .reduce((sum, row) => ({ amount: sum.amount + row.amount, count: sum.count + 1 }), {
+                  amount: 0n,
+                  count: 0,
+                }),
+            ),
+          ),
+        ),
+      })
+    }),
+  )
+}
