@@ -48,22 +48,27 @@ export const parseAmount = (
   decimals: number,
 ): { readonly units: BaseUnits } | { readonly error: string } => {
   const match = decimal.exec(text)
-  if (match === null) return { error: `"${text}" is not an amount: write digits such as "25_000" or "0.5"` }
+  const quoted = `"${text.length > 90 ? `${text.slice(0, 89)}…` : text}"`
+  if (match === null) return { error: `${quoted} is not an amount: write digits such as "25_000" or "0.5"` }
   const whole = match[1]!
   const fraction = (match[2] ?? "").replace(/0+$/, "")
   if (!/^([0-9]+|[0-9]{1,3}(_[0-9]{3})+|[0-9]{1,3}(,[0-9]{3})+)$/.test(whole)) {
-    return { error: `"${text}" groups its digits oddly: write "25_000" or "25000"` }
+    return { error: `${quoted} groups its digits oddly: write "25_000" or "25000"` }
   }
   if (fraction.length > decimals) {
-    return { error: `"${text}" is finer than the asset: it has ${decimals} decimals` }
+    return { error: `${quoted} is finer than the asset: it has ${decimals} decimals` }
   }
   const plain = whole.replace(/[_,]/g, "").replace(/^0+(?=[0-9])/, "") + fraction.padEnd(decimals, "0")
   const units = parseBaseUnits(plain.replace(/^0+(?=[0-9])/, ""))
-  return units === undefined ? { error: `"${text}" is too large: at most 2^256-1 base units` } : { units }
+  return units === undefined ? { error: `${quoted} is too large: at most 2^256-1 base units` } : { units }
 }
+
+/** More decimals than any real asset has; whoever lists one with millions of them must not fill our memory. */
+const decimalsWrittenMax = 255
 
 /** Writes base units for people: "12,870.00". At least two places, more only where they are not zero. */
 export const formatAmount = (units: bigint, decimals: number): string => {
+  if (decimals > decimalsWrittenMax) return `${units}e-${decimals}`
   const sign = units < 0n ? "-" : ""
   const text = (units < 0n ? -units : units).toString().padStart(decimals + 1, "0")
   const whole = text.slice(0, text.length - decimals).replace(/\B(?=(\d{3})+$)/g, ",")

@@ -20,8 +20,10 @@ export const statusWords = {
 
 export type AssetStatusWord = (typeof statusWords)[AssetStatusName]
 
+const words = new Map<string, AssetStatusWord>(Object.entries(statusWords))
+
 /** The operator's word, or "unspecified" for names and numbers that are not known: they alert, and stop nothing. */
-export const statusWord = (status: string): AssetStatusWord => statusWords[status as AssetStatusName] ?? "unspecified"
+export const statusWord = (status: string): AssetStatusWord => words.get(status) ?? "unspecified"
 
 /** For people: "pending listing". */
 export const statusText = (word: string): string => word.replace("pendingListing", "pending listing")

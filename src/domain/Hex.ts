@@ -30,7 +30,7 @@ export type AssetId = typeof AssetId.Type
 
 export const isHex64 = (text: string): boolean => hex64.test(text)
 
-/** Four to eight characters that people can read aloud: enough to tell the intents of one treasury apart. */
+/** Eight characters (40 bits) that people can read aloud: enough to tell the intents of one treasury apart. */
 export const shortId = (id: string): string => {
   const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
   let n = Number.parseInt(id.slice(0, 10), 16)
