@@ -1,0 +1,57 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { GatewayError } from "./GatewayError.ts"
+import { type ChainHead, ChainHeadAnswer } from "./schema/ChainHead.ts"
+import { Transport } from "./Transport.ts"
+
+/** A chain head written down by a person, for gateways that do not tell it. */
+export interface FixedChain {
+  readonly head: ChainHead
+  /** When it was read, Unix milliseconds, and for how long it may be used. */
+  readonly atMillis: number
+  readonly validForMillis: number
+}
+
+/** What a transaction must know about the chain: id, newest block, and the work that it asks for. */
+export class ChainContext extends Context.Service<
+  ChainContext,
+  {
+    /** The height is one that the asked node has begun; other nodes may not know it yet. */
+    readonly head: Effect.Effect<ChainHead, GatewayError>
+  }
+>()("cofferer/gateway/ChainContext") {
+  static readonly make = (transport: Transport["Service"]): ChainContext["Service"] =>
+    ChainContext.of({
+      head: Effect.gen(function* () {
+        const { value } = yield* transport.request({
+          operation: "height",
+          path: "/blockchain/height",
+          schema: ChainHeadAnswer,
+        })
+        yield* transport.sawHeight(value.height)
+        return value
+      }).pipe(Effect.withSpan("ChainContext.head")),
+    })
+
+  /** Always the same head; the condition is Stale once it is older than it may be, or lies in the future. */
+  static readonly makeFixed = (fixed: FixedChain): ChainContext["Service"] =>
+    ChainContext.of({
+      head: Effect.gen(function* () {
+        const ageMillis = (yield* Clock.currentTimeMillis) - fixed.atMillis
+        if (ageMillis >= 0 && ageMillis < fixed.validForMillis) return fixed.head
+        return yield* new GatewayError({
+          gateway: "fixed",
+          operation: "height",
+          reason: { _tag: "Stale", detail: `${ageMillis} ms old, valid for ${fixed.validForMillis} ms` },
+        })
+      }).pipe(Effect.withSpan("ChainContext.head")),
+    })
+
+  /** Asks the node behind the gateway. */
+  static readonly layerNode: Layer.Layer<ChainContext, never, Transport> = Layer.effect(
+    ChainContext,
+    Effect.map(Transport, ChainContext.make),
+  )
+
+  static readonly layerFixed = (fixed: FixedChain): Layer.Layer<ChainContext> =>
+    Layer.succeed(ChainContext, ChainContext.makeFixed(fixed))
+}

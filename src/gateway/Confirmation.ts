@@ -1,0 +1,118 @@
+import { Context, Effect, Layer } from "effect"
+import type { BlockMark } from "../domain/Balance.ts"
+import { GatewayError } from "./GatewayError.ts"
+import { paginationParameters } from "./GatewayReader.ts"
+import { type ObservedTransfer, TransferAnswer, TransfersAnswer } from "./schema/Transfers.ts"
+import { Transport } from "./Transport.ts"
+import { pageSize, walkPages, walkPagesMax } from "./walkPages.ts"
+
+/** A look for one transfer: what was found, and up to which block the gateway looked. */
+export interface TransferSighting {
+  /** Undefined: the gateway says that it knows none of this id. Alone, that proves nothing. */
+  readonly found: ObservedTransfer | undefined
+  readonly mark: BlockMark | undefined
+}
+
+/** All transfers of a key, as far as the gateway lists them. */
+export interface TransferListing {
+  /** Oldest first; of a transfer that changed during the walk, its latest version. */
+  readonly transfers: ReadonlyArray<ObservedTransfer>
+  /** Whether the listing came to its end. Absence of a transfer counts only then. */
+  readonly complete: boolean
+  /** Every transfer up to this block is in a complete listing; undefined where the gateway names no block. */
+  readonly mark: BlockMark | undefined
+}
+
+/** What became of a transfer. The error is Unsupported where the gateway has no such operation. */
+export class Confirmation extends Context.Service<
+  Confirmation,
+  {
+    readonly transfer: (id: string) => Effect.Effect<TransferSighting, GatewayError>
+    /** `pagesMax` bounds the walk, each page holding 1000 rows; default 200. */
+    readonly transfersFrom: (
+      publicKey: string,
+      options?: { readonly pagesMax?: number },
+    ) => Effect.Effect<TransferListing, GatewayError>
+  }
+>()("cofferer/gateway/Confirmation") {
+  static readonly make = (transport: Transport["Service"]): Confirmation["Service"] =>
+    Confirmation.of({
+      transfer: Effect.fn("Confirmation.transfer")((id) => lookUp(transport, id)),
+      transfersFrom: Effect.fn("Confirmation.transfersFrom")((publicKey, options) =>
+        list(transport, publicKey, options?.pagesMax ?? walkPagesMax),
+      ),
+    })
+
+  static readonly layer: Layer.Layer<Confirmation, never, Transport> = Layer.effect(
+    Confirmation,
+    Effect.map(Transport, Confirmation.make),
+  )
+}
+
+const lookUp = (transport: Transport["Service"], id: string): Effect.Effect<TransferSighting, GatewayError> =>
+  transport
+    .request({ operation: "transfer", path: `/api/v2/transfer/${encodeURIComponent(id)}`, schema: TransferAnswer })
+    .pipe(
+      Effect.flatMap(({ value, mark }) =>
+        value.transferNode.id === id
+          ? Effect.succeed<TransferSighting>({ found: value.transferNode, mark })
+          : Effect.fail(
+              new GatewayError({
+                gateway: transport.gateway,
+                operation: "transfer",
+                reason: { _tag: "Unreadable", detail: "answered with another transfer than was asked for" },
+              }),
+            ),
+      ),
+      Effect.catchReason("GatewayError", "NotFound", ({ mark }) =>
+        Effect.succeed<TransferSighting>({ found: undefined, mark }),
+      ),
+    )
+
+/**
+ * Walks from the oldest row on: a transfer that changes meanwhile moves to the end, where it is met again, so that a
+ * complete walk misses nothing that existed at the block of its first page.
+ */
+const list = (
+  transport: Transport["Service"],
+  publicKey: string,
+  pagesMax: number,
+): Effect.Effect<TransferListing, GatewayError> =>
+  walkPages(
+    (after) =>
+      transport
+        .request({
+          operation: "transfer",
+          title: "transfers",
+          path: "/api/v2/transfers",
+          query: [
+            ["pubkey", publicKey],
+            ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"],
+            ...paginationParameters({
+              first: pageSize,
+              ...(after === undefined ? {} : { after }),
+              newestFirst: false,
+            }),
+          ],
+          schema: TransfersAnswer,
+        })
+        .pipe(
+          Effect.map(({ value: { transfers }, mark }) => ({
+            rows: transfers.edges,
+            pageInfo: transfers.pageInfo,
+            mark,
+          })),
+        ),
+    pagesMax,
+  ).pipe(
+    Effect.map(({ rows, complete, mark }) => {
+      const latest = new Map<string, ObservedTransfer>()
+      for (const row of rows) {
+        // A gateway that ignores the filter lists everybody's transfers.
+        if (row.from !== publicKey) continue
+        latest.delete(row.id)
+        latest.set(row.id, row)
+      }
+      return { transfers: [...latest.values()], complete, mark }
+    }),
+  )

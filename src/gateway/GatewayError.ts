@@ -1,0 +1,85 @@
+import { Schema } from "effect"
+
+const detail = Schema.String
+const retryAfterMillis = Schema.optionalKey(Schema.Finite)
+const BlockMark = Schema.Struct({ height: Schema.BigInt, timestamp: Schema.BigInt })
+
+/** Why a request to a gateway gave no value. A closed list: above this folder no HTTP status is known. */
+export const GatewayReason = Schema.TaggedUnion({
+  /** No connection came about: nothing was sent. */
+  Unreachable: { detail },
+  /** The deadline passed before the answer was complete. */
+  Timeout: { afterMillis: Schema.Finite },
+  /** Sent, and no usable answer: a server-side failure, or the connection broke. */
+  Ambiguous: { detail },
+  /** Too many requests; not processed. The wait, where the gateway names one. */
+  RateLimited: { retryAfterMillis },
+  /** Shut out for a while; not processed. */
+  Banned: { retryAfterMillis },
+  /** The node has these exact bytes already: pending, executed or recently executed. */
+  AlreadyKnown: { detail },
+  /** The gateway looked and has no such thing. `mark` is the block up to which it looked, where it says so. */
+  NotFound: { detail, mark: Schema.optionalKey(BlockMark) },
+  /** The gateway refuses this request as the caller's mistake; it was not processed. */
+  Rejected: { detail },
+  /** There was an answer, and it is not of the agreed form. */
+  Unreadable: { detail },
+  /** The answer, or the request, exceeds what may be sent at once. */
+  TooLarge: { detail },
+  /** The gateway has no such operation. */
+  Unsupported: { detail },
+  /** Knowledge given by configuration is older than it says it may be. */
+  Stale: { detail },
+})
+export type GatewayReason = typeof GatewayReason.Type
+
+const retryable: ReadonlySet<GatewayReason["_tag"]> = new Set([
+  "Unreachable",
+  "Timeout",
+  "Ambiguous",
+  "RateLimited",
+  "Banned",
+  "Unreadable",
+])
+const unsent: ReadonlySet<GatewayReason["_tag"]> = new Set([
+  "Unreachable",
+  "RateLimited",
+  "Banned",
+  "Rejected",
+  "Unsupported",
+  "Stale",
+])
+
+/** A request to one gateway failed. Details are escaped and at most 256 characters long. */
+export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayError", {
+  /** Name of the gateway in the configuration. */
+  gateway: Schema.String,
+  operation: Schema.String,
+  reason: GatewayReason,
+}) {
+  /** Whether the same request may succeed later without any change. */
+  get isRetryable(): boolean {
+    return retryable.has(this.reason._tag)
+  }
+
+  /**
+   * Of a submission: whether the transaction may have reached the network. False only where the gateway cannot have
+   * taken it, or says that it did not; since a gateway may lie, false is no proof that the bytes are dead.
+   */
+  get mayHaveArrived(): boolean {
+    return !unsent.has(this.reason._tag)
+  }
+
+  override get message(): string {
+    const { reason } = this
+    const words =
+      "detail" in reason
+        ? reason.detail
+        : "afterMillis" in reason
+          ? `no complete answer within ${reason.afterMillis} ms`
+          : reason.retryAfterMillis === undefined
+            ? ""
+            : `for ${reason.retryAfterMillis} ms`
+    return `${this.gateway}: ${this.operation}: ${reason._tag}${words === "" ? "" : `: ${words}`}`
+  }
+}

@@ -1,0 +1,28 @@
+import type { Redacted } from "effect"
+import type { SubmitType } from "./schema/Submission.ts"
+
+/** One gateway as configured. */
+export interface GatewayOptions {
+  /** Its name in the configuration: the label of its metrics. */
+  readonly name: string
+  /** Base address; it may have a path, and the paths of the operations come behind it. */
+  readonly url: string
+  /** Sent with every request, such as credentials. */
+  readonly headers: Readonly<Record<string, Redacted.Redacted>>
+  /** From the start of a request to the last byte of its answer. Default 10 s. */
+  readonly requestDeadlineMillis: number
+  /** Largest answer that is read. Default 16 MiB. */
+  readonly bodyBytesMax: number
+  readonly submitType: SubmitType
+}
+
+/** The options of a gateway of which only name and address are given. */
+export const gatewayOptions = (
+  options: Pick<GatewayOptions, "name" | "url"> & Partial<GatewayOptions>,
+): GatewayOptions => ({
+  headers: {},
+  requestDeadlineMillis: 10_000,
+  bodyBytesMax: 16 * 1024 * 1024,
+  submitType: "sync",
+  ...options,
+})

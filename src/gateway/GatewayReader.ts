@@ -1,0 +1,126 @@
+import { Context, Effect, Layer } from "effect"
+import type { Asset } from "../domain/Asset.ts"
+import type { BalanceChange } from "../domain/Balance.ts"
+import type { GatewayError } from "./GatewayError.ts"
+import { type AccountBalance, AccountsAnswer } from "./schema/Accounts.ts"
+import { AssetsAnswer } from "./schema/Assets.ts"
+import { BalanceChangesAnswer } from "./schema/BalanceChanges.ts"
+import type { Page, PageInfo } from "./schema/Paging.ts"
+import { Transport } from "./Transport.ts"
+
+/** Which part of a listing: forwards by `first` and `after`, backwards by `last` and `before`. Page sizes 1 to 5000. */
+export interface Pagination {
+  readonly first?: number
+  readonly after?: string
+  readonly last?: number
+  readonly before?: string
+  /** Default of the gateway: true. */
+  readonly newestFirst?: boolean
+}
+
+/** Which accounts; an empty list is no filter. Parties and markets: 64 hex characters or "network". */
+export interface AccountFilter {
+  readonly assetId?: string
+  readonly partyIds?: ReadonlyArray<string>
+  readonly marketIds?: ReadonlyArray<string>
+  /** Wire names, such as ACCOUNT_TYPE_GENERAL. */
+  readonly accountTypes?: ReadonlyArray<string>
+}
+
+export interface BalanceChangesQuery extends Pagination, AccountFilter {
+  /** Unix nanoseconds, inclusive. Networks from 0.75 on want one, within 365 days. */
+  readonly startTimestamp?: bigint
+  /** Unix nanoseconds, exclusive. */
+  readonly endTimestamp?: bigint
+}
+
+export interface AssetsQuery extends Pagination {
+  /** Asks for this asset alone; the error is NotFound where the network does not know it. */
+  readonly assetId?: string
+}
+
+export interface AccountsQuery extends Pagination, AccountFilter {}
+
+/**
+ * Reads what one gateway says. A gateway ignores parameters that it does not know, so whoever filters looks at the rows
+ * again; a row says nothing about accounts that were not touched.
+ */
+export class GatewayReader extends Context.Service<
+  GatewayReader,
+  {
+    /** History: the balance of each account after each block that touched it, equal values included. */
+    readonly balanceChanges: (query: BalanceChangesQuery) => Effect.Effect<Page<BalanceChange>, GatewayError>
+    /** All assets of every status, ordered by id. */
+    readonly assets: (query: AssetsQuery) => Effect.Effect<Page<Asset>, GatewayError>
+    /** Balances now. */
+    readonly accounts: (query: AccountsQuery) => Effect.Effect<Page<AccountBalance>, GatewayError>
+  }
+>()("cofferer/gateway/GatewayReader") {
+  static readonly make = (transport: Transport["Service"]): GatewayReader["Service"] =>
+    GatewayReader.of({
+      balanceChanges: Effect.fn("GatewayReader.balanceChanges")(function* (query) {
+        const { value, mark } = yield* transport.request({
+          operation: "balance_changes",
+          path: "/api/v2/balance/changes",
+          query: [
+            ...filterParameters(query),
+            ...paginationParameters(query),
+            ...parameter("dateRange.startTimestamp", query.startTimestamp),
+            ...parameter("dateRange.endTimestamp", query.endTimestamp),
+          ],
+          schema: BalanceChangesAnswer,
+        })
+        return toPage(value.balances, mark)
+      }),
+      assets: Effect.fn("GatewayReader.assets")(function* (query) {
+        const { value, mark } = yield* transport.request({
+          operation: "assets",
+          path: "/api/v2/assets",
+          query: [...parameter("assetId", query.assetId), ...paginationParameters(query)],
+          schema: AssetsAnswer,
+        })
+        return toPage(value.assets, mark)
+      }),
+      accounts: Effect.fn("GatewayReader.accounts")(function* (query) {
+        const { value, mark } = yield* transport.request({
+          operation: "accounts",
+          path: "/api/v2/accounts",
+          query: [...filterParameters(query), ...paginationParameters(query)],
+          schema: AccountsAnswer,
+        })
+        return toPage(value.accounts, mark)
+      }),
+    })
+
+  static readonly layer: Layer.Layer<GatewayReader, never, Transport> = Layer.effect(
+    GatewayReader,
+    Effect.map(Transport, GatewayReader.make),
+  )
+}
+
+type Parameters = ReadonlyArray<readonly [string, string]>
+
+const parameter = (key: string, value: string | number | bigint | boolean | undefined): Parameters =>
+  value === undefined ? [] : [[key, String(value)]]
+
+/** Arrays are repeated keys: the only form that every version reads. */
+const filterParameters = (filter: AccountFilter): Parameters => [
+  ...parameter("filter.assetId", filter.assetId),
+  ...(filter.partyIds ?? []).map((id) => ["filter.partyIds", id] as const),
+  ...(filter.marketIds ?? []).map((id) => ["filter.marketIds", id] as const),
+  ...(filter.accountTypes ?? []).map((name) => ["filter.accountTypes", name] as const),
+]
+
+/** The page parameters of a listing, as the query of a request. */
+export const paginationParameters = (page: Pagination): Parameters => [
+  ...parameter("pagination.first", page.first),
+  ...parameter("pagination.after", page.after),
+  ...parameter("pagination.last", page.last),
+  ...parameter("pagination.before", page.before),
+  ...parameter("pagination.newestFirst", page.newestFirst),
+]
+
+const toPage = <A>(
+  connection: { readonly edges: Page<A>["rows"]; readonly pageInfo: PageInfo },
+  mark: Page<A>["mark"],
+): Page<A> => ({ rows: connection.edges, pageInfo: connection.pageInfo, mark })

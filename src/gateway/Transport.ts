@@ -1,0 +1,222 @@
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Schema, type Scope } from "effect"
+import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import type { BlockMark } from "../domain/Balance.ts"
+import { Metrics, type Operation, type RequestOutcome } from "../telemetry/Metrics.ts"
+import { escapeText } from "./escapeText.ts"
+import { GatewayError, type GatewayReason } from "./GatewayError.ts"
+import type { GatewayOptions } from "./GatewayOptions.ts"
+import { readBody } from "./readBody.ts"
+import { reasonOfFailure } from "./reasonOfFailure.ts"
+import { reasonOfStatus } from "./reasonOfStatus.ts"
+import { Uint64 } from "./schema/Numbers.ts"
+
+/** One request: a GET, or a POST where there is a body. */
+export interface TransportRequest<A> {
+  /** Label of the metrics. */
+  readonly operation: Operation
+  /** In errors, where it says more than the label. */
+  readonly title?: string
+  /** Behind the base address, with a slash in front. */
+  readonly path: string
+  /** A key may stand several times: that is how arrays are sent. */
+  readonly query?: ReadonlyArray<readonly [string, string]>
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** The form of the answer. */
+  readonly schema: Schema.ConstraintDecoder<A>
+}
+
+/** A decoded answer and the block that the gateway names in its headers; undefined where it names none. */
+export interface Answer<A> {
+  readonly value: A
+  readonly mark: BlockMark | undefined
+}
+
+/**
+ * The HTTP client of one gateway. A request is sent once: nothing here repeats it, follows a redirect or uses a proxy.
+ * Interrupting it, or passing the deadline, closes its connection.
+ */
+export class Transport extends Context.Service<
+  Transport,
+  {
+    /** Its name in the configuration. */
+    readonly gateway: string
+    readonly options: GatewayOptions
+    readonly request: <A>(request: TransportRequest<A>) => Effect.Effect<Answer<A>, GatewayError>
+    /** Reports a height that an answer holds in its body, for the metric. */
+    readonly sawHeight: (height: bigint) => Effect.Effect<void>
+  }
+>()("cofferer/gateway/Transport") {
+  static readonly make = (
+    options: GatewayOptions,
+  ): Effect.Effect<Transport["Service"], never, HttpClient.HttpClient | Metrics> =>
+    Effect.gen(function* () {
+      const client = HttpClient.withScope(yield* HttpClient.HttpClient)
+      const metrics = yield* Metrics
+      const gateway = options.name
+      return Transport.of({
+        gateway,
+        options,
+        sawHeight: (height) => Effect.sync(() => metrics.gatewayHeight.set({ gateway }, Number(height))),
+        request: Effect.fn("Transport.request")(function* <A>(request: TransportRequest<A>) {
+          const startedAt = yield* Clock.currentTimeMillis
+          const exit = yield* Effect.exit(bounded(client, options, request))
+          const elapsedMillis = (yield* Clock.currentTimeMillis) - startedAt
+          record(metrics, { gateway, operation: request.operation, exit, elapsedMillis })
+          return yield* Effect.mapError(
+            exit,
+            (reason) => new GatewayError({ gateway, operation: request.title ?? request.operation, reason }),
+          )
+        }),
+      })
+    })
+
+  /** Needs an HttpClient, so that a test or a simulation can put its own in place of sockets. */
+  static readonly layer = (options: GatewayOptions): Layer.Layer<Transport, never, HttpClient.HttpClient | Metrics> =>
+    Layer.effect(Transport, Transport.make(options))
+
+  /**
+   * Real sockets for all gateways of the process: no pipelining, at most eight connections to a host, five seconds to
+   * connect. It neither asks for compression nor undoes it.
+   */
+  static readonly layerHttp: Layer.Layer<HttpClient.HttpClient> = NodeHttpClient.layerUndiciOptions({
+    connections: 8,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: 5_000 },
+  })
+}
+
+type Outcome<A> = Effect.Effect<Answer<A>, GatewayReason>
+
+/** Request, whole answer and decoding under one deadline. */
+const bounded = <A>(
+  client: HttpClient.HttpClient.With<HttpClientError.HttpClientError, Scope.Scope>,
+  options: GatewayOptions,
+  request: TransportRequest<A>,
+): Outcome<A> =>
+  client.execute(httpRequest(options, request)).pipe(
+    Effect.flatMap((response) =>
+      Effect.flatMap(readBody(response, options.bodyBytesMax), (bytes) => understand(response, bytes, request.schema)),
+    ),
+    Effect.scoped,
+    Effect.provideService(HttpClient.TracerPropagationEnabled, false),
+    Effect.catchTag("HttpClientError", (error) => Effect.fail(reasonOfFailure(error))),
+    Effect.timeoutOrElse({
+      duration: options.requestDeadlineMillis,
+      orElse: () => Effect.fail<GatewayReason>({ _tag: "Timeout", afterMillis: options.requestDeadlineMillis }),
+    }),
+  )
+
+const httpRequest = (options: GatewayOptions, request: TransportRequest<unknown>) => {
+  const url = options.url.replace(/\/+$/, "") + request.path
+  const extra = Object.fromEntries(
+    Object.entries(options.headers).map(([name, value]) => [name, Redacted.value(value)]),
+  )
+  const base =
+    request.body === undefined
+      ? HttpClientRequest.get(url)
+      : HttpClientRequest.bodyText(HttpClientRequest.post(url), JSON.stringify(request.body), "application/json")
+  return base.pipe(
+    HttpClientRequest.setUrlParams(request.query ?? []),
+    HttpClientRequest.setHeaders({ ...extra, accept: "application/json" }),
+  )
+}
+
+const decodeUint64 = Schema.decodeUnknownExit(Uint64)
+
+/** The block headers; 0 means that the gateway does not know. A header that is no number is not passed over. */
+const blockMark = (
+  headers: HttpClientResponse.HttpClientResponse["headers"],
+): Exit.Exit<BlockMark | undefined, GatewayReason> => {
+  const height = headers["x-block-height"]
+  const timestamp = headers["x-block-timestamp"]
+  if (height === undefined || timestamp === undefined) return Exit.succeed(undefined)
+  const heightExit = decodeUint64(height)
+  const timestampExit = decodeUint64(timestamp)
+  if (Exit.isFailure(heightExit) || Exit.isFailure(timestampExit)) {
+    return Exit.fail({ _tag: "Unreadable", detail: escapeText(`block headers: ${height}, ${timestamp}`) })
+  }
+  return Exit.succeed(
+    heightExit.value === 0n || timestampExit.value === 0n
+      ? undefined
+      : { height: heightExit.value, timestamp: timestampExit.value },
+  )
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+const parseJson = (bytes: Uint8Array): { readonly json: unknown } | undefined => {
+  try {
+    return { json: JSON.parse(utf8.decode(bytes)) }
+  } catch {
+    return undefined
+  }
+}
+
+/** From a complete answer to its value. The content type is not looked at: real networks send two at once on errors. */
+const understand = <A>(
+  response: HttpClientResponse.HttpClientResponse,
+  bytes: Uint8Array,
+  schema: Schema.ConstraintDecoder<A>,
+): Exit.Exit<Answer<A>, GatewayReason> => {
+  const { status, headers } = response
+  const mark = blockMark(headers)
+  const parsed = parseJson(bytes)
+  if (status < 200 || status > 299) {
+    return Exit.fail(
+      reasonOfStatus({ status, headers, body: parsed?.json, mark: Exit.isSuccess(mark) ? mark.value : undefined }),
+    )
+  }
+  if (Exit.isFailure(mark)) return Exit.failCause(mark.cause)
+  if (parsed === undefined) {
+    const type = escapeText(headers["content-type"] ?? "no content type")
+    return Exit.fail({ _tag: "Unreadable", detail: `${bytes.length} bytes of ${type} that are no JSON` })
+  }
+  const value = Schema.decodeUnknownExit(schema)(parsed.json)
+  if (Exit.isSuccess(value)) return Exit.succeed({ value: value.value, mark: mark.value })
+  const issue = value.cause.reasons.map((r) => (r._tag === "Fail" ? r.error.message : r._tag)).join("; ")
+  return Exit.fail({ _tag: "Unreadable", detail: escapeText(issue) })
+}
+
+/** NotFound and AlreadyKnown are answers of the protocol, so they count as such. */
+const outcomes: Record<GatewayReason["_tag"], RequestOutcome> = {
+  Unreachable: "unreachable",
+  Timeout: "timeout",
+  Ambiguous: "unreadable",
+  RateLimited: "rate_limited",
+  Banned: "banned",
+  AlreadyKnown: "ok",
+  NotFound: "ok",
+  Rejected: "refused",
+  Unreadable: "unreadable",
+  TooLarge: "unreadable",
+  Unsupported: "refused",
+  Stale: "unreadable",
+}
+const down: ReadonlySet<RequestOutcome> = new Set(["timeout", "unreachable", "unreadable"])
+
+const record = <A>(
+  metrics: Metrics["Service"],
+  done: {
+    readonly gateway: string
+    readonly operation: Operation
+    readonly exit: Exit.Exit<Answer<A>, GatewayReason>
+    readonly elapsedMillis: number
+  },
+): void => {
+  const { gateway, operation, exit } = done
+  let outcome: RequestOutcome = "ok"
+  if (Exit.isSuccess(exit)) {
+    if (exit.value.mark !== undefined) metrics.gatewayHeight.set({ gateway }, Number(exit.value.mark.height))
+  } else {
+    const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
+    // An interrupted request ended by our own wish, and says nothing about the gateway.
+    if (failure === undefined) return
+    outcome = outcomes[failure.error._tag]
+  }
+  metrics.gatewayRequests.inc({ gateway, operation, outcome })
+  metrics.gatewayRequestDuration.observe({ gateway, operation }, done.elapsedMillis / 1000)
+  metrics.gatewayUp.set({ gateway }, down.has(outcome) ? 0 : 1)
+}

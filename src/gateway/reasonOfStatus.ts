@@ -1,0 +1,62 @@
+import { Exit, Schema } from "effect"
+import type { BlockMark } from "../domain/Balance.ts"
+import { escapeText } from "./escapeText.ts"
+import type { GatewayReason } from "./GatewayError.ts"
+import { StatusBody } from "./schema/Status.ts"
+
+/** An answer without success, as it came. */
+export interface Refusal {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** The parsed body, or undefined where it is no JSON. */
+  readonly body: unknown
+  readonly mark: BlockMark | undefined
+}
+
+const decodeStatus = Schema.decodeUnknownExit(StatusBody)
+
+/** Words of a real network by which an answer of class 500 is the caller's mistake, or no mistake at all. */
+const knownBytes = "tx already exists in cache"
+const callerErrors = ["invalid date range", "invalid pagination", "unknown transfer direction"]
+const tooLarge = ["message larger than max", "Tx too large"]
+const banned = "temporarily banned"
+
+/**
+ * The condition behind an HTTP status. Real networks answer 500 to a repeated transaction and to a wrong date range,
+ * and 429 to a request that is too large, so the words of the body count as much as the number.
+ */
+export const reasonOfStatus = (refusal: Refusal): GatewayReason => {
+  const { status } = refusal
+  const exit = decodeStatus(refusal.body)
+  const body = Exit.isSuccess(exit) ? exit.value : undefined
+  const words =
+    body === undefined ? "" : [body.message, ...body.details.flatMap((d) => [d.message, d.inner])].join(": ")
+  const detail = escapeText(`${status} ${words.replace(/(: )+$/, "")}`.trim())
+  const says = (text: string): boolean => words.includes(text)
+
+  if (tooLarge.some(says) || status === 413) return { _tag: "TooLarge", detail }
+  if (status === 429) return { _tag: "RateLimited", ...retryAfter(refusal) }
+  if (status === 403 && (says(banned) || refusal.headers["ratelimit-retry-after"] !== undefined)) {
+    return { _tag: "Banned", ...retryAfter(refusal) }
+  }
+  if (status === 404) {
+    // Only a status body of the gateway itself shows that it looked: a proxy's 404 is no evidence of absence.
+    return body === undefined || (body.message === "Not Found" && body.details.length === 0)
+      ? { _tag: "Unsupported", detail }
+      : { _tag: "NotFound", detail, ...(refusal.mark === undefined ? {} : { mark: refusal.mark }) }
+  }
+  if (status === 405 || status === 501) return { _tag: "Unsupported", detail }
+  if (says(knownBytes)) return { _tag: "AlreadyKnown", detail }
+  if (status >= 500 || status === 408) {
+    return { _tag: callerErrors.some(says) ? "Rejected" : "Ambiguous", detail }
+  }
+  if (status >= 400) return { _tag: "Rejected", detail }
+  return { _tag: "Unreadable", detail: status >= 300 ? `${status}: redirects are not followed` : detail }
+}
+
+/** Seconds in either header, at most a day; absent where there is none that makes sense. */
+const retryAfter = ({ headers }: Refusal): { readonly retryAfterMillis?: number } => {
+  const text = headers["ratelimit-retry-after"] ?? headers["retry-after"]
+  if (text === undefined || !/^[0-9]{1,5}$/.test(text)) return {}
+  return { retryAfterMillis: Math.min(Number(text), 86_400) * 1000 }
+}

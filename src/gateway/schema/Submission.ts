@@ -1,0 +1,41 @@
+import { Schema } from "effect"
+import { signatureAlgorithm, signatureVersion, type Transaction, txVersions } from "../../tx/Transaction.ts"
+import { Flag, Int64, orDefault, SafeInt, Text } from "./Numbers.ts"
+
+/** How the answer of a submission is awaited; real networks ignore it and always wait for the mempool check. */
+export const submitTypes = {
+  unspecified: "TYPE_UNSPECIFIED",
+  async: "TYPE_ASYNC",
+  sync: "TYPE_SYNC",
+  commit: "TYPE_COMMIT",
+} as const
+export type SubmitType = keyof typeof submitTypes
+
+/** What the gateway says about a submission. Nothing here proves anything about execution, nor do the fields agree. */
+export const SubmissionAnswer = Schema.Struct({
+  success: Flag,
+  /** As given: upper case on real networks. */
+  txHash: Text,
+  /** Category of failure; 0 with success. */
+  code: orDefault(SafeInt, 0),
+  /** The gateway's words, of any length and with any characters: escapeText before they are kept or shown. */
+  data: Text,
+  log: Text,
+  /** Unused by the network. */
+  height: orDefault(Int64, 0),
+})
+export type SubmissionAnswer = typeof SubmissionAnswer.Type
+
+const versionNames = new Map<number, string>(Object.entries(txVersions).map(([name, n]) => [n, name]))
+
+/** Body of POST /transaction. 64-bit numbers are text and bytes standard base64 with padding; nothing else is taken. */
+export const submissionRequest = (tx: Transaction, type: SubmitType) => ({
+  tx: {
+    inputData: Buffer.from(tx.inputData).toString("base64"),
+    signature: { value: tx.signature, algo: signatureAlgorithm, version: signatureVersion },
+    pubKey: tx.pubKey,
+    version: versionNames.get(tx.version) ?? tx.version,
+    pow: { tid: tx.pow.tid, nonce: tx.pow.nonce.toString() },
+  },
+  type: submitTypes[type],
+})

@@ -1,0 +1,47 @@
+import { Effect } from "effect"
+import type { BlockMark } from "../domain/Balance.ts"
+import type { GatewayError } from "./GatewayError.ts"
+import type { Page } from "./schema/Paging.ts"
+
+/** Rows asked for at once, and how many pages one walk may take: a gateway decides neither. */
+export const pageSize = 1000
+export const walkPagesMax = 200
+const cursorLengthMax = 1024
+
+/** All rows of a listing. */
+export interface Walk<A> {
+  readonly rows: ReadonlyArray<A>
+  /** False where the bound was reached, or the cursors led nowhere: rows may be missing then. */
+  readonly complete: boolean
+  /** The lowest block that any page names; undefined where one names none. */
+  readonly mark: BlockMark | undefined
+}
+
+/**
+ * Reads page after page by cursor until there is no next one. A cursor that comes again, is empty or absurdly long, and
+ * a page without rows that promises more, end the walk as incomplete: no gateway can keep it going.
+ */
+export const walkPages = <A>(
+  fetchPage: (after: string | undefined) => Effect.Effect<Page<A>, GatewayError>,
+  pagesMax: number = walkPagesMax,
+): Effect.Effect<Walk<A>, GatewayError> =>
+  Effect.gen(function* () {
+    const rows: Array<A> = []
+    const seen = new Set<string>()
+    let mark: BlockMark | undefined
+    let after: string | undefined
+    for (let count = 1; ; count++) {
+      const page = yield* fetchPage(after)
+      for (const row of page.rows) rows.push(row.node)
+      mark = count === 1 ? page.mark : lower(mark, page.mark)
+      if (!page.pageInfo.hasNextPage) return { rows, complete: true, mark }
+      const cursor = page.pageInfo.endCursor
+      const leadsOn = cursor !== "" && cursor.length <= cursorLengthMax && !seen.has(cursor) && page.rows.length > 0
+      if (!leadsOn || count >= pagesMax) return { rows, complete: false, mark }
+      seen.add(cursor)
+      after = cursor
+    }
+  })
+
+const lower = (a: BlockMark | undefined, b: BlockMark | undefined): BlockMark | undefined =>
+  a === undefined || b === undefined ? undefined : a.height <= b.height ? a : b
