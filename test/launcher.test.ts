@@ -1,0 +1,182 @@
+import { spawnSync } from "node:child_process"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { delimiter, dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterEach, assert, beforeEach, describe, it } from "@effect/vitest"
+
+const source = (name: string) => fileURLToPath(new URL(`../src/${name}`, import.meta.url))
+
+/** A checkout of its own, and a PATH that holds a few tools and what the test puts there. */
+let tree: string
+let bin: string
+
+const tools = ["sh", "dirname", "readlink", "grep", "date", "touch"]
+
+beforeEach(() => {
+  // The space is on purpose: folders have them.
+  tree = join(mkdtempSync(join(realpathSync(tmpdir()), "cofferer-launcher-")), "a checkout")
+  bin = join(tree, "../bin")
+  mkdirSync(join(tree, "src"), { recursive: true })
+  mkdirSync(bin)
+  for (const name of ["cofferer.sh", "install.sh"]) copyFileSync(source(name), join(tree, "src", name))
+  for (const tool of tools) {
+    const folder = process.env["PATH"]!.split(delimiter).find((folder) => existsSync(join(folder, tool)))
+    assert.isDefined(folder, `${tool} is on this machine`)
+    symlinkSync(join(folder, tool), join(bin, tool))
+  }
+})
+
+afterEach(() => rmSync(dirname(tree), { recursive: true, force: true }))
+
+const executable = (path: string, lines: ReadonlyArray<string>) => {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, ["#!/bin/sh", ...lines, ""].join("\n"))
+  chmodSync(path, 0o755)
+}
+
+/** A Node that tells the version it is given, and its arguments one per line when it is asked to run something. */
+const fakeNode = (path: string, version: string) =>
+  executable(path, [
+    `if [ "$1" = -p ]; then echo ${version}; exit; fi`,
+    `echo "node ${version}"`,
+    'printf "%s\\n" "$@"',
+  ])
+
+const start = (command: string, ...args: ReadonlyArray<string>) => {
+  const { status, stdout, stderr } = spawnSync("/bin/sh", [command, ...args], {
+    cwd: tree,
+    env: { PATH: bin },
+    encoding: "utf8",
+    timeout: 20_000,
+  })
+  return { status, lines: stdout.split("\n").slice(0, -1), stderr }
+}
+
+const launcher = () => join(tree, "src/cofferer.sh")
+
+describe("the launcher", () => {
+  it("prefers the packaged Node, whatever the machine has", () => {
+    fakeNode(join(bin, "node"), "99.0.0")
+    fakeNode(join(tree, "node_modules/.bin/node"), "24.21.0")
+    assert.strictEqual(start(launcher(), "version").lines[0], "node 24.21.0")
+  })
+
+  it("hands on every argument as it is, and keeps the inspector shut", () => {
+    fakeNode(join(tree, "node_modules/.bin/node"), "24.21.0")
+    const { lines } = start(launcher(), "submit", "two words", "", "*", "--flag=$HOME")
+    assert.deepStrictEqual(lines.slice(1), [
+      "--disable-sigusr1",
+      "--disable-warning=ExperimentalWarning",
+      join(tree, "src/main.ts"),
+      "submit",
+      "two words",
+      "",
+      "*",
+      "--flag=$HOME",
+    ])
+  })
+
+  it("starts the real Node on TypeScript, and ends as it ends", () => {
+    mkdirSync(join(tree, "node_modules/.bin"), { recursive: true })
+    symlinkSync(realpathSync(process.execPath), join(tree, "node_modules/.bin/node"))
+    writeFileSync(join(tree, "src/main.ts"), "const n: number = process.argv.length\nconsole.log(n)\nprocess.exit(7)\n")
+    assert.deepStrictEqual(start(launcher(), "a", "b"), { status: 7, lines: ["4"], stderr: "" })
+  })
+
+  it.each(["22.19.0", "22.20.1", "24.0.0", "24.21.0", "100.1.0"])("takes the machine's own Node %s", (version) => {
+    fakeNode(join(bin, "node"), version)
+    const { status, lines, stderr } = start(launcher(), "version")
+    assert.deepStrictEqual([status, lines[0], stderr], [0, `node ${version}`, ""])
+  })
+
+  it.each(["22.18.0", "22.2.0", "20.20.2", "8.19.0", "nonsense"])(
+    "refuses the machine's own Node %s in one line",
+    (v) => {
+      fakeNode(join(bin, "node"), v)
+      const { status, lines, stderr } = start(launcher(), "version")
+      assert.deepStrictEqual([status, lines], [1, []])
+      assert.match(stderr, /^cofferer: needs Node 22\.19 or newer and found [^\n]*\n$/)
+      assert.include(stderr, v)
+      assert.include(stderr, `'npm ci' in ${tree}`)
+    },
+  )
+
+  it("says so in one line where there is no Node at all", () => {
+    const { status, lines, stderr } = start(launcher(), "version")
+    assert.deepStrictEqual([status, lines], [1, []])
+    assert.match(stderr, /^cofferer: needs Node 22\.19 or newer and found none: [^\n]*\n$/)
+  })
+
+  it("finds its checkout through links, absolute and relative, one after the other", () => {
+    fakeNode(join(tree, "node_modules/.bin/node"), "24.21.0")
+    const elsewhere = join(tree, "../elsewhere")
+    mkdirSync(elsewhere)
+    symlinkSync(launcher(), join(elsewhere, "absolute"))
+    symlinkSync("absolute", join(elsewhere, "relative"))
+    symlinkSync("../elsewhere/relative", join(bin, "cofferer"))
+    for (const link of [join(elsewhere, "absolute"), join(elsewhere, "relative"), join(bin, "cofferer")]) {
+      assert.include(start(link, "version").lines, join(tree, "src/main.ts"))
+    }
+  })
+})
+
+describe("the installer", () => {
+  const install = () => start(join(tree, "src/install.sh"))
+  const lock = () => join(tree, "package-lock.json")
+  const installed = () => join(tree, "node_modules/.package-lock.json")
+
+  beforeEach(() => {
+    writeFileSync(lock(), '{ "packages": {\n"": {},\n"node_modules/a": {},\n"node_modules/b": {}\n} }\n')
+    executable(join(bin, "npm"), [
+      'echo "npm $*" >&2',
+      'echo "$*" >>"../npm.log"',
+      // As npm does: the file of what is installed may be older than the lock file.
+      "[ -d node_modules ] || /bin/mkdir node_modules",
+      "touch -d 2001-01-01 node_modules/.package-lock.json",
+    ])
+  })
+
+  const calls = () => (existsSync(join(tree, "../npm.log")) ? readFileSync(join(tree, "../npm.log"), "utf8") : "")
+
+  it("says what it will do before it does it, and runs no install scripts", () => {
+    const { status, lines, stderr } = install()
+    assert.deepStrictEqual([status, lines], [0, []])
+    assert.match(stderr, /^cofferer {2}first run: installing 2 pinned packages, .*npm ci --ignore-scripts\n\d+ s\n$/s)
+    assert.strictEqual(calls(), "ci --ignore-scripts\n")
+  })
+
+  it("is silent when everything is up to date", () => {
+    install()
+    assert.deepStrictEqual(install(), { status: 0, lines: [], stderr: "" })
+    assert.strictEqual(calls(), "ci --ignore-scripts\n")
+  })
+
+  it("installs again when the lock file is newer", () => {
+    install()
+    const later = new Date(Date.now() + 60_000)
+    utimesSync(lock(), later, later)
+    assert.strictEqual(install().status, 0)
+    assert.lengthOf(calls().trim().split("\n"), 2)
+  })
+
+  it("fails when npm fails, and tries again the next time", () => {
+    executable(join(bin, "npm"), ['echo "$*" >>"../npm.log"', "exit 3"])
+    assert.strictEqual(install().status, 3)
+    assert.isFalse(existsSync(installed()))
+    assert.strictEqual(install().status, 3)
+    assert.lengthOf(calls().trim().split("\n"), 2)
+  })
+})
