@@ -169,6 +169,7 @@ const codeRules: ReadonlyArray<Rule<Code>> = [
     whole: [
       ["src/config/A.ts", 'const url = process.env["URL"]'],
       ["src/pow/A.ts", "const m = new WebAssembly.Module(bytes)"],
+      ["src/telemetry/A.ts", 'const plain = process.env["NO_COLOR"] !== undefined'],
     ],
   },
   {

@@ -53,7 +53,7 @@ export const reservedFrom = (snapshot: Snapshot, party: string, assetId: string)
 export const ageMillis = (snapshot: Snapshot, asOf: bigint): number =>
   Math.max(0, snapshot.now - Number(asOf / 1_000_000n))
 
-/** The fee the network would take for the amount: trunc(min(amount · factor, quanta · quantum)); undefined if unknown. */
+/** The fee the network would take for it: trunc(min(amount · factor, quanta · quantum)); undefined if unknown. */
 export const networkFee = (snapshot: Snapshot, asset: PinnedAsset, amount: bigint): bigint | undefined => {
   const { terms } = snapshot
   const quantum = snapshot.listed?.get(asset.id)?.quantum

@@ -110,9 +110,11 @@ export const failuresStayVisible = atNodes((node, _, { path }) => {
 
 const environmentFolders = ["config", "cli", "main.ts"]
 
-export const worldIsReadAtTheEdge = atNodes((node, _, { path }) => {
+export const worldIsReadAtTheEdge = atNodes((node, around, { path }) => {
   const folder = folderOf(path)
-  if (member(node)?.join(".") === "process.env" && !environmentFolders.includes(folder)) {
+  // NO_COLOR is a custom of terminals, not a setting of ours.
+  const isCustom = member(around.at(-1))?.[1] === "NO_COLOR"
+  if (member(node)?.join(".") === "process.env" && !isCustom && !environmentFolders.includes(folder)) {
     return `the environment is read in ${environmentFolders.join(", ")}`
   }
   const callee = node["callee"]
