@@ -49,8 +49,8 @@ export const productionPackages = (): ReadonlyArray<string> => {
 }
 
 /**
- * Lays out below `into` the file tree of the last stage, as its COPY instructions make it. What the first stage installs
- * is taken from this checkout's packages: the same versions, without the network.
+ * Lays out below `into` the file tree of the last stage, as its COPY instructions make it. What the first stage
+ * installs is taken from this checkout's packages: the same versions, without the network.
  */
 export const assemble = (steps: ReadonlyArray<Step>, into: string): void => {
   const stage = steps.at(-1)!.stage
