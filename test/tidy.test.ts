@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -385,7 +385,9 @@ describe("the example configurations", () => {
 
   it.effect("would be refused with an unknown key", () =>
     Effect.gen(function* () {
-      const file = join(mkdtempSync(join(tmpdir(), "cofferer-tidy-")), "broken.yaml")
+      const folder = mkdtempSync(join(tmpdir(), "cofferer-tidy-"))
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true })))
+      const file = join(folder, "broken.yaml")
       writeFileSync(file, "mood: live\n")
       assert.lengthOf(yield* complaints(file), 1)
     }),
