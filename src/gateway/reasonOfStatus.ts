@@ -20,6 +20,8 @@ const knownBytes = "tx already exists in cache"
 const callerErrors = ["invalid date range", "invalid pagination", "unknown transfer direction"]
 const tooLarge = ["message larger than max", "Tx too large"]
 const banned = "temporarily banned"
+/** The code inside a status body that goes with 404. */
+const grpcNotFound = 5
 
 /**
  * The condition behind an HTTP status. Real networks answer 500 to a repeated transaction and to a wrong date range,
@@ -41,7 +43,7 @@ export const reasonOfStatus = (refusal: Refusal): GatewayReason => {
   }
   if (status === 404) {
     // Only a status body of the gateway itself shows that it looked: a proxy's 404 is no evidence of absence.
-    return body === undefined || (body.message === "Not Found" && body.details.length === 0)
+    return body?.code !== grpcNotFound || (body.message === "Not Found" && body.details.length === 0)
       ? { _tag: "Unsupported", detail }
       : { _tag: "NotFound", detail, ...(refusal.mark === undefined ? {} : { mark: refusal.mark }) }
   }
