@@ -10,6 +10,7 @@ const beforeSending = new Set([
   "EAI_FAIL",
   "EAI_NODATA",
   "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_INVALID_ARG",
   "CERT_HAS_EXPIRED",
   "CERT_NOT_YET_VALID",
   "CERT_REVOKED",
