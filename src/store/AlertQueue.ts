@@ -45,8 +45,8 @@ const PendingRow = Schema.Struct({ receiver: Schema.String, n: Schema.Int, oldes
 export class AlertQueue extends Context.Service<
   AlertQueue,
   {
-    /** Stores an alert for its receivers; false where the same one is stored already. */
-    readonly raise: (alert: Alert, receivers: ReadonlyArray<string>) => Effect.Effect<boolean, StoreError>
+    /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
+    readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
     /** Deliveries due now, oldest first, at most `count`. */
     readonly due: (count: number) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
@@ -58,57 +58,58 @@ export class AlertQueue extends Context.Service<
     >
   }
 >()("cofferer/store/AlertQueue") {
-  static readonly layer = Layer.effect(
-    AlertQueue,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const end = (delivery: Delivery, state: string, error: string | null, nextAt: number) =>
-        Effect.flatMap(
-          Clock.currentTimeMillis,
-          (at) => sql`UPDATE deliveries SET state = ${state}, tries = tries + 1, error = ${error},
+  static readonly layer = (receiversFor: (severity: Alert["severity"]) => ReadonlyArray<string>) =>
+    Layer.effect(
+      AlertQueue,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const end = (delivery: Delivery, state: string, error: string | null, nextAt: number) =>
+          Effect.flatMap(
+            Clock.currentTimeMillis,
+            (at) => sql`UPDATE deliveries SET state = ${state}, tries = tries + 1, error = ${error},
             next_at = ${nextAt}, updated_at = ${at}
             WHERE alert = ${delivery.seq} AND receiver = ${delivery.receiver}`,
-        ).pipe(Effect.asVoid, storeError("AlertQueue.end"))
-      return AlertQueue.of({
-        raise: Effect.fn("AlertQueue.raise")(
-          function* (alert: Alert, receivers: ReadonlyArray<string>) {
-            const at = yield* Clock.currentTimeMillis
-            const rows =
-              yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
+          ).pipe(Effect.asVoid, storeError("AlertQueue.end"))
+        return AlertQueue.of({
+          raise: Effect.fn("AlertQueue.raise")(
+            function* (alert: Alert) {
+              const at = yield* Clock.currentTimeMillis
+              const rows =
+                yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
               ON CONFLICT (dedup) DO NOTHING RETURNING seq`
-            const seq = rows[0]?.["seq"]
-            if (seq === undefined) return false
-            for (const receiver of new Set(receivers)) {
-              yield* sql`INSERT INTO deliveries ${sql.insert({
-                alert: seq,
-                receiver,
-                state: "pending",
-                next_at: at,
-                updated_at: at,
-              })}`
-            }
-            return true
-          },
-          (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
-        ),
-        due: Effect.fn("AlertQueue.due")((count: number) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at
+              const seq = rows[0]?.["seq"]
+              if (seq === undefined) return false
+              for (const receiver of new Set(receiversFor(alert.severity))) {
+                yield* sql`INSERT INTO deliveries ${sql.insert({
+                  alert: seq,
+                  receiver,
+                  state: "pending",
+                  next_at: at,
+                  updated_at: at,
+                })}`
+              }
+              return true
+            },
+            (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
+          ),
+          due: Effect.fn("AlertQueue.due")((count: number) =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at
               FROM deliveries d JOIN alerts a ON a.seq = d.alert
               WHERE d.state = 'pending' AND d.next_at <= ${now} ORDER BY a.seq, d.receiver LIMIT ${count}`.pipe(
-              rowsOf(DeliveryRow, "AlertQueue.due"),
+                rowsOf(DeliveryRow, "AlertQueue.due"),
+              ),
             ),
           ),
-        ),
-        delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) => end(delivery, "delivered", null, 0)),
-        failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
-          end(delivery, nextAt === undefined ? "dead_letter" : "pending", error, nextAt ?? 0),
-        ),
-        pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest FROM deliveries d
+          delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) => end(delivery, "delivered", null, 0)),
+          failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
+            end(delivery, nextAt === undefined ? "dead_letter" : "pending", error, nextAt ?? 0),
+          ),
+          pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest FROM deliveries d
           JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
-          rowsOf(PendingRow, "AlertQueue.pending"),
-        ),
-      })
-    }),
-  )
+            rowsOf(PendingRow, "AlertQueue.pending"),
+          ),
+        })
+      }),
+    )
 }

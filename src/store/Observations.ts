@@ -47,6 +47,12 @@ export class Observations extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<{ readonly before: bigint | undefined; readonly row: BalanceChange }>, StoreError>
     readonly watermark: Effect.Effect<Watermark | undefined, StoreError>
     readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
+    /** Rows of one party and asset since a block time, oldest first; at most 10,000. */
+    readonly history: (
+      party: string,
+      asset: string,
+      since: bigint,
+    ) => Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
   }
 >()("cofferer/store/Observations") {
   static readonly layer = Layer.effect(
@@ -88,6 +94,12 @@ export class Observations extends Context.Service<
       return Observations.of({
         advance,
         accounts,
+        history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
+          sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
+            WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party} ORDER BY timestamp LIMIT 10000`.pipe(
+            rowsOf(AccountRow, "Observations.history"),
+          ),
+        ),
         watermark:
           sql`SELECT timestamp, height, updated_at AS "updatedAt" FROM watermarks WHERE name = 'balances'`.pipe(
             rowsOf(WatermarkRow, "Observations.watermark"),

@@ -1,0 +1,36 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { type Loop, Metrics } from "./Metrics.ts"
+
+/** Counts the cycles of the loops, so that one that stands still or fails is seen from outside. */
+export class Cycle extends Context.Service<
+  Cycle,
+  {
+    /** Runs one cycle: notes its success with the time, or its failure, and passes the outcome on. */
+    readonly counted: <A, E, R>(loop: Loop, cycle: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Unix milliseconds of the last success of each loop in this process. */
+    readonly lastSuccess: Effect.Effect<ReadonlyMap<Loop, number>>
+  }
+>()("cofferer/telemetry/Cycle") {
+  static readonly layer = (treasury: string) =>
+    Layer.effect(
+      Cycle,
+      Effect.gen(function* () {
+        const metrics = yield* Metrics
+        const last = new Map<Loop, number>()
+        return Cycle.of({
+          counted: (loop, cycle) =>
+            cycle.pipe(
+              Effect.tap(() =>
+                Effect.map(Clock.currentTimeMillis, (now) => {
+                  last.set(loop, now)
+                  metrics.loopLastSuccess.set({ treasury, loop }, now / 1_000)
+                }),
+              ),
+              Effect.tapError(() => Effect.sync(() => metrics.loopFailures.inc({ treasury, loop }))),
+              Effect.annotateLogs({ loop }),
+            ),
+          lastSuccess: Effect.sync(() => new Map(last)),
+        })
+      }),
+    )
+}

@@ -1,0 +1,90 @@
+import { Cause, Layer, Logger, type LogLevel, References } from "effect"
+import { type DestinationStream, type Level, pino } from "pino"
+
+const levels: Record<LogLevel.LogLevel, Level | undefined> = {
+  All: "trace",
+  Trace: "trace",
+  Debug: "debug",
+  Info: "info",
+  Warn: "warn",
+  Error: "error",
+  Fatal: "fatal",
+  None: undefined,
+}
+
+export interface LoggingOptions {
+  readonly level: LogLevel.LogLevel
+  /** json: one pino line a message. text: lines for a terminal. */
+  readonly format: "json" | "text"
+  /** Where lines go; default standard output, written at once so that the last line before an exit is not lost. */
+  readonly destination?: DestinationStream
+  /** Unix milliseconds from which the text format counts its seconds. */
+  readonly startedAt: number
+}
+
+interface Entry {
+  readonly message: string
+  readonly fields: Record<string, unknown>
+}
+
+/** Secrets never come this far: they are Redacted, and pino masks what still looks like one. */
+const redact = ["privateKey", "secret", "token", "authorization", "*.privateKey", "*.secret", "*.token"]
+
+/** pino behind Effect's logger; the only logger of the process. */
+export const layer = (options: LoggingOptions): Layer.Layer<never> => {
+  const destination = options.destination ?? pino.destination({ dest: 1, sync: true })
+  const log = pino(
+    { base: null, level: "trace", timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: redact, censor: "***" } },
+    destination,
+  )
+  const logger = Logger.make<unknown, void>((o) => {
+    const level = levels[o.logLevel]
+    if (level === undefined) return
+    const { message, fields } = entryOf(o.message)
+    Object.assign(fields, o.fiber.getRef(References.CurrentLogAnnotations))
+    if (o.cause.reasons.length > 0) fields["cause"] = Cause.pretty(o.cause)
+    if (options.format === "text") destination.write(textLine(level, message, fields, o.date, options.startedAt))
+    else {
+      const { told: _, ...rest } = fields
+      log[level](rest, message)
+    }
+  })
+  return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, options.level))
+}
+
+const entryOf = (message: unknown): Entry => {
+  const fields: Record<string, unknown> = {}
+  const words: Array<string> = []
+  for (const part of Array.isArray(message) ? message : [message]) {
+    if (typeof part === "string") words.push(part)
+    else if (part instanceof Error) fields["error"] = part.message
+    else if (typeof part === "object" && part !== null) Object.assign(fields, part)
+    else words.push(String(part))
+  }
+  return { message: words.join(" "), fields }
+}
+
+const escape = String.fromCharCode(27)
+const colours: Record<string, number> = { warn: 33, error: 31, fatal: 31, ALERT: 35, confirmed: 32, unknown: 33 }
+
+/** " 12.1 s  proposed   7k2m    keep-hot-funded: 16,210.00 USDT reserve -> hot". Colour only adds. */
+const textLine = (
+  level: Level,
+  message: string,
+  fields: Record<string, unknown>,
+  date: Date,
+  startedAt: number,
+): string => {
+  const seconds = `${((date.getTime() - startedAt) / 1_000).toFixed(1)} s`.padStart(8)
+  const colour =
+    process.stdout.isTTY && process.env["NO_COLOR"] === undefined ? (colours[message] ?? colours[level]) : undefined
+  const paint = (text: string) => (colour === undefined ? text : `${escape}[${colour}m${text}${escape}[0m`)
+  if (fields["told"] === true) {
+    const subject = typeof fields["subject"] === "string" ? `${fields["subject"].padEnd(7)} ` : ""
+    return `${seconds}  ${paint(message.padEnd(10))} ${subject}${String(fields["detail"])}\n`
+  }
+  const shown = Object.entries(fields).map(
+    ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  )
+  return `${seconds}  ${paint(level.padEnd(10))} ${message}${shown.length > 0 ? `  ${shown.join(" ")}` : ""}\n`
+}
