@@ -1,0 +1,24 @@
+import { Context, Layer } from "effect"
+import type { Share } from "../rules/Policy.ts"
+import type { Party } from "../rules/Rule.ts"
+import type { Framing } from "../tx/Transaction.ts"
+
+/** What the submitter knows of the treasury. */
+export interface SubmitterSettings {
+  readonly treasury: string
+  readonly mode: "observe" | "shadow" | "live"
+  readonly chainId: string
+  /** Name and address of the gateway that takes transactions. */
+  readonly gateway: { readonly name: string; readonly url: string }
+  /** "auto" starts with the specification's form and changes over once, where the gateway asks for it. */
+  readonly framing: "auto" | Framing
+  readonly maxAgeMillis: number
+  readonly maxFee: Share
+  readonly parties: ReadonlyMap<string, Party>
+}
+
+export class SubmitterOptions extends Context.Service<SubmitterOptions, SubmitterSettings>()(
+  "cofferer/submitter/SubmitterOptions",
+) {
+  static readonly layer = (settings: SubmitterSettings) => Layer.succeed(SubmitterOptions, settings)
+}

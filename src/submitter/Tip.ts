@@ -1,0 +1,43 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { ChainContext } from "../gateway/ChainContext.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
+import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+
+/** Heads are asked for at most this often, whoever asks. */
+const freshMillis = 400
+/** Past heads kept: more than any party signs at once, fewer than any window. */
+const pastMax = 32
+
+/** The newest block begun, and the few before it, whose hashes may anchor a command. */
+export class Tip extends Context.Service<
+  Tip,
+  {
+    readonly head: Effect.Effect<ChainHead, GatewayError>
+    /** Heads seen by this process, newest first, of the newest head's chain and work. */
+    readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
+  }
+>()("cofferer/submitter/Tip") {
+  static readonly layer = Layer.effect(
+    Tip,
+    Effect.gen(function* () {
+      const chain = yield* ChainContext
+      let recent: ReadonlyArray<ChainHead> = []
+      let askedAt = 0
+      return Tip.of({
+        head: Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          const known = recent[0]
+          if (known !== undefined && now - askedAt < freshMillis) return known
+          const head = yield* chain.head
+          askedAt = now
+          const kept = recent.filter(
+            (h) => h.chainId === head.chainId && h.height < head.height && h.pow.difficulty === head.pow.difficulty,
+          )
+          recent = [head, ...kept].slice(0, pastMax)
+          return head
+        }),
+        recent: Effect.sync(() => recent),
+      })
+    }),
+  )
+}

@@ -1,0 +1,38 @@
+import { Effect, Random } from "effect"
+import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts"
+import type { NextStep } from "./classify.ts"
+
+/** Quick sends of one attempt; after them the same bytes go out by blocks. */
+export const sendsMax = 6
+const backoffMillisMin = 500
+const backoffMillisMax = 8_000
+
+/** Blocks between two broadcasts of the same bytes while they are unseen: max(2, window/10). */
+export const rebroadcastBlocks = (windowBlocks: number): bigint => BigInt(Math.max(2, Math.ceil(windowBlocks / 10)))
+
+/** Whether the bytes may still be sent at this height: never inside the margin before the window's end. */
+export const maySend = (attempt: Attempt, height: bigint): boolean =>
+  height < deadlineHeight(attempt) - marginBlocks(attempt.windowBlocks)
+
+/** When the same bytes may go out again. */
+export interface NextSend {
+  /** Unix milliseconds. */
+  readonly nextAt: number
+  readonly nextHeight: bigint
+}
+
+/** Full jitter, 0.5 s doubling to 8 s, for the quick sends; then by blocks. `sends` counts the one just made. */
+export const nextSend = Effect.fnUntraced(function* (
+  step: NextStep,
+  attempt: Attempt,
+  at: { readonly sends: number; readonly now: number; readonly height: bigint },
+) {
+  if (step === "otherFraming" || step === "newWork") return { nextAt: at.now, nextHeight: 0n }
+  if (step === "nextBlock" && at.sends < sendsMax) return { nextAt: at.now, nextHeight: at.height + 1n }
+  if (step === "resend" && at.sends < sendsMax) {
+    const ceiling = Math.min(backoffMillisMax, backoffMillisMin * 2 ** (at.sends - 1))
+    const wait = Math.round((yield* Random.next) * ceiling)
+    return { nextAt: at.now + wait, nextHeight: 0n }
+  }
+  return { nextAt: at.now, nextHeight: at.height + rebroadcastBlocks(attempt.windowBlocks) }
+})

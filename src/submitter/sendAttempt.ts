@@ -1,0 +1,157 @@
+import { Clock, Effect, Result } from "effect"
+import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
+import { shortId } from "../domain/Hex.ts"
+import { escapeText } from "../gateway/escapeText.ts"
+import { GatewayWriter } from "../gateway/GatewayWriter.ts"
+import { ProofOfWork } from "../pow/ProofOfWork.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Settings } from "../store/Settings.ts"
+import { codeLabel, Metrics } from "../telemetry/Metrics.ts"
+import { say } from "../telemetry/say.ts"
+import { sha3Hex } from "../tx/sha3Hex.ts"
+import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
+import { classifyAnswer, classifyError, type SendVerdict } from "./classify.ts"
+import { Draining } from "./Draining.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { maySend, nextSend } from "./schedule.ts"
+
+/**
+ * Sends a stored attempt if it is due: the bytes on disk, never new ones. That a POST begins is durable before it
+ * does, and what came of it is durable before anything follows from it.
+ */
+export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attempt, height: bigint) {
+  const outbox = yield* Outbox
+  const now = yield* Clock.currentTimeMillis
+  if (isFinalAttempt(stored.state) || stored.nextAt > now || stored.nextHeight > height) return
+  if (!maySend(stored, height) || (yield* (yield* Draining).isDraining)) return
+  const attempt = stored.work === undefined ? yield* solve(stored) : stored
+  const sends = yield* outbox.sends(attempt.intentId)
+  const tried = new Set(sends.filter((s) => s.k === attempt.k).map((s) => s.framing))
+  const known = yield* knownFraming
+  const framing = known ?? nextForm(attempt, tried)
+  const mayReframe = known === undefined && tried.size < 2 && !(tried.size === 1 && !tried.has(framing))
+  const first = !sends.some((s) => s.k === attempt.k && s.outcome !== "framing")
+  yield* (yield* Draining).counted(post(attempt, { framing, mayReframe, first, height }))
+})
+
+/** The form in which this gateway is known to execute, or the configured one; undefined where it must be found out. */
+const knownFraming = Effect.gen(function* () {
+  const { framing, gateway, chainId } = yield* SubmitterOptions
+  return framing === "auto" ? yield* (yield* Settings).framing(gateway.url, chainId) : framing
+})
+
+/** The specification's form first; after a code 60 to it the other, and from then on the one that was last sent. */
+const nextForm = (attempt: Attempt, tried: ReadonlySet<Framing>): Framing => {
+  if (attempt.framing === undefined) return "prefixed"
+  if (attempt.state === "refused" && attempt.nextHeight === 0n && tried.size === 1) {
+    return attempt.framing === "prefixed" ? "bare" : "prefixed"
+  }
+  return attempt.framing
+}
+
+/** The proof of work, with a tid that follows from the signature: a crash solves the same work again. */
+const solve = Effect.fn("Submitter.solve")(function* (attempt: Attempt) {
+  const pow = yield* ProofOfWork
+  const outbox = yield* Outbox
+  const tid = sha3Hex(`cofferer tid v1/${attempt.signature}/${attempt.workIndex}`)
+  const { nonce } = yield* pow.solve({ blockHash: attempt.anchorHash, tid, difficulty: attempt.difficulty })
+  const work = { tid, nonce }
+  const solved = { ...attempt, work }
+  const hashBare = txHash(transactionBytes(transactionOf(solved, work, "bare")))
+  const hashPrefixed = txHash(transactionBytes(transactionOf(solved, work, "prefixed")))
+  yield* outbox.saveWork(attempt, { ...work, hashBare, hashPrefixed })
+  return { ...solved, hashBare, hashPrefixed }
+})
+
+type Work = NonNullable<Attempt["work"]>
+
+const transactionOf = (attempt: Attempt, work: Work, framing: Framing): Transaction => ({
+  inputData: frame(framing, attempt.chainId, attempt.inputData),
+  signature: attempt.signature,
+  pubKey: attempt.party,
+  version: txVersions.TX_VERSION_V3,
+  pow: work,
+})
+
+interface Post {
+  readonly framing: Framing
+  readonly mayReframe: boolean
+  readonly first: boolean
+  readonly height: bigint
+}
+
+const post = Effect.fnUntraced(function* (attempt: Attempt, { framing, mayReframe, first, height }: Post) {
+  const options = yield* SubmitterOptions
+  const writer = yield* GatewayWriter
+  const outbox = yield* Outbox
+  const gateway = options.gateway.name
+  const hash = framing === "bare" ? attempt.hashBare : attempt.hashPrefixed
+  if (attempt.work === undefined || hash === undefined) return
+  const tx = transactionOf(attempt, attempt.work, framing)
+  const seq = yield* outbox.beginSend({ attempt, gateway, framing, first, txHash: hash })
+  const startedAt = yield* Clock.currentTimeMillis
+  const result = yield* Effect.result(writer.submit(tx))
+  const verdict = Result.match(result, {
+    onSuccess: (answer) => classifyAnswer(answer, mayReframe),
+    onFailure: classifyError,
+  })
+  const now = yield* Clock.currentTimeMillis
+  const next = yield* nextSend(verdict.next, attempt, { sends: attempt.sends + 1, now, height })
+  // A gateway that once took the bytes has not untaken them by being silent now.
+  const state = attempt.state === "accepted" && verdict.state === "unknown" ? "accepted" : verdict.state
+  yield* outbox.endSend({
+    seq,
+    attempt: { ...attempt, sends: attempt.sends + 1 },
+    gateway,
+    outcome: verdict.outcome,
+    code: verdict.code,
+    data: escapeText(verdict.detail),
+    log: Result.isSuccess(result) ? escapeText(result.success.log) : "",
+    evidence: verdict.evidence,
+    state,
+    ...next,
+  })
+  if (verdict.next === "newWork") yield* outbox.dropWork({ ...attempt, state }, now)
+  yield* count(verdict, first)
+  yield* tell(attempt, verdict, { hash, millis: now - startedAt })
+})
+
+const count = Effect.fnUntraced(function* (verdict: SendVerdict, first: boolean) {
+  const metrics = yield* Metrics
+  const { treasury, gateway } = yield* SubmitterOptions
+  metrics.submissions.inc({
+    treasury,
+    gateway: gateway.name,
+    send: first ? "first" : "resend",
+    outcome: verdict.outcome,
+    code: codeLabel(verdict.code),
+  })
+})
+
+const tell = (attempt: Attempt, verdict: SendVerdict, seen: { readonly hash: string; readonly millis: number }) => {
+  const subject = `${shortId(attempt.intentId).slice(0, 4)}/${attempt.k}`
+  const text = escapeText(verdict.detail)
+  const hash = seen.hash.toUpperCase()
+  const more = { txHash: hash, code: verdict.code, outcome: verdict.outcome }
+  const told = (word: string, detail: string) => say(word, { subject, detail, ...more })
+  const nonce = attempt.work?.nonce ?? 0n
+  switch (verdict.evidence) {
+    case "accepted":
+      return told("accepted", `mempool code 0, tx ${hash.slice(0, 6)}..${hash.slice(-2)}; work nonce ${nonce}`)
+    case "known":
+      return told("known", "gateway: already has these bytes")
+    case "silent":
+      return verdict.outcome === "unreachable"
+        ? told("unsent", "gateway unreachable; the same bytes again, never a new signature")
+        : told(
+            "unknown",
+            `no answer in ${(seen.millis / 1_000).toFixed(1)} s: it may be paid. The same bytes again, never a new signature`,
+          )
+    case "refused":
+      return verdict.outcome === "framing"
+        ? told("framing", "code 60: the same signature once more, in the other wire form")
+        : told("refused", `code ${verdict.code}: ${text}; live until block ${deadlineHeight(attempt)}`)
+    default:
+      return told(verdict.evidence, `${verdict.code === undefined ? "" : `code ${verdict.code}: `}${text}`)
+  }
+}

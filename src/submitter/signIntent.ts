@@ -1,0 +1,195 @@
+import { Clock, Effect, Result } from "effect"
+import { accountTypeNumbers } from "../domain/AccountType.ts"
+import { formatAmount } from "../domain/Amount.ts"
+import type { Attempt } from "../domain/Attempt.ts"
+import { Command } from "../domain/Command.ts"
+import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import { Signer } from "../signer/Signer.ts"
+import type { SignerError } from "../signer/SignerError.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Brake } from "../store/Brake.ts"
+import { Database } from "../store/Database.ts"
+import { Journal, type JournalHead } from "../store/Journal.ts"
+import { Observations } from "../store/Observations.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Settings } from "../store/Settings.ts"
+import { say } from "../telemetry/say.ts"
+import { encodeInputData } from "../tx/InputData.ts"
+import { powHashFunction } from "../tx/ProofOfWork.ts"
+import { transferId } from "../tx/Transaction.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { Tip } from "./Tip.ts"
+
+/** A payment decided longer ago than this and never signed is dropped: the rule looks at the balances of today. */
+export const decisionValidMillis = 300_000
+
+/**
+ * Signs a reserved intent: anchor, nonce and command are planned, the signer judges the bytes, and signature and bytes
+ * become durable in one transaction. Returns whether an attempt now waits to be sent.
+ */
+export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent) {
+  const options = yield* SubmitterOptions
+  const outbox = yield* Outbox
+  const observations = yield* Observations
+  const now = yield* Clock.currentTimeMillis
+  const k = (yield* outbox.attempts(intent.id)).length + 1
+  if (k === 1 && now - intent.createdAt > decisionValidMillis) {
+    yield* outbox.move(intent, "cancelled", { detail: "decided too long ago and never signed; the rule decides anew" })
+    yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail: "never signed; the rule decides anew" })
+    return false
+  }
+  const watermark = yield* observations.watermark
+  if (watermark === undefined || now - Number(watermark.timestamp / 1_000_000n) > options.maxAgeMillis) return false
+  const tip = yield* Tip
+  const head = yield* tip.head
+  if (!(yield* sameChain(head))) return false
+  const anchor = yield* chooseAnchor(intent.payment.fromKey, [head, ...(yield* tip.recent)])
+  if (anchor === undefined) return false
+  const database = yield* Database
+  const signed = yield* database.atomically(
+    Effect.result(signAndPersist(intent, k, anchor, Number(watermark.timestamp / 1_000_000n))),
+  )
+  if (Result.isFailure(signed)) {
+    if (signed.failure._tag === "StoreError") return yield* signed.failure
+    return yield* denied(intent, signed.failure)
+  }
+  const window = anchor.height + BigInt(anchor.pow.pastBlocks)
+  yield* say("signed", {
+    subject: `${shortId(intent.id).slice(0, 4)}/${k}`,
+    detail: `on block ${anchor.height}, void after block ${window}; bytes on disk before the first send`,
+    transferId: signed.success,
+  })
+  return true
+})
+
+/** Another chain, or another hash function, stops everything: the signature would mean something else. */
+const sameChain = Effect.fnUntraced(function* (head: ChainHead) {
+  const options = yield* SubmitterOptions
+  const brake = yield* Brake
+  if (head.chainId !== options.chainId) {
+    const detail = `the gateway is on chain ${head.chainId}, this treasury on ${options.chainId}`
+    yield* brake.halt("chain_changed", detail)
+    yield* say("halted", { detail })
+    return false
+  }
+  if (head.pow.hashFunction === powHashFunction) return true
+  yield* Effect.logError("the network asks for an unknown proof of work", { hashFunction: head.pow.hashFunction })
+  return false
+})
+
+/** The newest known block on which the party still has a place at base difficulty. */
+const chooseAnchor = Effect.fnUntraced(function* (party: string, heads: ReadonlyArray<ChainHead>) {
+  const outbox = yield* Outbox
+  for (const head of heads) {
+    if ((yield* outbox.signedAt(party, head.height)) < head.pow.txPerBlock) return head
+  }
+  return undefined
+})
+
+const signAndPersist = Effect.fnUntraced(function* (
+  intent: Intent,
+  k: number,
+  anchor: ChainHead,
+  blockTimeMillis: number,
+) {
+  const signer = yield* Signer
+  const outbox = yield* Outbox
+  const now = yield* Clock.currentTimeMillis
+  const { payment } = intent
+  const command = Command.cases.Transfer.make({
+    fromAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
+    to: payment.toKey,
+    toAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
+    asset: payment.assetId,
+    amount: payment.amount,
+    reference: yield* reference,
+    kind: { _tag: "OneOff", deliverOn: 0n },
+  })
+  const nonce = yield* signer.nonce(payment.fromKey, intent.id, k)
+  const inputData = encodeInputData({ nonce, blockHeight: anchor.height, command })
+  const signature = yield* signer.sign({
+    intentId: intent.id,
+    k,
+    party: payment.fromKey,
+    chainId: anchor.chainId,
+    inputData,
+    blockTimeMillis,
+    spendable: yield* spendable(intent),
+  })
+  const attempt: Attempt = {
+    intentId: intent.id,
+    k,
+    chainId: anchor.chainId,
+    party: payment.fromKey,
+    nonce,
+    anchorHeight: anchor.height,
+    anchorHash: anchor.hash,
+    windowBlocks: anchor.pow.pastBlocks,
+    inputData,
+    signature,
+    transferId: transferId(signature),
+    difficulty: anchor.pow.difficulty,
+    workIndex: 0,
+    work: undefined,
+    hashBare: undefined,
+    hashPrefixed: undefined,
+    state: "signed",
+    framing: undefined,
+    sends: 0,
+    nextAt: now,
+    nextHeight: 0n,
+    createdAt: now,
+    updatedAt: now,
+  }
+  yield* outbox.persist(intent, attempt)
+  return attempt.transferId
+})
+
+/** The sender's free balance as observed, less what every other open intent may take. */
+const spendable = Effect.fnUntraced(function* (intent: Intent) {
+  const { fromKey, assetId } = intent.payment
+  const accounts = yield* (yield* Observations).accounts
+  const account = accounts.find(
+    (a) => a.party === fromKey && a.asset === assetId && a.market === "" && a.type === "ACCOUNT_TYPE_GENERAL",
+  )
+  const others = (yield* (yield* Outbox).open).filter(
+    (o) => o.id !== intent.id && o.payment.fromKey === fromKey && o.payment.assetId === assetId,
+  )
+  return others.reduce((sum, o) => sum - o.payment.amount - o.feeMax, account?.balance ?? 0n)
+})
+
+/** "c1.<installation>.<sequence>.<journal head>": the ledger itself witnesses our journal. At most 100 bytes. */
+const reference = Effect.gen(function* () {
+  const installation = (yield* (yield* Settings).get("installation")) ?? "00000000"
+  return referenceText(installation, yield* (yield* Journal).head)
+})
+
+export const referenceText = (installation: string, head: JournalHead): string =>
+  `c1.${installation}.${head.seq.toString(36)}.${head.hash.slice(0, 16)}`
+
+const denied = Effect.fnUntraced(function* (intent: Intent, error: SignerError) {
+  const outbox = yield* Outbox
+  const alerts = yield* AlertQueue
+  if (error.isRetryable) {
+    yield* Effect.logError("the signer's memory failed", { reason: error.message })
+    return false
+  }
+  const { reason } = error
+  if (reason._tag === "Refused" && reason.refusal === "halted") return false
+  const name = shortId(intent.id).slice(0, 4)
+  yield* outbox.move(intent, "denied", { detail: error.message })
+  const amount = `${formatAmount(intent.payment.amount, intent.decimals)} ${intent.payment.asset}`
+  const detail = `${intent.rule}: ${amount} ${intent.payment.from} -> ${intent.payment.to} was not signed: ${error.message}`
+  yield* alerts.raise({
+    dedup: `denied/${intent.id}`,
+    severity: "ticket",
+    kind: "intent",
+    subject: name,
+    detail,
+    fields: { intent: intent.id, state: "denied" },
+  })
+  yield* say("denied", { subject: name, detail: error.message })
+  return false
+})
