@@ -1,0 +1,154 @@
+import { sha3_256 } from "@noble/hashes/sha3.js"
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
+import { type AssetState, type Chain, hashesMax, type Included, type Transfer } from "./Chain.ts"
+import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
+import type { Fault } from "./Faults.ts"
+import { type BalanceRow, closeBlock } from "./Ledger.ts"
+import { forget, removePending } from "./Mempool.ts"
+import { isAllowed, prune, recordSeen, type Seen, verifyWork, zerosOf } from "./ReplayGuard.ts"
+import { playScript } from "./Script.ts"
+import { deliverDue, executeTransfer } from "./Transfers.ts"
+import type { Tx } from "./Tx.ts"
+
+/** Everything that one block changed: what the store writes in one commit. */
+export interface BlockDelta {
+  readonly rows: ReadonlyArray<BalanceRow>
+  readonly included: ReadonlyArray<Included>
+  readonly seen: ReadonlyArray<Seen>
+  readonly transfers: ReadonlyArray<Transfer>
+  readonly assets: ReadonlyArray<AssetState>
+  /** Hashes that left the mempool, included or not. */
+  readonly gone: ReadonlyArray<string>
+  /** Newest height whose replay guards were forgotten. */
+  readonly prunedTo: number
+  readonly armed: ReadonlyArray<Fault>
+}
+
+/** Makes the next block: takes what may be included, plays the script, executes, and checks again what still waits. */
+export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
+  const statusBefore = new Map([...chain.assets].map(([id, asset]) => [id, asset.status]))
+  const proposal = propose(chain)
+  beginBlock(chain, proposal, nowMillis)
+  const prunedTo = prune(chain)
+  turnEpoch(chain)
+  const armed = playScript(chain, nowMillis)
+  deliverDue(chain)
+  const included = proposal.map(({ tx }, index) => execute(chain, tx, index))
+  for (const entry of included) chain.included.push(entry)
+  const rows = closeBlock(chain.ledger, chain.time)
+  const gone = commit(chain, included)
+  const transfers = [...chain.changedTransfers].flatMap((id) => chain.transfers.get(id) ?? [])
+  chain.changedTransfers.clear()
+  return {
+    rows,
+    included,
+    seen: proposal.map(({ tx, zeros }) => ({ ...seenOf(tx), zeros })),
+    transfers,
+    assets: [...chain.assets.values()].filter((asset) => statusBefore.get(asset.id) !== asset.status),
+    gone,
+    prunedTo,
+    armed,
+  }
+}
+
+const seenOf = ({ hash, party, nonce, tid, height }: Tx) => ({ hash, party, nonce, tid, height })
+
+/** Work and limits are judged by the block before: a transaction of height H can stand in block H+N, not later. */
+const propose = (chain: Chain): ReadonlyArray<{ readonly tx: Tx; readonly zeros: number }> => {
+  const taken: Array<{ readonly tx: Tx; readonly zeros: number }> = []
+  for (const tx of chain.mempool.pending.values()) {
+    if (verifyWork(chain, tx) !== undefined) continue
+    const zeros = zerosOf(chain, tx)
+    if (!isAllowed(chain, tx, zeros)) continue
+    if (countsAsTransfer(tx)) {
+      if (transfersLeft(chain, tx.party) <= 0) continue
+      chain.epoch.transfers.set(tx.party, (chain.epoch.transfers.get(tx.party) ?? 0) + 1)
+    }
+    recordSeen(chain.guard, { ...seenOf(tx), zeros })
+    taken.push({ tx, zeros })
+  }
+  return taken
+}
+
+/** Height, time and hash of the new block. Times rise by at least a microsecond: readers know blocks by them. */
+const beginBlock = (chain: Chain, proposal: ReadonlyArray<{ readonly tx: Tx }>, nowMillis: number): void => {
+  const { seed, chainId } = chain.scenario
+  chain.height++
+  const hashes = proposal.map(({ tx }) => tx.hash).join(" ")
+  const digest = sha3_256(utf8ToBytes(`block\0${seed}\0${chainId}\0${chain.height}\0${chain.hash}\0${hashes}`))
+  chain.hash = bytesToHex(digest)
+  const jitter = BigInt(new DataView(digest.buffer, digest.byteOffset).getUint32(0) % 1_000_000)
+  const wanted = BigInt(nowMillis) * 1_000_000n + jitter
+  const earliest = chain.time + 1_000n + (jitter % 1_000n)
+  chain.time = wanted > earliest ? wanted : earliest
+  if (chain.height === 1) chain.genesisTime = chain.time
+  chain.hashes.set(chain.height, chain.hash)
+  chain.hashes.delete(chain.height - hashesMax)
+}
+
+/** Limits per epoch start anew. After a pause longer than an epoch there is one new epoch, not many. */
+const turnEpoch = (chain: Chain): void => {
+  const { epoch } = chain
+  if (epoch.seq > 0 && chain.time < epoch.startTime + chain.epochNanos) return
+  epoch.seq++
+  epoch.startTime = chain.time
+  epoch.firstBlock = chain.height
+  epoch.transfers.clear()
+}
+
+const execute = (chain: Chain, tx: Tx, index: number): Included => {
+  const error = run(chain, tx)
+  return {
+    hash: tx.hash,
+    party: tx.party,
+    nonce: tx.nonce,
+    signedHeight: tx.height,
+    height: chain.height,
+    index,
+    time: chain.time,
+    command: tx.commandName,
+    transferId: tx.id,
+    reference: tx.command.case === "transfer" ? tx.command.value.reference : "",
+    code: error === undefined ? codes.ok : codes.state,
+    error: error ?? "",
+    bytes: tx.bytes,
+  }
+}
+
+/** What the command does; the text of its failure, if it fails. */
+const run = (chain: Chain, tx: Tx): string | undefined => {
+  switch (tx.command.case) {
+    case "transfer":
+      return executeTransfer(chain, tx, tx.command.value)
+    case "updatePartyProfile":
+      return undefined
+    case "cancelTransfer":
+      return "recurring transfer does not exists"
+    case "voteSubmission":
+      return "proposal does not exist"
+    default:
+      return "not executed here"
+  }
+}
+
+/** Ends the block for the mempool: what was included leaves, what may no longer wait is dropped without a word. */
+const commit = (chain: Chain, included: ReadonlyArray<Included>): ReadonlyArray<string> => {
+  const { mempool, guard } = chain
+  const gone: Array<string> = []
+  const leave = (tx: Tx): void => {
+    removePending(mempool, tx)
+    gone.push(tx.hash)
+  }
+  for (const { hash, code } of included) {
+    const tx = mempool.pending.get(hash)
+    if (tx !== undefined) leave(tx)
+    if (code !== codes.ok) forget(mempool, hash)
+  }
+  guard.burnt.clear()
+  for (const tx of [...mempool.pending.values()]) {
+    if (checkAgain(chain, tx).code === codes.ok) continue
+    leave(tx)
+    forget(mempool, tx.hash)
+  }
+  return gone
+}

@@ -1,0 +1,110 @@
+import { isSolved, leadingZeroBits, powHash } from "../tx/ProofOfWork.ts"
+import type { Chain } from "./Chain.ts"
+import type { Tx } from "./Tx.ts"
+
+/** What was included for one height: the things that may not come again, and the work that each party showed. */
+interface HeightSeen {
+  readonly txs: Array<string>
+  readonly tids: Array<string>
+  readonly nonces: Array<string>
+  readonly parties: Map<string, { zeros: number; count: number }>
+}
+
+/** Guards against replay and spam: proof of work, its allowance per block, and what was seen in the window. */
+export interface ReplayGuard {
+  readonly txs: Set<string>
+  readonly tids: Set<string>
+  /** "party nonce". */
+  readonly nonces: Set<string>
+  readonly heights: Map<number, HeightSeen>
+  /** Ids of work that this node looked at since its last block, whatever became of them. */
+  readonly burnt: Set<string>
+}
+
+export const emptyGuard = (): ReplayGuard => ({
+  txs: new Set(),
+  tids: new Set(),
+  nonces: new Set(),
+  heights: new Map(),
+  burnt: new Set(),
+})
+
+const nonceKey = (tx: Pick<Tx, "party" | "nonce">): string => `${tx.party} ${tx.nonce}`
+
+/** The check of a submission: burns the id of the work, also where what follows refuses the transaction. */
+export const checkWork = (chain: Chain, tx: Tx): string | undefined => {
+  if (chain.guard.burnt.has(tx.tid)) return "proof of work tid already seen by the node"
+  chain.guard.burnt.add(tx.tid)
+  return verifyWork(chain, tx)
+}
+
+/** The network's text where the transaction may not be included now; the order of the checks is the network's. */
+export const verifyWork = (chain: Chain, tx: Tx): string | undefined => {
+  const { guard, scenario } = chain
+  if (guard.txs.has(tx.hash)) return "transaction hash already used"
+  const blockHash = chain.hashes.get(tx.height)
+  if (blockHash === undefined || tx.height + scenario.pow.pastBlocks <= chain.height) {
+    return `unknown block height for tx:${tx.hash}, command:${tx.commandName}, party:${tx.party}`
+  }
+  if (guard.tids.has(tx.tid)) return "proof of work tid already used"
+  if (guard.nonces.has(nonceKey(tx))) return "nonce already used by party"
+  const work = { blockHash, tid: tx.tid }
+  return isSolved(work, tx.powNonce, scenario.pow.difficulty) ? undefined : "failed to verify proof of work"
+}
+
+/** Zero bits that the work shows. */
+export const zerosOf = (chain: Chain, tx: Tx): number =>
+  leadingZeroBits(powHash({ blockHash: chain.hashes.get(tx.height) ?? "", tid: tx.tid }, tx.powNonce))
+
+/**
+ * Whether a proposer may take the transaction beside those already included for the same party and height: the first
+ * ones at base difficulty, and with increasing difficulty more of them as long as the sum of all zero bits suffices.
+ */
+export const isAllowed = (chain: Chain, tx: Tx, zeros: number): boolean => {
+  const { pow } = chain.scenario
+  const before = chain.guard.heights.get(tx.height)?.parties.get(tx.party)
+  if (before === undefined || before.count < pow.txPerBlock) return true
+  if (!pow.increaseDifficulty) return false
+  let needed = 0
+  for (let i = 0; i <= before.count; i++) needed += pow.difficulty + Math.floor(i / pow.txPerBlock)
+  return before.zeros + zeros >= needed
+}
+
+/** A transaction included in a block, as far as the guard remembers it. */
+export interface Seen extends Pick<Tx, "hash" | "party" | "nonce" | "tid" | "height"> {
+  readonly zeros: number
+}
+
+export const recordSeen = (guard: ReplayGuard, tx: Seen): void => {
+  let seen = guard.heights.get(tx.height)
+  if (seen === undefined) {
+    seen = { txs: [], tids: [], nonces: [], parties: new Map() }
+    guard.heights.set(tx.height, seen)
+  }
+  const nonce = nonceKey(tx)
+  guard.txs.add(tx.hash)
+  guard.tids.add(tx.tid)
+  guard.nonces.add(nonce)
+  seen.txs.push(tx.hash)
+  seen.tids.push(tx.tid)
+  seen.nonces.push(nonce)
+  const party = seen.parties.get(tx.party)
+  if (party === undefined) seen.parties.set(tx.party, { zeros: tx.zeros, count: 1 })
+  else {
+    party.zeros += tx.zeros
+    party.count++
+  }
+}
+
+/** Forgets heights that left the window, and with the replay hole one that has not quite. Returns the newest gone. */
+export const prune = (chain: Chain): number => {
+  const upTo = chain.height - chain.scenario.pow.pastBlocks + (chain.profile.replayHole ? 1 : 0)
+  for (const [height, seen] of chain.guard.heights) {
+    if (height > upTo) continue
+    for (const hash of seen.txs) chain.guard.txs.delete(hash)
+    for (const tid of seen.tids) chain.guard.tids.delete(tid)
+    for (const nonce of seen.nonces) chain.guard.nonces.delete(nonce)
+    chain.guard.heights.delete(height)
+  }
+  return upTo
+}

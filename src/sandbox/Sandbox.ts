@@ -1,0 +1,139 @@
+import { mkdirSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Context, Effect, Fiber, Layer, Schedule, type Scope } from "effect"
+import { HttpRouter } from "effect/http"
+import type { PublicKey } from "../domain/Hex.ts"
+import type { Included } from "./Chain.ts"
+import { makeRateLimiter } from "./http/RateLimiter.ts"
+import { layerRoutes } from "./http/Server.ts"
+import { publicKeyOf, writeKeys } from "./Keys.ts"
+import { openLedgerFile } from "./LedgerFile.ts"
+import { type LedgerNode, makeNode } from "./LedgerNode.ts"
+import { profiles } from "./Profiles.ts"
+import { SandboxError } from "./SandboxError.ts"
+import type { Scenario } from "./Scenario.ts"
+
+export interface SandboxOptions {
+  readonly scenario: Scenario
+  /** Holds ledger.db and keys/; undefined: everything lives in memory and no key is written. */
+  readonly dir: string | undefined
+  /** What a busy port is: an error, or a reason to take a free one. */
+  readonly portBusy: "error" | "free"
+  /** real: a block each interval of the Clock. manual: only by stepBlock and POST /sandbox/blocks. */
+  readonly clock: "real" | "manual"
+}
+
+/** The ledger as it is, for tests: nothing between it and them. */
+export interface LedgerView {
+  /** Base units in an account of a party of the scenario; 0 where there is none. */
+  readonly balance: (name: string, symbol: string, type?: "ACCOUNT_TYPE_GENERAL") => Effect.Effect<bigint, SandboxError>
+  /** Transactions in blocks, oldest first; code 0 means executed. */
+  readonly executed: Effect.Effect<ReadonlyArray<Included>, SandboxError>
+  readonly head: Effect.Effect<{ readonly height: number; readonly hash: string; readonly time: bigint }, SandboxError>
+}
+
+/** A ledger network in one process over real HTTP: play money, and every rule of the real one that clients meet. */
+export class Sandbox extends Context.Service<
+  Sandbox,
+  {
+    readonly url: string
+    readonly port: number
+    readonly keysDir: string | undefined
+    /** Of any name: keys follow from the seed alone. */
+    readonly publicKey: (name: string) => PublicKey
+    readonly ledger: LedgerView
+    readonly stepBlock: Effect.Effect<void, SandboxError>
+    /** Never ends by itself: fails when blocks can no longer be made or kept. Join it, or the network dies unseen. */
+    readonly join: Effect.Effect<never, SandboxError>
+  }
+>()("cofferer/sandbox/Sandbox") {
+  /** Opens the ledger, makes the first block where there is none, and listens. */
+  static readonly layer = (options: SandboxOptions): Layer.Layer<Sandbox, SandboxError> =>
+    Layer.effect(Sandbox, make(options))
+}
+
+const make = Effect.fnUntraced(function* (options: SandboxOptions) {
+  const { scenario } = options
+  const keysDir = options.dir === undefined ? undefined : yield* prepareDir(options.dir, scenario)
+  const file = yield* openLedgerFile(options.dir === undefined ? ":memory:" : join(options.dir, "ledger.db"), scenario)
+  const chain = yield* file.load
+  const node = yield* makeNode(chain, file)
+  if (chain.height === 0) yield* node.stepBlock
+  const port = yield* listen(options, node)
+  const producer = yield* Effect.forkScoped(options.clock === "manual" ? Effect.never : produce(node, scenario))
+  const { host } = scenario.listen
+  return Sandbox.of({
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    port,
+    keysDir,
+    publicKey: (name) => publicKeyOf(scenario.seed, name),
+    ledger: viewLedger(node),
+    stepBlock: node.stepBlock,
+    join: Effect.raceFirst(Fiber.join(producer), node.broken),
+  })
+})
+
+const prepareDir = (dir: string, scenario: Scenario): Effect.Effect<string, SandboxError> =>
+  Effect.try({
+    try: () => {
+      mkdirSync(dir, { recursive: true, mode: 0o700 })
+      return writeKeys(dir, scenario.seed, scenario.parties)
+    },
+    catch: (cause) => new SandboxError({ operation: "keys", reason: { _tag: "FileFailed", cause: String(cause) } }),
+  })
+
+/** One block each interval. After a pause of the process it goes on; it does not catch up. */
+const produce = (node: LedgerNode, scenario: Scenario): Effect.Effect<never, SandboxError> =>
+  Effect.sleep(scenario.blockIntervalMillis).pipe(
+    Effect.andThen(Effect.repeat(node.stepBlock, Schedule.fixed(scenario.blockIntervalMillis))),
+    Effect.andThen(Effect.never),
+    Effect.tapCause((cause) => Effect.logError("the sandbox makes no more blocks", cause)),
+  )
+
+const viewLedger = (node: LedgerNode): LedgerView => ({
+  balance: (name, symbol, type = "ACCOUNT_TYPE_GENERAL") =>
+    node.read((chain) => {
+      const party = publicKeyOf(chain.scenario.seed, name)
+      const asset = chain.scenario.assets.find((listed) => listed.symbol === symbol)?.id
+      for (const account of chain.ledger.accounts.values()) {
+        if (account.party === party && account.asset === asset && account.type === type) return account.balance
+      }
+      return 0n
+    }),
+  executed: node.read((chain) => [...chain.included]),
+  head: node.read(({ height, hash, time }) => ({ height, hash, time })),
+})
+
+const listen = (options: SandboxOptions, node: LedgerNode): Effect.Effect<number, SandboxError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { scenario } = options
+    const { host, port } = scenario.listen
+    const bound = open(host, port)
+    const server = yield* options.portBusy === "error"
+      ? bound
+      : bound.pipe(
+          Effect.catchIf(
+            (error) => error.reason._tag === "PortBusy",
+            () => open(host, 0),
+          ),
+        )
+    const profile = profiles[scenario.profile]
+    const limiter =
+      scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
+    const app = yield* HttpRouter.toHttpEffect(layerRoutes({ node, scenario, profile }, limiter))
+    yield* server.serve(app)
+    return server.address._tag === "UnixPathAddress" ? port : server.address.port
+  })
+
+const open = (host: string, port: number) =>
+  NodeHttpServer.make(() => createServer(), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
+    Effect.mapError(({ cause }) => {
+      const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
+      return new SandboxError({
+        operation: "listen",
+        reason: busy ? { _tag: "PortBusy", host, port } : { _tag: "CannotListen", host, port, cause: String(cause) },
+      })
+    }),
+  )

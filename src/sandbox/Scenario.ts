@@ -1,0 +1,218 @@
+import { Effect } from "effect"
+import { ConfigError, type Problem } from "../config/ConfigError.ts"
+import { durationMillis, parseListen } from "../config/Fields.ts"
+import { decodeYaml, type YamlDocument } from "../config/Yaml.ts"
+import { parseAmount } from "../domain/Amount.ts"
+import type { AssetStatusName } from "../domain/Asset.ts"
+import { type FaultSpec, faultStatuses } from "./Faults.ts"
+import type { ProfileName } from "./Profiles.ts"
+import { ScenarioText } from "./ScenarioText.ts"
+
+export interface ScenarioAsset {
+  readonly id: string
+  readonly name: string
+  readonly symbol: string
+  readonly decimals: number
+  readonly quantum: bigint
+  readonly source:
+    | { readonly kind: "builtin"; readonly maxFaucetAmountMint: string }
+    | {
+        readonly kind: "erc20"
+        readonly contractAddress: string
+        readonly lifetimeLimit: string
+        readonly withdrawThreshold: string
+        readonly chainId: string
+      }
+  /** In order of height; the last one whose height is reached holds. */
+  readonly statuses: ReadonlyArray<{ readonly height: number; readonly status: AssetStatusName }>
+}
+
+/** Takes money from one party for another without a transaction, as a trading loss would. */
+export interface Spender {
+  readonly from: string
+  readonly to: string
+  readonly assetId: string
+  readonly at: ReadonlyMap<number, bigint>
+  /** Once more every so many blocks after the last listed one. */
+  readonly every: { readonly blocks: number; readonly since: number; readonly amount: bigint } | undefined
+}
+
+/** A network to be: everything that the sandbox is told, in the program's own terms. */
+export interface Scenario {
+  readonly chainId: string
+  /** The same seed gives the same keys, block hashes and draws. */
+  readonly seed: string
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly profile: ProfileName
+  readonly blockIntervalMillis: number
+  readonly rateLimit: boolean
+  readonly pow: {
+    readonly difficulty: number
+    readonly pastBlocks: number
+    readonly txPerBlock: number
+    readonly increaseDifficulty: boolean
+  }
+  readonly epochLength: string
+  /** Transfers and cancellations that one party may include in an epoch. */
+  readonly transfersPerEpoch: number
+  readonly feeFactor: string
+  readonly feeMaxQuantum: string
+  readonly minTransferQuantum: string
+  readonly parties: ReadonlyArray<string>
+  readonly assets: ReadonlyArray<ScenarioAsset>
+  readonly deposits: ReadonlyArray<{ readonly party: string; readonly assetId: string; readonly amount: bigint }>
+  readonly spenders: ReadonlyArray<Spender>
+  readonly faults: ReadonlyArray<{ readonly height: number; readonly fault: FaultSpec }>
+}
+
+/** Reads the `sandbox:` key of a configuration. All problems are reported, each with its line and a remedy. */
+export const decodeScenario = (document: YamlDocument, chainId: string): Effect.Effect<Scenario, ConfigError> =>
+  Effect.flatMap(decodeYaml(ScenarioText, document, ["sandbox"]), (raw) => {
+    const problems: Array<Problem> = []
+    const scenario = build(raw, chainId, (path, message, remedy) => {
+      problems.push(document.problem(["sandbox", ...path], message, remedy))
+    })
+    return problems.length > 0 ? Effect.fail(new ConfigError({ problems })) : Effect.succeed(scenario)
+  })
+
+type Report = (path: ReadonlyArray<PropertyKey>, message: string, remedy: string) => void
+
+const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => {
+  const assets = raw.assets.map((asset, i) => buildAsset(asset, report, ["assets", i]))
+  const party = (name: string, path: ReadonlyArray<PropertyKey>): string => {
+    if (!raw.parties.includes(name)) report(path, `unknown party "${name}"`, `known: ${raw.parties.join(", ")}`)
+    return name
+  }
+  const money = (symbol: string, amount: string, path: ReadonlyArray<PropertyKey>) => {
+    const asset = assets.find((a) => a.symbol === symbol)
+    if (asset === undefined)
+      report(path, `unknown asset "${symbol}"`, `known: ${assets.map((a) => a.symbol).join(", ")}`)
+    return { assetId: asset?.id ?? "", amount: units(amount, asset?.decimals ?? 0, report, path) }
+  }
+  if (raw.pow?.difficulty !== undefined && Number(raw.pow.difficulty) > 256) {
+    report(["pow", "difficulty"], "difficulty is at most 256", "write a number of zero bits such as 15")
+  }
+  return {
+    chainId,
+    seed: raw.seed,
+    listen: parseListen(raw.listen ?? "127.0.0.1:3008"),
+    profile: raw.profile ?? "0.75",
+    blockIntervalMillis: durationMillis(raw.blockInterval ?? "1s"),
+    rateLimit: raw.rateLimit !== "off",
+    pow: {
+      difficulty: Number(raw.pow?.difficulty ?? "15"),
+      pastBlocks: Number(raw.pow?.pastBlocks ?? "100"),
+      txPerBlock: Number(raw.pow?.txPerBlock ?? "2"),
+      increaseDifficulty: raw.pow?.increaseDifficulty !== "false",
+    },
+    epochLength: raw.epochLength ?? "24h",
+    transfersPerEpoch: Number(raw.transfersPerEpoch ?? "20"),
+    feeFactor: raw.feeFactor ?? "0.001",
+    feeMaxQuantum: raw.feeMaxQuantum ?? "1",
+    minTransferQuantum: raw.minTransferQuantum ?? "0.1",
+    parties: raw.parties,
+    assets,
+    deposits: (raw.deposits ?? []).map((d, i) => ({
+      party: party(d.party, ["deposits", i, "party"]),
+      ...money(d.asset, d.amount, ["deposits", i, "amount"]),
+    })),
+    spenders: (raw.spenders ?? []).map((s, i): Spender => {
+      const path = ["spenders", i]
+      const at = (s.at ?? []).map((entry, k): [number, bigint] => [
+        Number(entry.block),
+        money(s.asset, entry.amount, [...path, "at", k, "amount"]).amount,
+      ])
+      const since = Math.max(1, ...at.map(([height]) => height))
+      const { every } = s
+      return {
+        from: party(s.from, [...path, "from"]),
+        to: party(s.to, [...path, "to"]),
+        assetId: money(s.asset, "0", [...path, "asset"]).assetId,
+        at: new Map(at),
+        every:
+          every === undefined
+            ? undefined
+            : {
+                blocks: Math.max(1, Number(every.blocks)),
+                since,
+                amount: money(s.asset, every.amount, [...path, "every", "amount"]).amount,
+              },
+      }
+    }),
+    faults: (raw.faults ?? []).map((f, i) => ({
+      height: Number(f.block),
+      fault: buildFault(f, (message, remedy) => report(["faults", i], message, remedy)),
+    })),
+  }
+}
+
+const units = (text: string, decimals: number, report: Report, path: ReadonlyArray<PropertyKey>): bigint => {
+  const parsed = parseAmount(text, decimals)
+  if ("units" in parsed) return parsed.units
+  report(path, parsed.error.split(": ")[0]!, parsed.error.split(": ")[1] ?? "write a smaller amount")
+  return 0n
+}
+
+const statusNames = [
+  ["proposed", "STATUS_PROPOSED"],
+  ["rejected", "STATUS_REJECTED"],
+  ["pendingListing", "STATUS_PENDING_LISTING"],
+  ["enabled", "STATUS_ENABLED"],
+] as const
+
+const buildAsset = (
+  raw: ScenarioText["assets"][number],
+  report: Report,
+  path: ReadonlyArray<PropertyKey>,
+): ScenarioAsset => {
+  const decimals = Number(raw.decimals)
+  const statuses = statusNames
+    .flatMap(([word, status]) => (raw.status[word] === undefined ? [] : [{ height: Number(raw.status[word]), status }]))
+    .sort((a, b) => a.height - b.height)
+  if (statuses.length === 0) report([...path, "status"], `${raw.symbol} never has a status`, "add enabled: 0")
+  if ((raw.builtin === undefined) === (raw.erc20 === undefined)) {
+    report(path, `${raw.symbol} needs one source`, "write either builtin: or erc20:")
+  }
+  const limit = (text: string | undefined): string => units(text ?? "0", decimals, report, path).toString()
+  const faucet = raw.builtin?.maxFaucetAmountMint
+  return {
+    id: raw.id,
+    name: raw.name,
+    symbol: raw.symbol,
+    decimals,
+    quantum: units(raw.quantum, 0, report, [...path, "quantum"]),
+    source:
+      raw.erc20 === undefined
+        ? { kind: "builtin", maxFaucetAmountMint: faucet === undefined ? "" : limit(faucet) }
+        : {
+            kind: "erc20",
+            contractAddress: raw.erc20.contractAddress,
+            lifetimeLimit: limit(raw.erc20.lifetimeLimit),
+            withdrawThreshold: limit(raw.erc20.withdrawThreshold),
+            chainId: raw.erc20.chainId ?? "1",
+          },
+    statuses,
+  }
+}
+
+const buildFault = (
+  raw: NonNullable<ScenarioText["faults"]>[number],
+  report: (message: string, remedy: string) => void,
+): FaultSpec => {
+  const status = faultStatuses.find((s) => String(s) === raw.status)
+  if (raw.kind === "http_status" && status === undefined) {
+    report("http_status needs a status that the sandbox can send", `write status: one of ${faultStatuses.join(", ")}`)
+  }
+  if (raw.kind === "delay" && raw.delay === undefined) report("a delay needs its length", "write delay: 2s")
+  const rate = Number(raw.rate ?? "1")
+  if (rate <= 0 || rate > 1) report("rate is a probability", "write a number above 0 and at most 1")
+  return {
+    operation: raw.operation,
+    kind: raw.kind,
+    rate,
+    ...(raw.count === undefined ? {} : { count: Number(raw.count) }),
+    ...(raw.duration === undefined ? {} : { durationMillis: durationMillis(raw.duration) }),
+    ...(status === undefined ? {} : { status }),
+    ...(raw.delay === undefined ? {} : { delayMillis: durationMillis(raw.delay) }),
+  }
+}

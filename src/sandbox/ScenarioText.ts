@@ -1,0 +1,85 @@
+import { Schema } from "effect"
+import { AmountText, AssetIdText, DurationText, ListenText, Name, oneOf, WholeText } from "../config/Fields.ts"
+import { faultKinds, operations } from "./Faults.ts"
+import { profileNames } from "./Profiles.ts"
+
+const DecimalText = Schema.String.check(
+  Schema.isPattern(/^[0-9]{1,9}(\.[0-9]{1,18})?$/, { expected: 'a decimal such as "0.001"' }),
+)
+const YesNo = oneOf("true", "false")
+
+const AssetSchema = Schema.Struct({
+  id: AssetIdText,
+  name: Schema.NonEmptyString,
+  symbol: Name,
+  decimals: WholeText,
+  /** Smallest economically meaningful amount, in base units. */
+  quantum: AmountText,
+  builtin: Schema.optionalKey(Schema.Struct({ maxFaucetAmountMint: Schema.optionalKey(AmountText) })),
+  erc20: Schema.optionalKey(
+    Schema.Struct({
+      contractAddress: Schema.NonEmptyString,
+      lifetimeLimit: Schema.optionalKey(AmountText),
+      withdrawThreshold: Schema.optionalKey(AmountText),
+      chainId: Schema.optionalKey(WholeText),
+    }),
+  ),
+  /** Block at which each status begins; 0 is the genesis. */
+  status: Schema.Struct({
+    proposed: Schema.optionalKey(WholeText),
+    rejected: Schema.optionalKey(WholeText),
+    pendingListing: Schema.optionalKey(WholeText),
+    enabled: Schema.optionalKey(WholeText),
+  }),
+})
+
+/** The `sandbox:` key of a configuration as it is written: every scalar is text. */
+export const ScenarioText = Schema.Struct({
+  seed: Schema.NonEmptyString.check(Schema.isMaxLength(64)),
+  listen: Schema.optionalKey(ListenText),
+  profile: Schema.optionalKey(oneOf(...profileNames)),
+  blockInterval: Schema.optionalKey(DurationText),
+  rateLimit: Schema.optionalKey(oneOf("on", "off")),
+  pow: Schema.optionalKey(
+    Schema.Struct({
+      difficulty: Schema.optionalKey(WholeText),
+      pastBlocks: Schema.optionalKey(WholeText),
+      txPerBlock: Schema.optionalKey(WholeText),
+      increaseDifficulty: Schema.optionalKey(YesNo),
+    }),
+  ),
+  epochLength: Schema.optionalKey(DurationText),
+  transfersPerEpoch: Schema.optionalKey(WholeText),
+  feeFactor: Schema.optionalKey(DecimalText),
+  feeMaxQuantum: Schema.optionalKey(DecimalText),
+  minTransferQuantum: Schema.optionalKey(DecimalText),
+  parties: Schema.Array(Name),
+  assets: Schema.Array(AssetSchema),
+  deposits: Schema.optionalKey(Schema.Array(Schema.Struct({ party: Name, asset: Name, amount: AmountText }))),
+  spenders: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        from: Name,
+        to: Name,
+        asset: Name,
+        at: Schema.optionalKey(Schema.Array(Schema.Struct({ block: WholeText, amount: AmountText }))),
+        every: Schema.optionalKey(Schema.Struct({ blocks: WholeText, amount: AmountText })),
+      }),
+    ),
+  ),
+  faults: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        block: WholeText,
+        operation: oneOf(...operations, "any"),
+        kind: oneOf(...faultKinds),
+        rate: Schema.optionalKey(DecimalText),
+        count: Schema.optionalKey(WholeText),
+        duration: Schema.optionalKey(DurationText),
+        status: Schema.optionalKey(WholeText),
+        delay: Schema.optionalKey(DurationText),
+      }),
+    ),
+  ),
+})
+export type ScenarioText = typeof ScenarioText.Type

@@ -1,0 +1,120 @@
+import { Effect } from "effect"
+import type { AssetState } from "../Chain.ts"
+import type { Profile } from "../Profiles.ts"
+import { type Detail, nodeError, ok, refuse } from "./Answer.ts"
+import { isAssetId } from "./Filter.ts"
+import {
+  cursorField,
+  cutPage,
+  edgesOf,
+  type Listing,
+  type PagingError,
+  pageOf,
+  readPaging,
+  toCursor,
+} from "./Paging.ts"
+import { scalar } from "./Query.ts"
+import type { Route } from "./Route.ts"
+
+const notFound = (inner: string): Detail => ({ code: 200_002, message: "failed to get asset for ID", inner })
+
+const nothingThere = "no resource corresponding to this id"
+
+/** On this listing alone a bad page is the server's error: a quirk of the network. */
+const invalidPage: PagingError = (inner) =>
+  refuse(
+    nodeError("Internal", {
+      code: 200_001,
+      message: "failed to get assets",
+      inner: `${inner}: invalid pagination`,
+    }),
+  )
+
+const cursorOf = (asset: AssetState): string => toCursor({ id: asset.id })
+
+const listing: Listing<AssetState> = {
+  cursorOf,
+  keyOf: (asset) => asset.id,
+  keyOfCursor: (decoded) => cursorField(decoded, "id"),
+}
+
+/** All assets of every status, in order of their ids; or the one that is asked for. */
+export const assets: Route = {
+  operation: "assets",
+  method: "GET",
+  path: "/api/v2/assets",
+  specified: true,
+  answer: (world, ask) =>
+    Effect.gen(function* () {
+      const node = (asset: AssetState) => nodeOf(asset, world.profile)
+      const id = yield* scalar(ask.query, "asset_id")
+      if (id !== undefined && id !== "") {
+        if (!isAssetId(id)) {
+          const inner = `failed to get asset by ID: decoding '${id}': not a valid hex id (or well known exception)`
+          return yield* refuse(nodeError("InvalidArgument", notFound(inner)))
+        }
+        const asset = yield* world.node.read((chain) => chain.assets.get(id.toLowerCase()))
+        if (asset === undefined) {
+          const inner = `failed to get asset by ID: ${id}: ${nothingThere}`
+          return yield* refuse(nodeError("NotFound", notFound(inner)))
+        }
+        const one = { limit: 1, forward: true, newestFirst: true, cursor: undefined }
+        return ok({ assets: edgesOf(cutPage([asset], one, cursorOf), cursorOf, node) })
+      }
+      const paging = yield* readPaging(ask.query, invalidPage)
+      if (paging.cursor !== undefined && listing.keyOfCursor(paging.cursor.decoded) === undefined) {
+        return yield* invalidPage("parsing cursor")
+      }
+      const page = yield* world.node.read((chain) =>
+        pageOf(
+          [...chain.assets.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
+          paging,
+          listing,
+        ),
+      )
+      return ok({ assets: edgesOf(page, cursorOf, node) })
+    }),
+}
+
+/** One asset by its id in the path. */
+export const asset: Route = {
+  operation: "asset",
+  method: "GET",
+  path: "/api/v2/asset/:id",
+  specified: false,
+  answer: (world, ask) =>
+    Effect.gen(function* () {
+      const id = ask.params["id"] ?? ""
+      if (id !== "VOTE" && !/^[0-9a-fA-F]{64}$/.test(id)) {
+        return yield* refuse(nodeError("InvalidArgument", { code: 10_038, message: "invalid asset ID", inner: "" }))
+      }
+      const found = yield* world.node.read((chain) => chain.assets.get(id.toLowerCase()))
+      if (found === undefined) return yield* refuse(nodeError("NotFound", notFound(nothingThere)))
+      return ok({ asset: nodeOf(found, world.profile) })
+    }),
+}
+
+const nodeOf = (asset: AssetState, profile: Profile) => {
+  const about = {
+    name: asset.name,
+    symbol: asset.symbol,
+    decimals: String(asset.decimals),
+    quantum: asset.quantum.toString(),
+  }
+  const source = sourceOf(asset, profile)
+  return profile.assetShape === "nested"
+    ? { id: asset.id, details: { ...about, ...source }, status: asset.status }
+    : { id: asset.id, ...about, status: asset.status, details: source }
+}
+
+const sourceOf = ({ source }: AssetState, profile: Profile) => {
+  if (source.kind === "builtin") {
+    // A built-in asset without a faucet limit shows no source at all.
+    return source.maxFaucetAmountMint === ""
+      ? {}
+      : { builtinAsset: { maxFaucetAmountMint: source.maxFaucetAmountMint } }
+  }
+  const { contractAddress, lifetimeLimit, withdrawThreshold, chainId } = source
+  const erc20 = { contractAddress, lifetimeLimit, withdrawThreshold }
+  return { erc20: profile.erc20ChainId ? { ...erc20, chainId } : erc20 }
+}

@@ -1,0 +1,129 @@
+import { Effect, Schema } from "effect"
+import type { Chain } from "../Chain.ts"
+import { describeFault, type Fault, faultKinds, faultStatuses, operations } from "../Faults.ts"
+import { type Answer, type Refusal, refuse } from "./Answer.ts"
+import type { Ask, Route } from "./Route.ts"
+
+const answerOf = (body: unknown, status = 200): Answer => ({ status, body, fromNode: false })
+
+const own = { operation: undefined, specified: true } as const
+
+const blocksMax = 10_000
+
+const BlocksBody = Schema.Struct({
+  count: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: blocksMax }))),
+})
+
+/** Milliseconds in faults: at most a day. */
+const Millis = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400_000 }))
+
+const FaultBody = Schema.Struct({
+  operation: Schema.Literals([...operations, "any"]),
+  kind: Schema.Literals(faultKinds),
+  rate: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.000001, maximum: 1 }))),
+  count: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 }))),
+  durationMillis: Schema.optionalKey(Millis),
+  status: Schema.optionalKey(Schema.Literals(faultStatuses)),
+  delayMillis: Schema.optionalKey(Millis),
+})
+
+const bodyOf = <A>(schema: Schema.ConstraintDecoder<A>, ask: Ask): Effect.Effect<A, Refusal> =>
+  Effect.flatMap(ask.body, (text) =>
+    Effect.try({
+      try: (): unknown => JSON.parse(text === "" ? "{}" : text),
+      catch: () => refuse(answerOf({ error: "the body is not JSON" }, 400)),
+    }).pipe(
+      Effect.flatMap((value) =>
+        Effect.mapError(Schema.decodeUnknownEffect(schema)(value, { onExcessProperty: "error" }), (error) =>
+          refuse(answerOf({ error: error.message }, 400)),
+        ),
+      ),
+    ),
+  )
+
+/** Makes blocks by hand: `{ "count": 3 }`, one without a count. */
+const blocks: Route = {
+  ...own,
+  method: "POST",
+  path: "/sandbox/blocks",
+  answer: ({ node }, ask) =>
+    Effect.gen(function* () {
+      const { count } = yield* bodyOf(BlocksBody, ask)
+      for (let n = 0; n < (count ?? 1); n++) yield* node.stepBlock
+      return answerOf(yield* node.read(({ height, hash }) => ({ height, hash })))
+    }),
+}
+
+/** What the ledger really holds and did, for tests that judge a treasury from outside. */
+const ledger: Route = {
+  ...own,
+  method: "GET",
+  path: "/sandbox/ledger",
+  answer: ({ node }) => Effect.map(node.read(viewOf), (view) => answerOf(view)),
+}
+
+const viewOf = (chain: Chain) => {
+  const names = new Map([...chain.keys].map(([name, key]) => [key, name]))
+  return {
+    height: chain.height,
+    hash: chain.hash,
+    time: String(chain.time),
+    mempool: [...chain.mempool.pending.keys()],
+    balances: [...chain.ledger.accounts.values()]
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .map((account) => ({
+        name: names.get(account.party) ?? null,
+        party: account.party,
+        asset: account.asset,
+        symbol: chain.assets.get(account.asset)?.symbol ?? null,
+        market: account.market,
+        type: account.type,
+        balance: String(account.balance),
+      })),
+    executed: chain.included.map(({ bytes: _, nonce, time, ...entry }) => ({
+      ...entry,
+      nonce: String(nonce),
+      time: String(time),
+    })),
+  }
+}
+
+const describe = (fault: Fault) => ({ ...fault, detail: describeFault(fault) })
+
+const listFaults: Route = {
+  ...own,
+  method: "GET",
+  path: "/sandbox/faults",
+  answer: ({ node }) =>
+    Effect.map(
+      node.read((chain) => chain.faults.armed.map(describe)),
+      (faults) => answerOf({ faults }),
+    ),
+}
+
+const armFault: Route = {
+  ...own,
+  method: "POST",
+  path: "/sandbox/faults",
+  answer: ({ node }, ask) =>
+    Effect.gen(function* () {
+      const spec = yield* bodyOf(FaultBody, ask)
+      if (spec.kind === "http_status" && spec.status === undefined) {
+        return yield* refuse(answerOf({ error: `http_status needs a status: ${faultStatuses.join(", ")}` }, 400))
+      }
+      if (spec.kind === "delay" && spec.delayMillis === undefined) {
+        return yield* refuse(answerOf({ error: "a delay needs delayMillis" }, 400))
+      }
+      return answerOf({ fault: describe(yield* node.armFault({ ...spec, rate: spec.rate ?? 1 })) })
+    }),
+}
+
+const disarmFaults: Route = {
+  ...own,
+  method: "DELETE",
+  path: "/sandbox/faults",
+  answer: ({ node }) => Effect.map(node.disarmFault(undefined), (gone) => answerOf({ gone })),
+}
+
+/** The sandbox's own paths, which no network has. */
+export const controls: ReadonlyArray<Route> = [blocks, ledger, listFaults, armFault, disarmFaults]

@@ -1,0 +1,113 @@
+import { Effect } from "effect"
+import type { Transfer } from "../Chain.ts"
+import { formatTime } from "../Time.ts"
+import { nodeError, ok, refuse } from "./Answer.ts"
+import { cursorField, edgesOf, invalidPagination, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
+import { enums, scalar } from "./Query.ts"
+import type { Route } from "./Route.ts"
+
+const directions = new Map([
+  ["TRANSFER_DIRECTION_UNSPECIFIED", 0],
+  ["TRANSFER_DIRECTION_TRANSFER_FROM", 1],
+  ["TRANSFER_DIRECTION_TRANSFER_TO", 2],
+  ["TRANSFER_DIRECTION_TRANSFER_TO_OR_FROM", 3],
+])
+
+const cursorOf = (transfer: Transfer): string => toCursor({ vegaTime: formatTime(transfer.time), id: transfer.id })
+
+const listing: Listing<Transfer> = {
+  cursorOf,
+  keyOf: (transfer) => sortKey(formatTime(transfer.time), transfer.id),
+  keyOfCursor: (decoded) => {
+    const time = cursorField(decoded, "vegaTime")
+    const id = cursorField(decoded, "id")
+    return time === undefined || id === undefined ? undefined : sortKey(time, id)
+  },
+}
+
+/** Times have up to nine places; padded they sort as text. */
+const sortKey = (time: string, id: string): string => {
+  const [whole = "", fraction = ""] = time.replace("Z", "").split(".")
+  return `${whole}.${fraction.padEnd(9, "0")} ${id}`
+}
+
+/** Without any parameter of paging this listing is shorter than the others. */
+const pageDefault = 50
+
+/** Transfers of a party, or of all; each at the time of its latest version. */
+export const transfers: Route = {
+  operation: "transfers",
+  method: "GET",
+  path: "/api/v2/transfers",
+  specified: false,
+  answer: (world, ask) =>
+    Effect.gen(function* () {
+      const pubkey = yield* scalar(ask.query, "pubkey")
+      const direction = (yield* enums(ask.query, "direction", directions))[0] ?? "TRANSFER_DIRECTION_UNSPECIFIED"
+      if (pubkey !== undefined && pubkey !== "" && direction === "TRANSFER_DIRECTION_UNSPECIFIED") {
+        const inner = `pubkey: ${pubkey}: unknown transfer direction: ${direction}`
+        const detail = { code: 220_001, message: "failed to get transfer", inner }
+        return yield* refuse(nodeError("Internal", detail))
+      }
+      const read = yield* readPaging(ask.query, invalidPagination)
+      const paged = [...ask.query.keys()].some((name) => name.startsWith("pagination."))
+      const paging = paged ? read : { ...read, limit: pageDefault }
+      const isMeant = (transfer: Transfer): boolean => {
+        if (pubkey === undefined || pubkey === "") return true
+        const from = transfer.from === pubkey && direction !== "TRANSFER_DIRECTION_TRANSFER_TO"
+        return from || (transfer.to === pubkey && direction !== "TRANSFER_DIRECTION_TRANSFER_FROM")
+      }
+      const page = yield* world.node.read((chain) => {
+        const keyed = [...chain.transfers.values()].filter(isMeant).map((row) => ({ row, key: listing.keyOf(row) }))
+        const rows = keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ row }) => row)
+        return pageOf(rows, paging, listing)
+      })
+      return ok({ transfers: edgesOf(page, cursorOf, nodeOf) })
+    }),
+}
+
+/** One transfer by its id: the network's own word that a payment was executed, or why not. */
+export const transfer: Route = {
+  operation: "transfer",
+  method: "GET",
+  path: "/api/v2/transfer/:id",
+  specified: false,
+  answer: (world, ask) =>
+    Effect.gen(function* () {
+      const id = (ask.params["id"] ?? "").toLowerCase()
+      const found = yield* world.node.read((chain) => chain.transfers.get(id))
+      if (found === undefined) {
+        const detail = { code: 10_000, message: "no resource corresponding to this id", inner: "" }
+        return yield* refuse(nodeError("NotFound", detail))
+      }
+      return ok({ transferNode: nodeOf(found) })
+    }),
+}
+
+const nodeOf = (transfer: Transfer) => ({
+  transfer: {
+    id: transfer.id,
+    from: transfer.from,
+    fromAccountType: transfer.fromAccountType,
+    to: transfer.to,
+    toAccountType: transfer.toAccountType,
+    asset: transfer.asset,
+    amount: transfer.amount.toString(),
+    reference: transfer.reference,
+    status: transfer.status,
+    timestamp: transfer.time.toString(),
+    ...(transfer.reason === "" ? {} : { reason: transfer.reason }),
+    oneOff: { deliverOn: transfer.deliverOn.toString() },
+  },
+  fees:
+    transfer.status === "STATUS_REJECTED"
+      ? []
+      : [
+          {
+            transferId: transfer.id,
+            amount: transfer.fee.toString(),
+            epoch: String(transfer.epoch),
+            discountApplied: "0",
+          },
+        ],
+})
