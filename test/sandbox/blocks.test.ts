@@ -1,10 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { formatAmount } from "../../src/domain/Amount.ts"
+import { emptyChain } from "../../src/sandbox/Chain.ts"
+import { makeNode } from "../../src/sandbox/LedgerNode.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { SandboxError } from "../../src/sandbox/SandboxError.ts"
 import * as Test from "../support/TestClient.ts"
-import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+import { one, scenarioOf, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 
 const pay = (client: Test.TestClient, head: Test.Head, change: Partial<Test.Draft> = {}) => {
   const command = Test.payment(client, "bob", one, { asset: usdt })
@@ -224,15 +227,21 @@ describe("a block", () => {
     ),
   )
 
-  it.effect("that cannot be made ends the sandbox's join, not in silence", () =>
-    withSandbox({ clock: "real" }, (_, sandbox) =>
-      Effect.gen(function* () {
-        const watch = yield* Effect.forkChild(sandbox.join)
-        yield* TestClock.adjust("5 seconds")
-        assert.isUndefined(watch.pollUnsafe())
-        yield* Fiber.interrupt(watch)
-      }),
-    ),
+  it.effect("that cannot be kept is the last thing that happens: everything fails from then on", () =>
+    Effect.gen(function* () {
+      const reason = { _tag: "FileFailed", cause: "disk full" } as const
+      const full = Effect.fail(new SandboxError({ operation: "block", reason }))
+      const scenario = yield* scenarioOf(scenarioText())
+      const file = { load: full, saveBlock: () => full, saveAccepted: () => full, saveState: () => full }
+      const node = yield* makeNode(emptyChain(scenario), file)
+      assert.strictEqual(yield* node.read((chain) => chain.height), 0)
+      assert.strictEqual(
+        (yield* Effect.flip(node.stepBlock)).message,
+        "the sandbox's files failed during block: disk full",
+      )
+      assert.strictEqual((yield* Effect.flip(node.read((chain) => chain.height)))._tag, "SandboxError")
+      assert.strictEqual((yield* Effect.flip(node.broken))._tag, "SandboxError")
+    }),
   )
 })
 

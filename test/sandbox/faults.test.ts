@@ -1,0 +1,287 @@
+import { createServer } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { formatAmount } from "../../src/domain/Amount.ts"
+import { arm, emptyFaults, hitBy, spend } from "../../src/sandbox/Faults.ts"
+import * as Test from "../support/TestClient.ts"
+import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+
+const armed = (client: Test.TestClient, fault: Readonly<Record<string, unknown>>) =>
+  Test.request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+
+const draft = (client: Test.TestClient) =>
+  Effect.map(Test.head(client), (head) =>
+    Test.signed(client, { from: "alice", command: Test.payment(client, "bob", one, { asset: usdt }), ...head }),
+  )
+
+describe("a lost answer", () => {
+  it.live("leaves the payment in the network: it is executed once, and the bytes are known", () =>
+    withSandbox({}, (client, sandbox) =>
+      Effect.gen(function* () {
+        yield* armed(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
+        const tx = yield* draft(client)
+        const lost = yield* Effect.flip(Test.submit(client, tx, 300))
+        assert.strictEqual(lost._tag, "NoAnswer")
+        const again = yield* Test.submit(client, tx)
+        assert.deepStrictEqual([again.status, Test.at(again, "details.0.message")], [500, "tx already exists in cache"])
+        yield* Test.step(client, 3)
+        const all = yield* sandbox.ledger.executed
+        assert.deepStrictEqual(
+          all.map((entry) => [entry.hash, entry.code]),
+          [[tx.hash, 0]],
+        )
+        assert.strictEqual(formatAmount(yield* sandbox.ledger.balance("bob", "USDT"), 6), "51.00")
+        const next = yield* Test.submit(client, yield* draft(client))
+        assert.strictEqual(Test.at(next, "success"), true)
+      }),
+    ),
+  )
+
+  it.live("is kept for a payment that the network takes: a refusal is answered and spends nothing", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* armed(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
+        const refused = yield* Test.request(client, "/transaction", { body: '{"tx":{}}' })
+        assert.strictEqual(Test.at(refused, "code"), 60)
+        const left = yield* Test.request(client, "/sandbox/faults")
+        assert.strictEqual(Test.at(left, "faults.0.hits"), 0)
+        assert.strictEqual((yield* Effect.flip(Test.submit(client, yield* draft(client), 200)))._tag, "NoAnswer")
+      }),
+    ),
+  )
+
+  it.effect("ends after 30 seconds, when the connection closes", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* armed(client, { operation: "height", kind: "accept_drop_answer", count: 1 })
+        const waiting = yield* Effect.forkChild(Effect.flip(Test.request(client, "/blockchain/height")))
+        // The request is in the sandbox once another one behind it was answered.
+        while (Test.at(yield* Test.request(client, "/sandbox/faults"), "faults.length") !== 0) yield* Effect.yieldNow
+        yield* TestClock.adjust("29 seconds")
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* Fiber.join(waiting))._tag, "NoAnswer")
+      }),
+    ),
+  )
+})
+
+describe("other faults", () => {
+  it.live("drop_before ends the connection and leaves no trace", () =>
+    withSandbox({}, (client, sandbox) =>
+      Effect.gen(function* () {
+        yield* armed(client, { operation: "submit", kind: "drop_before", count: 1 })
+        const tx = yield* draft(client)
+        assert.strictEqual((yield* Effect.flip(Test.submit(client, tx)))._tag, "NoAnswer")
+        yield* Test.step(client)
+        assert.strictEqual((yield* sandbox.ledger.executed).length, 0)
+        assert.strictEqual(Test.at(yield* Test.submit(client, tx), "success"), true)
+      }),
+    ),
+  )
+
+  const statuses: ReadonlyArray<readonly [number, number | undefined]> = [
+    [403, 7],
+    [429, 8],
+    [500, 13],
+    [502, undefined],
+    [503, 14],
+    [504, 4],
+  ]
+  it.live.each(statuses)("http_status answers %s instead, without effect", ([status, code]) =>
+    withSandbox({}, (client, sandbox) =>
+      Effect.gen(function* () {
+        yield* armed(client, { operation: "submit", kind: "http_status", status, count: 1 })
+        const tx = yield* draft(client)
+        const reply = yield* Test.submit(client, tx)
+        assert.deepStrictEqual([reply.status, Test.at(reply, "code")], [status, code])
+        assert.strictEqual(reply.headers.has("ratelimit-retry-after"), status === 403)
+        yield* Test.step(client)
+        assert.strictEqual((yield* sandbox.ledger.executed).length, 0)
+      }),
+    ),
+  )
+
+  it.effect("delay keeps the answer back for its time", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* armed(client, { operation: "assets", kind: "delay", delayMillis: 2_000, count: 1 })
+        const waiting = yield* Effect.forkChild(Test.request(client, "/api/v2/assets"))
+        while (Test.at(yield* Test.request(client, "/sandbox/faults"), "faults.length") !== 0) yield* Effect.yieldNow
+        yield* TestClock.adjust("1999 millis")
+        assert.isUndefined(waiting.pollUnsafe())
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual((yield* Fiber.join(waiting)).status, 200)
+      }),
+    ),
+  )
+
+  it.live("hit their operation alone, as often as they say, and can be taken away", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* armed(client, { operation: "assets", kind: "http_status", status: 503, count: 2 })
+        yield* armed(client, { operation: "any", kind: "http_status", status: 500, durationMillis: 86_400_000 })
+        const status = (path: string) => Effect.map(Test.request(client, path), (reply) => reply.status)
+        assert.deepStrictEqual(
+          [
+            yield* status("/api/v2/assets"),
+            yield* status("/blockchain/height"),
+            yield* status("/api/v2/assets"),
+            yield* status("/api/v2/assets"),
+          ],
+          [503, 500, 503, 500],
+        )
+        const gone = yield* Test.request(client, "/sandbox/faults", { method: "DELETE" })
+        assert.strictEqual(gone.text, '{"gone":1}')
+        assert.strictEqual(yield* status("/api/v2/assets"), 200)
+      }),
+    ),
+  )
+
+  const mistakes: ReadonlyArray<readonly [string, string]> = [
+    ["no JSON", "{"],
+    ["an unknown kind", '{"operation":"submit","kind":"explode"}'],
+    ["an unknown field", '{"operation":"submit","kind":"drop_before","cuont":1}'],
+    ["a status that is no fault", '{"operation":"submit","kind":"http_status","status":200}'],
+    ["no status", '{"operation":"submit","kind":"http_status"}'],
+    ["no length of a delay", '{"operation":"submit","kind":"delay"}'],
+  ]
+  it.live.each(mistakes)("are refused with %s", ([, body]) =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        const reply = yield* Test.request(client, "/sandbox/faults", { body })
+        assert.strictEqual(reply.status, 400)
+        assert.isString(Test.at(reply, "error"))
+        assert.strictEqual(Test.at(yield* Test.request(client, "/sandbox/faults"), "faults.length"), 0)
+      }),
+    ),
+  )
+
+  it("hit the same requests with the same seed, and about as many as the rate says", () => {
+    const run = (seed: string) => {
+      const registry = emptyFaults()
+      arm(registry, { operation: "any", kind: "drop_before", rate: 0.3 }, 0)
+      return Array.from(
+        { length: 1_000 },
+        () => hitBy(registry, { operation: "height", seed, nowMillis: 1 }) !== undefined,
+      )
+    }
+    assert.deepStrictEqual(run("a"), run("a"))
+    assert.notDeepEqual(run("a"), run("b"))
+    assert.approximately(run("a").filter((hit) => hit).length, 300, 60)
+  })
+
+  it("end with their duration", () => {
+    const registry = emptyFaults()
+    const fault = arm(registry, { operation: "submit", kind: "drop_before", rate: 1, durationMillis: 1_000 }, 5_000)
+    assert.strictEqual(hitBy(registry, { operation: "submit", seed: "s", nowMillis: 5_999 }), fault)
+    spend(registry, fault)
+    assert.isUndefined(hitBy(registry, { operation: "submit", seed: "s", nowMillis: 6_000 }))
+    assert.deepStrictEqual(registry.armed, [])
+  })
+})
+
+describe("the scenario", () => {
+  it.live("arms its faults at their heights, and says so in the log", () =>
+    Effect.gen(function* () {
+      const said: Array<unknown> = []
+      const logger = Logger.make<unknown, void>(({ message }) => {
+        said.push(message)
+      })
+      const faults = "  faults: [{ block: 3, operation: submit, kind: accept_drop_answer, count: 1 }]\n"
+      yield* withSandbox({ text: scenarioText(faults) }, (client) =>
+        Effect.gen(function* () {
+          assert.strictEqual(Test.at(yield* Test.submit(client, yield* draft(client)), "success"), true)
+          yield* Test.step(client, 2)
+          const tx = yield* draft(client)
+          assert.strictEqual((yield* Effect.flip(Test.submit(client, tx, 200)))._tag, "NoAnswer")
+        }),
+      ).pipe(Effect.provide(Logger.layer([logger])))
+      assert.deepInclude(said, [
+        "sandbox",
+        { detail: "the next answer will be lost after the network took the payment" },
+      ])
+    }),
+  )
+})
+
+describe("the limiter", () => {
+  it.effect("lets 100 calls through, then 20 a second; who goes on is banned for ten minutes", () =>
+    withSandbox({ text: scenarioText("", { rateLimit: "on" }) }, (client) =>
+      Effect.gen(function* () {
+        const call = Test.request(client, "/blockchain/height")
+        const calls = (count: number) =>
+          Effect.map(Effect.all(Array.from({ length: count }, () => call)), (all) => all.map((reply) => reply.status))
+        const first = yield* call
+        assert.strictEqual(first.headers.get("ratelimit-limit"), "20")
+        assert.strictEqual(first.headers.get("ratelimit-remaining"), "99")
+        assert.isTrue((yield* calls(99)).every((status) => status === 200))
+        const over = yield* call
+        assert.deepStrictEqual(
+          [over.status, over.text],
+          [429, '{"code":8,"message":"api request rate limit exceeded","details":[]}'],
+        )
+        assert.isTrue(over.headers.has("x-block-height"))
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(
+          [(yield* calls(20)).filter((status) => status === 200).length, (yield* call).status],
+          [20, 429],
+        )
+        yield* calls(99)
+        const banned = yield* call
+        assert.strictEqual(banned.status, 403)
+        assert.strictEqual(banned.headers.get("ratelimit-retry-after"), "600")
+        assert.strictEqual((yield* Test.request(client, "/health")).status, 200)
+        assert.strictEqual((yield* Test.request(client, "/sandbox/ledger")).status, 200)
+        yield* TestClock.adjust("599 seconds")
+        assert.strictEqual((yield* call).status, 403)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* call).status, 200)
+      }),
+    ),
+  )
+})
+
+describe("the port", () => {
+  /** A port that is taken by this test. */
+  const taken = Effect.acquireRelease(
+    Effect.callback<{ readonly port: number; readonly close: () => void }>((resume) => {
+      const server = createServer()
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        resume(Effect.succeed({ port, close: () => server.close() }))
+      })
+    }),
+    ({ close }) => Effect.sync(close),
+  )
+
+  it.live("that is busy is an error with a remedy, or a reason to take a free one", () =>
+    Effect.gen(function* () {
+      const { port } = yield* taken
+      const text = scenarioText("", { listen: `"127.0.0.1:${port}"` })
+      const error = yield* Effect.flip(withSandbox({ text, portBusy: "error" }, () => Effect.void))
+      assert.isTrue(error._tag === "SandboxError" && error.reason._tag === "PortBusy")
+      assert.match(error.message, new RegExp(`port ${port} on 127.0.0.1 is in use; .*port 0`))
+      const other = yield* withSandbox({ text, portBusy: "free" }, (client, sandbox) =>
+        Effect.map(Test.head(client), () => sandbox.port),
+      )
+      assert.notStrictEqual(other, port)
+    }),
+  )
+
+  it.live("closes with an answer withheld, at once", () =>
+    Effect.gen(function* () {
+      const started = performance.now()
+      yield* withSandbox({}, (client) =>
+        Effect.gen(function* () {
+          yield* armed(client, { operation: "height", kind: "accept_drop_answer", count: 1 })
+          yield* Effect.forkDetach(Effect.flip(Test.request(client, "/blockchain/height")))
+          while (Test.at(yield* Test.request(client, "/sandbox/faults"), "faults.length") !== 0) yield* Effect.yieldNow
+        }),
+      )
+      assert.isBelow(performance.now() - started, 3_000)
+    }),
+  )
+})
