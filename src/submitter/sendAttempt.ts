@@ -4,8 +4,9 @@ import { shortId } from "../domain/Hex.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
-import { Outbox } from "../store/Outbox.ts"
+import { Outbox, type Send } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
 import { codeLabel, Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { sha3Hex } from "../tx/sha3Hex.ts"
@@ -25,12 +26,12 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   if (isFinalAttempt(stored.state) || stored.nextAt > now || stored.nextHeight > height) return
   if (!maySend(stored, height) || (yield* (yield* Draining).isDraining)) return
   const attempt = stored.work === undefined ? yield* solve(stored) : stored
-  const sends = yield* outbox.sends(attempt.intentId)
-  const tried = new Set(sends.filter((s) => s.k === attempt.k).map((s) => s.framing))
+  const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)
   const known = yield* knownFraming
-  const framing = known ?? nextForm(attempt, tried)
-  const mayReframe = known === undefined && tried.size < 2 && !(tried.size === 1 && !tried.has(framing))
-  const first = !sends.some((s) => s.k === attempt.k && s.outcome !== "framing")
+  const framing = known ?? nextForm(sends)
+  // The other form is tried once: a code 60 to the second form is about the command itself.
+  const mayReframe = known === undefined && sends.every((s) => s.framing === framing)
+  const first = sends.every((s) => s.outcome === "framing")
   yield* (yield* Draining).counted(post(attempt, { framing, mayReframe, first, height }))
 })
 
@@ -41,12 +42,11 @@ const knownFraming = Effect.gen(function* () {
 })
 
 /** The specification's form first; after a code 60 to it the other, and from then on the one that was last sent. */
-const nextForm = (attempt: Attempt, tried: ReadonlySet<Framing>): Framing => {
-  if (attempt.framing === undefined) return "prefixed"
-  if (attempt.state === "refused" && attempt.nextHeight === 0n && tried.size === 1) {
-    return attempt.framing === "prefixed" ? "bare" : "prefixed"
-  }
-  return attempt.framing
+const nextForm = (sends: ReadonlyArray<Send>): Framing => {
+  const last = sends.at(-1)
+  if (last === undefined) return "prefixed"
+  if (last.outcome !== "framing") return last.framing
+  return last.framing === "prefixed" ? "bare" : "prefixed"
 }
 
 /** The proof of work, with a tid that follows from the signature: a crash solves the same work again. */
@@ -112,6 +112,7 @@ const post = Effect.fnUntraced(function* (attempt: Attempt, { framing, mayRefram
     ...next,
   })
   if (verdict.next === "newWork") yield* outbox.dropWork({ ...attempt, state }, now)
+  yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
   yield* count(verdict, first)
   yield* tell(attempt, verdict, { hash, millis: now - startedAt })
 })

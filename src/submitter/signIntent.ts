@@ -15,6 +15,7 @@ import { Journal, type JournalHead } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { powHashFunction } from "../tx/ProofOfWork.ts"
@@ -37,6 +38,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const k = (yield* outbox.attempts(intent.id)).length + 1
   if (k === 1 && now - intent.createdAt > decisionValidMillis) {
     yield* outbox.move(intent, "cancelled", { detail: "decided too long ago and never signed; the rule decides anew" })
+    yield* finished("cancelled")
     yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail: "never signed; the rule decides anew" })
     return false
   }
@@ -169,6 +171,12 @@ const reference = Effect.gen(function* () {
 export const referenceText = (installation: string, head: JournalHead): string =>
   `c1.${installation}.${head.seq.toString(36)}.${head.hash.slice(0, 16)}`
 
+const finished = Effect.fnUntraced(function* (outcome: "cancelled" | "denied") {
+  const { treasury } = yield* SubmitterOptions
+  const metrics = yield* Metrics
+  metrics.intentsFinished.inc({ treasury, outcome })
+})
+
 const denied = Effect.fnUntraced(function* (intent: Intent, error: SignerError) {
   const outbox = yield* Outbox
   const alerts = yield* AlertQueue
@@ -180,6 +188,7 @@ const denied = Effect.fnUntraced(function* (intent: Intent, error: SignerError) 
   if (reason._tag === "Refused" && reason.refusal === "halted") return false
   const name = shortId(intent.id).slice(0, 4)
   yield* outbox.move(intent, "denied", { detail: error.message })
+  yield* finished("denied")
   const amount = `${formatAmount(intent.payment.amount, intent.decimals)} ${intent.payment.asset}`
   const detail = `${intent.rule}: ${amount} ${intent.payment.from} -> ${intent.payment.to} was not signed: ${error.message}`
   yield* alerts.raise({

@@ -1,0 +1,53 @@
+import { Cause, Clock, Duration, Effect, Exit, FiberSet, Random } from "effect"
+
+/** A named endless effect. */
+export interface SupervisedLoop<E, R> {
+  readonly name: string
+  readonly loop: Effect.Effect<never, E, R>
+}
+
+const restartMillisMin = 200
+const restartMillisMax = 30_000
+/** A loop that ran this long has recovered: the next failure waits the shortest time again. */
+const healthyMillis = 60_000
+/** The sixth failure of one loop within ten minutes is no passing fault: the process ends, visibly. */
+const failuresMax = 5
+const failuresWithinMillis = 600_000
+
+/** A loop failed too often, or ended by itself, which none may. */
+export class LoopGaveUp extends Error {
+  readonly _tag = "LoopGaveUp"
+}
+
+/**
+ * Runs loops side by side and starts one again when it fails: after 200 ms, doubling to 30 s, with jitter. Failures and
+ * defects count alike. Never succeeds; fails with the first loop that gave up, which ends the others.
+ */
+export const supervise = <E, R>(loops: ReadonlyArray<SupervisedLoop<E, R>>): Effect.Effect<never, LoopGaveUp, R> =>
+  Effect.gen(function* () {
+    const fibers = yield* FiberSet.make<never, LoopGaveUp>()
+    for (const loop of loops) yield* FiberSet.run(fibers, restarting(loop))
+    yield* FiberSet.join(fibers)
+    return yield* Effect.never
+  }).pipe(Effect.scoped)
+
+const restarting = <E, R>({ name, loop }: SupervisedLoop<E, R>): Effect.Effect<never, LoopGaveUp, R> =>
+  Effect.gen(function* () {
+    let failures: ReadonlyArray<number> = []
+    let wait = restartMillisMin
+    for (;;) {
+      const startedAt = yield* Clock.currentTimeMillis
+      const exit = yield* Effect.exit(loop)
+      if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
+      const now = yield* Clock.currentTimeMillis
+      if (now - startedAt >= healthyMillis) wait = restartMillisMin
+      failures = [...failures.filter((at) => now - at < failuresWithinMillis), now]
+      const cause = Exit.isFailure(exit) ? exit.cause : Cause.die(new Error("the loop ended by itself"))
+      yield* Effect.logError("a loop failed", cause, { loop: name, failures: failures.length })
+      if (failures.length > failuresMax) {
+        return yield* Effect.fail(new LoopGaveUp(`loop ${name} failed ${failures.length} times within ten minutes`))
+      }
+      yield* Effect.sleep(Duration.millis(Math.round(wait * (0.8 + (yield* Random.next) * 0.4))))
+      wait = Math.min(restartMillisMax, wait * 2)
+    }
+  })

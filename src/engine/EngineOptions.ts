@@ -1,0 +1,16 @@
+import { Context, Layer } from "effect"
+import type { Policy } from "../rules/Policy.ts"
+import type { Rule } from "../rules/Rule.ts"
+
+/** What the engine knows of the treasury. */
+export interface EngineSettings {
+  readonly treasury: string
+  readonly mode: "observe" | "shadow" | "live"
+  readonly rules: ReadonlyArray<Rule>
+  readonly policy: Policy
+  readonly maxAgeMillis: number
+}
+
+export class EngineOptions extends Context.Service<EngineOptions, EngineSettings>()("cofferer/engine/EngineOptions") {
+  static readonly layer = (settings: EngineSettings) => Layer.succeed(EngineOptions, settings)
+}

@@ -1,0 +1,71 @@
+import { Clock, Effect } from "effect"
+import { general, totalTypes } from "../domain/AccountType.ts"
+import type { PolicyLine, WindowUse } from "../rules/Policy.ts"
+import { isPaying } from "../rules/Rule.ts"
+import { type Listed, type Snapshot, termsOf } from "../rules/Snapshot.ts"
+import { Brake } from "../store/Brake.ts"
+import { Listings } from "../store/Listings.ts"
+import { type AccountBalance, Observations } from "../store/Observations.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { SpendLog } from "../store/SpendLog.ts"
+import { EngineOptions } from "./EngineOptions.ts"
+
+const dayMillis = 86_400_000
+
+/** Reads all that decisions are made of. Called inside the transaction that stores what is decided. */
+export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
+  const options = yield* EngineOptions
+  const observations = yield* Observations
+  const listings = yield* Listings
+  const outbox = yield* Outbox
+  const brake = yield* Brake
+  const now = yield* Clock.currentTimeMillis
+  const watermark = yield* observations.watermark
+  const accounts = yield* observations.accounts
+  const assets = yield* listings.assets
+  const cooldownMax = Math.max(0, ...options.rules.filter(isPaying).map((rule) => rule.cooldownMillis))
+  const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
+  const windows = yield* windowUses(Math.min(now, blockTime) - dayMillis)
+  return {
+    now,
+    asOf: watermark?.timestamp,
+    maxAgeMillis: options.maxAgeMillis,
+    balance: balanceOf(accounts),
+    listed:
+      assets.length === 0
+        ? undefined
+        : new Map(
+            assets.map((a): [string, Listed] => [a.id, { status: a.status, decimals: a.decimals, quantum: a.quantum }]),
+          ),
+    terms: termsOf(yield* listings.parameters),
+    open: yield* outbox.open,
+    settled: yield* outbox.settledSince(now - Math.max(dayMillis, cooldownMax)),
+    halts: (yield* brake.halts).map((h) => h.reason),
+    pauses: yield* brake.pauses,
+    policy: options.policy,
+    signed: (line: PolicyLine) => windows.get(line.line) ?? { amount: 0n, count: 0 },
+  } satisfies Snapshot
+})
+
+const windowUses = Effect.fnUntraced(function* (since: number) {
+  const { policy } = yield* EngineOptions
+  const spends = yield* SpendLog
+  const uses = new Map<number, WindowUse>()
+  for (const line of policy.lines) {
+    uses.set(line.line, yield* spends.used({ ...line, since, exceptIntent: "" }))
+  }
+  return uses
+})
+
+/** free: the general account alone. total: all that still belongs to the party. Undefined where no account was seen. */
+export const balanceOf = (accounts: ReadonlyArray<AccountBalance>): Snapshot["balance"] => {
+  const free = new Map<string, bigint>()
+  const total = new Map<string, bigint>()
+  for (const account of accounts) {
+    if (!totalTypes.has(account.type)) continue
+    const key = `${account.party}|${account.asset}`
+    total.set(key, (total.get(key) ?? 0n) + account.balance)
+    if (account.type === general && account.market === "") free.set(key, account.balance)
+  }
+  return (party, assetId, kind) => (kind === "free" ? free : total).get(`${party}|${assetId}`)
+}

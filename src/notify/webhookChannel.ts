@@ -1,0 +1,41 @@
+import { Duration, Effect, Redacted } from "effect"
+import { type HttpClient, HttpClientRequest } from "effect/http"
+import type { Channel, Notification } from "./Channel.ts"
+import { NotifyError } from "./NotifyError.ts"
+
+export interface WebhookOptions {
+  readonly name: string
+  /** Often holds a token itself, so it is a secret. */
+  readonly url: Redacted.Redacted
+  readonly headers: Readonly<Record<string, Redacted.Redacted>>
+}
+
+/** From the start of the request to the end of the answer's head. */
+const deadline = Duration.seconds(10)
+
+/** The body of a webhook, version 1. */
+export const webhookBody = (notification: Notification) => ({
+  version: 1,
+  ...notification,
+  at: new Date(notification.at).toISOString(),
+})
+
+/** POSTs JSON to an address of the operator; any 2xx answer means taken. Idempotency-Key is the notification's id. */
+export const webhookChannel = (options: WebhookOptions, client: HttpClient.HttpClient): Channel => ({
+  name: options.name,
+  send: Effect.fn("Webhook.send")(function* (notification: Notification) {
+    const failed = (detail: string) => new NotifyError({ receiver: options.name, detail })
+    const headers = Object.entries(options.headers).map(([key, value]) => [key, Redacted.value(value)] as const)
+    const request = HttpClientRequest.post(Redacted.value(options.url)).pipe(
+      HttpClientRequest.setHeaders([...headers, ["Idempotency-Key", notification.id]]),
+      HttpClientRequest.bodyJsonUnsafe(webhookBody(notification)),
+    )
+    const response = yield* client.execute(request).pipe(
+      Effect.timeout(deadline),
+      // The cause may spell the address, which is a secret.
+      Effect.mapError((error) => failed(error._tag === "TimeoutError" ? "no answer within 10 s" : "not reached")),
+    )
+    if (response.status >= 200 && response.status < 300) return
+    return yield* failed(`answered with status ${response.status}`)
+  }),
+})

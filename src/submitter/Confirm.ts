@@ -1,0 +1,46 @@
+import { Effect } from "effect"
+import { isFinalAttempt } from "../domain/Attempt.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { Cycle } from "../telemetry/Cycle.ts"
+import { confirmIntent } from "./confirmIntent.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { Tip } from "./Tip.ts"
+
+const waitMillis = 1_000
+
+/** One look for every live attempt. What one look runs into does not stop the others. */
+export const confirmOnce = Effect.fn("Confirm.round")(function* () {
+  const outbox = yield* Outbox
+  const signals = yield* Signals
+  const { mode } = yield* SubmitterOptions
+  if (mode !== "live") return
+  const open = yield* outbox.open
+  const live = yield* outbox.live
+  if (live.length === 0) return
+  const { height } = yield* (yield* Tip).head
+  for (const attempt of live) {
+    const intent = open.find((i) => i.id === attempt.intentId)
+    if (intent === undefined || isFinalAttempt(attempt.state)) continue
+    yield* confirmIntent({ intent, attempt, height }).pipe(
+      Effect.catchTag("GatewayError", (error) =>
+        Effect.logWarning("a payment could not be looked up", { intent: intent.id, reason: error.message }),
+      ),
+    )
+  }
+  yield* signals.wake("engine")
+})
+
+/** The loop that finds out what became of payments. It cannot send. */
+export const confirmLoop = Effect.gen(function* () {
+  const cycle = yield* Cycle
+  const signals = yield* Signals
+  yield* cycle
+    .counted("confirm", confirmOnce())
+    .pipe(
+      Effect.catchTag("GatewayError", (error) =>
+        Effect.logWarning("payments could not be looked up", { reason: error.message }),
+      ),
+    )
+  yield* signals.wait("confirm", waitMillis)
+}).pipe(Effect.forever)

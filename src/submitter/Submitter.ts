@@ -1,0 +1,77 @@
+import { Effect } from "effect"
+import { isFinalAttempt } from "../domain/Attempt.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { Cycle } from "../telemetry/Cycle.ts"
+import { brakeFor } from "./brakeFor.ts"
+import { Draining } from "./Draining.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { sendAttempt } from "./sendAttempt.ts"
+import { signIntent } from "./signIntent.ts"
+import { Tip } from "./Tip.ts"
+
+/** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
+const concurrentMax = 4
+const waitMillis = 500
+
+/** Brings one open intent as far as it can go now: reserves, signs, solves, sends what is due. */
+const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
+  const outbox = yield* Outbox
+  const stop = yield* brakeFor(intent)
+  if (stop !== undefined || (yield* (yield* Draining).isDraining)) return
+  let current = intent
+  if (current.state === "proposed") {
+    current = yield* outbox.move(current, "reserved", { detail: "permitted; money and limits are set aside" })
+  }
+  if (current.state === "reserved" && !(yield* signIntent(current))) return
+  const live = (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
+  if (live === undefined) return
+  const { height } = yield* (yield* Tip).head
+  yield* sendAttempt(live, height)
+  yield* reflect(intent.id)
+})
+
+/** The intent shows what its live attempt is: in flight, or unknown while no answer tells more. */
+const reflect = Effect.fnUntraced(function* (intentId: string) {
+  const outbox = yield* Outbox
+  const intent = (yield* outbox.open).find((i) => i.id === intentId)
+  const live = (yield* outbox.attempts(intentId)).find((a) => !isFinalAttempt(a.state))
+  if (intent === undefined || live === undefined) return
+  const to = live.state === "unknown" || live.state === "sending" ? "unknown" : "in_flight"
+  if (intent.state === to || (intent.state !== "in_flight" && intent.state !== "unknown")) return
+  const detail =
+    to === "unknown"
+      ? "it may or may not be in the network; the same bytes are sent again"
+      : `attempt ${live.k} is ${live.state}`
+  yield* outbox.move(intent, to, { detail })
+})
+
+/** One round over all open intents. What one intent runs into does not stop the others. */
+export const submitOnce = Effect.fn("Submitter.round")(function* () {
+  const { mode } = yield* SubmitterOptions
+  if (mode !== "live") return
+  const outbox = yield* Outbox
+  const open = (yield* outbox.open).filter((i) => i.state !== "manual" && i.state !== "awaiting_approval")
+  yield* Effect.forEach(
+    open,
+    (intent) =>
+      advance(intent).pipe(
+        Effect.catchTag("GatewayError", (error) =>
+          Effect.logWarning("a payment waits for the gateway", { intent: intent.id, reason: error.message }),
+        ),
+        Effect.catchTag("PowError", (error) =>
+          Effect.logWarning("no proof of work was found", { intent: intent.id, reason: error.message }),
+        ),
+      ),
+    { concurrency: concurrentMax, discard: true },
+  )
+})
+
+/** The loop that moves money. It alone requires the writer. */
+export const submitLoop = Effect.gen(function* () {
+  const cycle = yield* Cycle
+  const signals = yield* Signals
+  yield* cycle.counted("submitter", submitOnce())
+  yield* signals.wait("submitter", waitMillis)
+}).pipe(Effect.forever)

@@ -1,0 +1,198 @@
+import { Clock, Effect } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts"
+import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { say } from "../telemetry/say.ts"
+import { movementOf } from "./movementOf.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { rebroadcastBlocks } from "./schedule.ts"
+
+/** Blocks after which a gateway that proves nothing is no longer waited for: a person must look. */
+const proofBlocksMax = 60n
+
+interface Live {
+  readonly intent: Intent
+  readonly attempt: Attempt
+  /** Newest height known from anywhere. */
+  readonly height: bigint
+}
+
+/** Looks for one attempt in the ledger and settles it where the evidence is enough. */
+export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
+  const { attempt } = live
+  if (attempt.state === "signed") return yield* expireUnsent(live)
+  const confirmation = yield* Confirmation
+  const sighting = yield* confirmation
+    .transfer(attempt.transferId)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (sighting === undefined) return yield* byMovement(live)
+  if (sighting.found !== undefined) return yield* judgeFound(live, sighting.found)
+  yield* judgeAbsent(live, sighting)
+})
+
+type Found = NonNullable<TransferSighting["found"]>
+
+const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found: Found) {
+  const outbox = yield* Outbox
+  const { gateway } = yield* SubmitterOptions
+  const { payment } = intent
+  const same = found.from === payment.fromKey && found.to === payment.toKey && found.asset === payment.assetId
+  if (!same || found.amount !== payment.amount) {
+    return yield* Effect.logError("the gateway shows another payment under our transfer id", {
+      intent: intent.id,
+      transferId: attempt.transferId,
+    })
+  }
+  const seen = { gateway: gateway.name, height: undefined, detail: `transfer by id: ${found.status}` }
+  if (found.status === "done") {
+    yield* outbox.addEvidence(attempt, "executed", seen)
+    return yield* confirmed(intent, attempt, {
+      fee: found.fees,
+      settledAt: found.timestamp,
+      how: "found by transfer id",
+    })
+  }
+  if (found.status !== "rejected" && found.status !== "stopped" && found.status !== "cancelled") return
+  yield* outbox.addEvidence(attempt, "execution_failed", seen)
+  const detail = `in a block and ${found.status}: ${found.reason ?? "no reason given"}`
+  yield* outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp })
+  yield* ended(intent, "failed", detail, "page")
+})
+
+interface Execution {
+  readonly fee: bigint
+  readonly settledAt: bigint
+  readonly how: string
+}
+
+const confirmed = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, { fee, settledAt, how }: Execution) {
+  const outbox = yield* Outbox
+  const options = yield* SubmitterOptions
+  const metrics = yield* Metrics
+  const retried = (yield* outbox.sends(intent.id)).some((s) => s.outcome === "ambiguous" || s.outcome === "duplicate")
+  const say0 = (units: bigint) => formatAmount(units, intent.decimals)
+  const { payment } = intent
+  const detail = `${say0(payment.amount)} ${payment.asset} ${payment.from} -> ${payment.to}, fee ${say0(fee)}, ${how}`
+  yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
+  if (attempt.framing !== undefined) {
+    yield* (yield* Settings).rememberFraming(options.gateway.url, options.chainId, attempt.framing)
+  }
+  metrics.intentsFinished.inc({ treasury: options.treasury, outcome: "confirmed" })
+  const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
+  const once = retried ? ". The ledger holds one payment, not two" : ""
+  const took = (((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000).toFixed(1)
+  yield* say("confirmed", {
+    subject: shortId(intent.id).slice(0, 4),
+    detail: `${detail}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}; ${took} s after the decision${once}`,
+    txHash: hash,
+    transferId: attempt.transferId,
+  })
+  const signals = yield* Signals
+  yield* signals.wake("balances")
+})
+
+/** Neither found nor dead yet, unless the window is over and complete listings, apart from each other, say so. */
+const judgeAbsent = Effect.fnUntraced(function* (live: Live, sighting: TransferSighting) {
+  const { attempt, height } = live
+  const outbox = yield* Outbox
+  const deadline = deadlineHeight(attempt)
+  const margin = marginBlocks(attempt.windowBlocks)
+  if (height <= deadline + margin || sighting.mark === undefined) return yield* giveUp(live)
+  const listing = yield* (yield* Confirmation).transfersFrom(attempt.party)
+  if (listing.transfers.some((t) => t.id === attempt.transferId)) return
+  const mark = listing.mark
+  if (!listing.complete || mark === undefined || mark.height < deadline + 1n) return yield* giveUp(live)
+  const { gateway } = yield* SubmitterOptions
+  const before = (yield* outbox.evidence(attempt.intentId)).filter((e) => e.k === attempt.k && e.kind === "absent")
+  const first = before[0]?.height ?? undefined
+  const apart = rebroadcastBlocks(attempt.windowBlocks)
+  if (first === undefined) {
+    const detail = `a complete listing at block ${mark.height} does not hold it; the window ended at ${deadline}`
+    return yield* outbox.addEvidence(attempt, "absent", { gateway: gateway.name, height: mark.height, detail })
+  }
+  if (mark.height < first + apart) return
+  const detail = `complete listings at blocks ${first} and ${mark.height} do not hold it; the window ended at ${deadline}`
+  yield* outbox.addEvidence(attempt, "absent", { gateway: gateway.name, height: mark.height, detail })
+  yield* expired(live, detail)
+})
+
+/** Proven never executed. The rule looks at today's balances and decides anew; this payment is over. */
+const expired = Effect.fnUntraced(function* ({ intent, attempt }: Live, proof: string) {
+  const outbox = yield* Outbox
+  const options = yield* SubmitterOptions
+  const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.outcome === "refused")
+  const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
+  const detail = `proven never executed${why}`
+  yield* outbox.settle(intent, attempt, "expired", "abandoned", { detail })
+  yield* (yield* Settings).forgetFraming(options.gateway.url, options.chainId)
+  yield* ended(intent, "abandoned", `${detail} (${proof})`, "ticket")
+})
+
+/** Bytes that never left this process are dead once their window is over: no gateway's word is needed. */
+const expireUnsent = Effect.fnUntraced(function* (live: Live) {
+  const outbox = yield* Outbox
+  const sent = (yield* outbox.sends(live.intent.id)).some((s) => s.k === live.attempt.k)
+  if (sent || live.height <= deadlineHeight(live.attempt)) return
+  yield* expired(live, "it was never sent, and its window is over")
+})
+
+/** Where nothing can be looked up, the balances tell: one payment of the account in flight, and its exact movement. */
+const byMovement = Effect.fnUntraced(function* (live: Live) {
+  const { intent, attempt } = live
+  const outbox = yield* Outbox
+  const { gateway } = yield* SubmitterOptions
+  const alone = (yield* outbox.open).every(
+    (o) =>
+      o.id === intent.id ||
+      o.payment.fromKey !== intent.payment.fromKey ||
+      o.payment.assetId !== intent.payment.assetId,
+  )
+  const movement = alone ? yield* movementOf(intent, attempt) : undefined
+  if (movement === undefined) return yield* giveUp(live)
+  const detail = `the balances of both ends moved by it at ${movement.settledAt}`
+  yield* outbox.addEvidence(attempt, "executed", { gateway: gateway.name, height: undefined, detail })
+  yield* confirmed(intent, attempt, { ...movement, how: "seen in the balances" })
+})
+
+/** Long after the window nothing is proven: the money stays reserved and people are called. */
+const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: Live) {
+  if (height <= deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks) + proofBlocksMax) return
+  if (intent.state === "manual") return
+  const outbox = yield* Outbox
+  const detail = "its window is over and nothing proves whether it executed"
+  yield* outbox.move(intent, "manual", { detail })
+  yield* ended(intent, "manual", `${detail}; the money stays reserved until a person resolves it`, "page")
+})
+
+const ended = Effect.fnUntraced(function* (
+  intent: Intent,
+  state: "failed" | "abandoned" | "manual",
+  detail: string,
+  severity: "page" | "ticket",
+) {
+  const { treasury } = yield* SubmitterOptions
+  const metrics = yield* Metrics
+  const alerts = yield* AlertQueue
+  const signals = yield* Signals
+  const name = shortId(intent.id).slice(0, 4)
+  const { payment } = intent
+  const amount = `${formatAmount(payment.amount, intent.decimals)} ${payment.asset}`
+  if (state !== "manual") metrics.intentsFinished.inc({ treasury, outcome: state })
+  yield* alerts.raise({
+    dedup: `${state}/${intent.id}`,
+    severity,
+    kind: "intent",
+    subject: name,
+    detail: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to} is ${state}: ${detail}`,
+    fields: { intent: intent.id, state },
+  })
+  yield* say(state, { subject: name, detail })
+  yield* signals.wake("alerts")
+})
