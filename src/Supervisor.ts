@@ -6,6 +6,12 @@ export interface SupervisedLoop<E, R> {
   readonly loop: Effect.Effect<never, E, R>
 }
 
+/** Loops of different kinds in one list: the error is only told, so its type is not kept. */
+export const supervised = <E, R>(name: string, loop: Effect.Effect<never, E, R>): SupervisedLoop<unknown, R> => ({
+  name,
+  loop,
+})
+
 const restartMillisMin = 200
 const restartMillisMax = 30_000
 /** A loop that ran this long has recovered: the next failure waits the shortest time again. */
@@ -23,7 +29,14 @@ export class LoopGaveUp extends Error {
  * Runs loops side by side and starts one again when it fails: after 200 ms, doubling to 30 s, with jitter. Failures and
  * defects count alike. Never succeeds; fails with the first loop that gave up, which ends the others.
  */
-export const supervise = <E, R>(loops: ReadonlyArray<SupervisedLoop<E, R>>): Effect.Effect<never, LoopGaveUp, R> =>
+export const supervise = <const Loops extends ReadonlyArray<SupervisedLoop<unknown, unknown>>>(
+  loops: Loops,
+): Effect.Effect<never, LoopGaveUp, Needs<Loops[number]>> =>
+  run(loops as ReadonlyArray<SupervisedLoop<unknown, Needs<Loops[number]>>>)
+
+type Needs<L> = L extends SupervisedLoop<unknown, infer R> ? R : never
+
+const run = <R>(loops: ReadonlyArray<SupervisedLoop<unknown, R>>): Effect.Effect<never, LoopGaveUp, R> =>
   Effect.gen(function* () {
     const fibers = yield* FiberSet.make<never, LoopGaveUp>()
     for (const loop of loops) yield* FiberSet.run(fibers, restarting(loop))

@@ -92,7 +92,7 @@ const baseline = Effect.fnUntraced(function* (options: BalancePollerOptions) {
   let after: string | undefined
   const first = reader
     .accounts({ ...filterOf(options), first: pageRows })
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.succeed(undefined)))
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   let page = yield* first
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   while (page !== undefined) {

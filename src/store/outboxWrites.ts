@@ -218,14 +218,16 @@ const endSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service
   const at = yield* Clock.currentTimeMillis
   yield* sql`UPDATE sends SET ended_at = ${at}, outcome = ${outcome}, code = ${code ?? null}, data = ${data}, log = ${log}
     WHERE seq = ${end.seq}`
-  yield* sql`UPDATE attempts SET next_at = ${end.nextAt}, next_height = ${end.nextHeight}
-    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`
+  // Settled while the answer was awaited: the answer is kept, and changes nothing any more.
+  const waiting = yield* sql`UPDATE attempts SET next_at = ${end.nextAt}, next_height = ${end.nextHeight}
+    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state = 'sending' RETURNING k`
   yield* journal.append({
     kind: "send",
     subject: attempt.intentId,
     body: { k: attempt.k, n: attempt.sends, gateway: end.gateway, outcome, code, data },
   })
   yield* addEvidence(sql, journal, attempt, end.evidence, { gateway: end.gateway, height: undefined, detail: data })
+  if (waiting.length === 0) return
   yield* moveAttempt(sql, journal, { ...attempt, state: "sending" }, end.state, { outcome })
 })
 

@@ -4,6 +4,7 @@ import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { confirmIntent } from "./confirmIntent.ts"
+import { Draining } from "./Draining.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
@@ -13,6 +14,7 @@ const waitMillis = 1_000
 export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const outbox = yield* Outbox
   const signals = yield* Signals
+  const draining = yield* Draining
   const { mode } = yield* SubmitterOptions
   if (mode !== "live") return
   const open = yield* outbox.open
@@ -22,6 +24,8 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   for (const attempt of live) {
     const intent = open.find((i) => i.id === attempt.intentId)
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
+    // What the awaited answer says comes first: two loops would write about one attempt at once.
+    if (yield* draining.isSending(attempt)) continue
     yield* confirmIntent({ intent, attempt, height }).pipe(
       Effect.catchTag("GatewayError", (error) =>
         Effect.logWarning("a payment could not be looked up", { intent: intent.id, reason: error.message }),

@@ -57,12 +57,12 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
     open,
     (intent) =>
       advance(intent).pipe(
-        Effect.catchTag("GatewayError", (error) =>
-          Effect.logWarning("a payment waits for the gateway", { intent: intent.id, reason: error.message }),
-        ),
-        Effect.catchTag("PowError", (error) =>
-          Effect.logWarning("no proof of work was found", { intent: intent.id, reason: error.message }),
-        ),
+        Effect.catchTags({
+          GatewayError: (error) =>
+            Effect.logWarning("a payment waits for the gateway", { intent: intent.id, reason: error.message }),
+          PowError: (error) =>
+            Effect.logWarning("no proof of work was found", { intent: intent.id, reason: error.message }),
+        }),
       ),
     { concurrency: concurrentMax, discard: true },
   )

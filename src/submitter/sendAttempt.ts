@@ -32,7 +32,7 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   // The other form is tried once: a code 60 to the second form is about the command itself.
   const mayReframe = known === undefined && sends.every((s) => s.framing === framing)
   const first = sends.every((s) => s.outcome === "framing")
-  yield* (yield* Draining).counted(post(attempt, { framing, mayReframe, first, height }))
+  yield* (yield* Draining).counted(attempt, post(attempt, { framing, mayReframe, first, height }))
 })
 
 /** The form in which this gateway is known to execute, or the configured one; undefined where it must be found out. */

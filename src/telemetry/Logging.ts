@@ -44,10 +44,7 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
     Object.assign(fields, o.fiber.getRef(References.CurrentLogAnnotations))
     if (o.cause.reasons.length > 0) fields["cause"] = Cause.pretty(o.cause)
     if (options.format === "text") destination.write(textLine(level, message, fields, o.date, options.startedAt))
-    else {
-      const { told: _, ...rest } = fields
-      log[level](rest, message)
-    }
+    else log[level](fields, message)
   })
   return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, options.level))
 }
@@ -79,9 +76,9 @@ const textLine = (
   const colour =
     process.stdout.isTTY && process.env["NO_COLOR"] === undefined ? (colours[message] ?? colours[level]) : undefined
   const paint = (text: string) => (colour === undefined ? text : `${escape}[${colour}m${text}${escape}[0m`)
-  if (fields["told"] === true) {
+  if (level === "info" && typeof fields["detail"] === "string") {
     const subject = typeof fields["subject"] === "string" ? `${fields["subject"].padEnd(7)} ` : ""
-    return `${seconds}  ${paint(message.padEnd(10))} ${subject}${String(fields["detail"])}\n`
+    return `${seconds}  ${paint(message.padEnd(10))} ${subject}${fields["detail"]}\n`
   }
   const shown = Object.entries(fields).map(
     ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,

@@ -14,4 +14,4 @@ export interface Said {
  * Tells of a change in the operator's words: `word` is static ("confirmed"), the rest are fields. On a terminal it is a
  * line of the story, elsewhere a JSON line with the same words.
  */
-export const say = (word: string, said: Said): Effect.Effect<void> => Effect.logInfo(word, { told: true, ...said })
+export const say = (word: string, said: Said): Effect.Effect<void> => Effect.logInfo(word, said)

@@ -1,0 +1,25 @@
+import { Runtime, Schema } from "effect"
+
+/** Exit codes of every command. */
+export const exitCodes = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  configuration: 3,
+  notFound: 4,
+  timeOut: 5,
+  refused: 6,
+  needsApproval: 7,
+  unhealthy: 8,
+} as const
+
+/** A command did not do what was asked: one line on standard error, and the exit code. */
+export class CliFailure extends Schema.TaggedError<CliFailure>()("CliFailure", {
+  message: Schema.String,
+  exitCode: Schema.Int,
+}) {
+  override readonly [Runtime.errorExitCode] = this.exitCode
+}
+
+export const failWith = (code: keyof typeof exitCodes, message: string): CliFailure =>
+  new CliFailure({ message, exitCode: exitCodes[code] })

@@ -1,0 +1,25 @@
+import type { LogLevel } from "effect"
+import { Option } from "effect"
+import { Flag } from "effect/cli"
+import * as Logging from "../telemetry/Logging.ts"
+import type { Setup } from "./setup.ts"
+
+/** Form of the daemon's lines: text on a terminal, JSON elsewhere, or what is asked for. */
+export const linesFlag = Flag.Literals("output", ["text", "json"]).pipe(
+  Flag.withAlias("o"),
+  Flag.withDescription("Form of the lines; default text on a terminal, json elsewhere"),
+  Flag.optional,
+)
+
+const levels: Record<string, LogLevel.LogLevel> = { debug: "Debug", info: "Info", warning: "Warn", error: "Error" }
+
+export const loggingLayer = (
+  setup: Pick<Setup, "treasury" | "environment">,
+  output: Option.Option<"text" | "json">,
+  startedAt: number,
+) =>
+  Logging.layer({
+    level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
+    format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
+    startedAt,
+  })

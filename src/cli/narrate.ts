@@ -1,0 +1,81 @@
+import { Clock, Effect } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
+import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { balanceOf } from "../engine/snapshot.ts"
+import { isPaying } from "../rules/Rule.ts"
+import type { Sandbox } from "../sandbox/Sandbox.ts"
+import { Journal } from "../store/Journal.ts"
+import { Observations } from "../store/Observations.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { say } from "../telemetry/say.ts"
+
+const dayMillis = 86_400_000
+const summaryMillis = 600_000
+/** The first summary of the demonstration comes when its first minute is nearly over. */
+const demoSummaryMillis = 45_000
+
+/** One line with the first balances that were read, and the bands that they are held to. */
+export const sayReady = Effect.fnUntraced(function* (treasury: Treasury) {
+  const observations = yield* Observations
+  while ((yield* observations.watermark) === undefined) yield* Effect.sleep(100)
+  const watermark = yield* observations.watermark
+  const balance = balanceOf(yield* observations.accounts)
+  const seen = [...treasury.parties.values()].flatMap((party) =>
+    [...treasury.assets.values()].flatMap((asset) => {
+      const units = balance(party.publicKey, asset.id, "free")
+      return units === undefined ? [] : [`${party.name} ${formatAmount(units, asset.decimals)} ${asset.symbol}`]
+    }),
+  )
+  const bands = treasury.rules.filter(isPaying).flatMap((rule) =>
+    rule.levels.map(({ trigger, target, asset }) => {
+      const [low, high] = trigger < target ? [trigger, target] : [target, trigger]
+      return `band ${formatLevel(low, asset.decimals)} .. ${formatLevel(high, asset.decimals)}`
+    }),
+  )
+  const block = watermark === undefined || watermark.height === 0n ? "" : `block ${watermark.height}    `
+  yield* say("ready", { detail: `${block}${[...seen, ...bands, `${treasury.rules.length} rules`].join("   ")}` })
+})
+
+/** What came of everything, in one line. The ledger's own count stands beside it where the network is embedded. */
+export const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service"] | undefined) {
+  const outbox = yield* Outbox
+  const now = yield* Clock.currentTimeMillis
+  const counts = yield* outbox.counts
+  const total = [...counts.values()].reduce((a, b) => a + b, 0)
+  const open = (yield* outbox.open).length
+  const { accepted, refused, lost } = yield* outbox.acceptance(now - dayMillis)
+  const confirmed = counts.get("confirmed") ?? 0
+  const parts = [`${total} proposed, ${confirmed} confirmed, ${open} open`]
+  parts.push(`mempool accepted ${accepted} of ${accepted + refused} definite answers, ${lost} lost`)
+  if (sandbox !== undefined) {
+    const executed = (yield* sandbox.ledger.executed).filter((tx) => tx.code === 0)
+    const twice = executed.length - new Set(executed.map((tx) => tx.transferId)).size
+    parts.push(`the ledger executed ${executed.length}, ${twice} twice`)
+  }
+  yield* say("summary", { detail: parts.join("; ") })
+})
+
+/** The summary every ten minutes; in the demonstration also once at the end of its first minute. */
+export const summaries = (sandbox: Sandbox["Service"] | undefined) =>
+  Effect.gen(function* () {
+    if (sandbox !== undefined) {
+      yield* Effect.sleep(demoSummaryMillis)
+      yield* saySummary(sandbox)
+      const command = "npm run -s cofferer --"
+      yield* say("try now", { detail: `kill -9 ${process.pid} && npm start     same data, still nothing paid twice` })
+      yield* say("", { detail: `${command} status                the page in words` })
+      yield* say("", { detail: `${command} intents               what was paid, and how it went` })
+      yield* say("quiet", { detail: "one line a change, a summary every 10 minutes; Ctrl-C stops it" })
+    }
+    return yield* Effect.sleep(summaryMillis).pipe(Effect.andThen(saySummary(sandbox)), Effect.forever)
+  })
+
+/** The last line: what was left open, and where the journal stands. */
+export const sayStopped = Effect.fnUntraced(function* (sinceMillis: number) {
+  const outbox = yield* Outbox
+  const head = yield* (yield* Journal).head
+  const took = (((yield* Clock.currentTimeMillis) - sinceMillis) / 1_000).toFixed(1)
+  const open = (yield* outbox.open).length
+  const detail = `in ${took} s: ${open} open intents, ${head.seq} journal entries, head ${head.hash.slice(0, 8)}`
+  yield* say("stopped", { detail })
+})

@@ -1,0 +1,126 @@
+import { join, relative } from "node:path"
+import { Clock, Effect, Fiber } from "effect"
+import { Command, Flag } from "effect/cli"
+import { ConfigError } from "../config/ConfigError.ts"
+import { makeDataDir } from "../config/files.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { type DaemonOptions, daemonLayer, drain, prepare, runLoops } from "../daemon.ts"
+import { ChainContext } from "../gateway/ChainContext.ts"
+import { Sandbox } from "../sandbox/Sandbox.ts"
+import { decodeScenario } from "../sandbox/Scenario.ts"
+import { say } from "../telemetry/say.ts"
+import { version } from "../version.ts"
+import { failWith } from "./CliFailure.ts"
+import { linesFlag, loggingLayer } from "./logging.ts"
+import { sayReady, sayStopped, summaries } from "./narrate.ts"
+import { runOnce } from "./runOnce.ts"
+import { checkKeys, configFlag, dataFlag, fileArgument, type Setup, setup } from "./setup.ts"
+import { mayPay } from "./worstCase.ts"
+
+/** Time for answers that are awaited when a stop is asked for. The whole end is bounded at 10 s in main. */
+const drainMillis = 5_000
+
+const flags = {
+  file: fileArgument,
+  config: configFlag,
+  data: dataFlag,
+  sandbox: Flag.Boolean("sandbox").pipe(
+    Flag.withDescription("Run the network of the file's sandbox section beside it: play money"),
+    Flag.withDefault(false),
+  ),
+  once: Flag.Boolean("once").pipe(
+    Flag.withDescription("Look, decide, pay what is decided and end"),
+    Flag.withDefault(false),
+  ),
+  output: linesFlag,
+}
+
+export const run = Command.make(
+  "run",
+  flags,
+  Effect.fn(function* (chosen) {
+    const startedAt = yield* Clock.currentTimeMillis
+    const found = yield* setup(chosen)
+    yield* checkKeys(found.treasury)
+    yield* makeDataDir(found.dataDir)
+    const work = chosen.sandbox
+      ? withSandbox(found, chosen.once)
+      : daemon({ ...optionsOf(found), gatewayUrl: found.treasury.network.gateway.url }, found, chosen.once, undefined)
+    yield* work.pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
+  }),
+).pipe(Command.withDescription("Run the daemon"))
+
+const optionsOf = ({ treasury, mode, dataDir }: Setup) => ({ treasury, mode, dataDir })
+
+/** The embedded network listens first, so that the daemon finds it wherever its port turned out to be. */
+const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
+  const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
+  const layer = Sandbox.layer({ scenario, dir: join(found.dataDir, "sandbox"), portBusy: "free", clock: "real" })
+  yield* Effect.gen(function* () {
+    const sandbox = yield* Sandbox
+    yield* Effect.raceFirst(
+      daemon({ ...optionsOf(found), gatewayUrl: sandbox.url }, found, once, sandbox),
+      sandbox.join,
+    )
+  }).pipe(Effect.provide(layer))
+})
+
+const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>
+  Effect.gen(function* () {
+    yield* introduce(options, sandbox)
+    yield* prepare(options)
+    yield* checkChain(options.treasury)
+    if (once) return yield* runOnce(options)
+    const loops = yield* Effect.forkScoped(runLoops(options))
+    yield* Effect.forkScoped(sayReady(options.treasury))
+    yield* Effect.forkScoped(summaries(sandbox))
+    return yield* Fiber.join(loops).pipe(Effect.onInterrupt(() => stop(loops)))
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(daemonLayer(options)),
+    Effect.catchTags({
+      LoopGaveUp: (error) => failWith("failure", error.message),
+      StoreError: (error) => failWith("failure", storeText(error.message, options.dataDir)),
+    }),
+    Effect.annotateLogs(found.treasury.name === "sandbox" ? {} : { treasury: found.treasury.name }),
+  )
+
+const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<never, unknown>) {
+  const startedAt = yield* Clock.currentTimeMillis
+  yield* drain(drainMillis)
+  yield* Fiber.interrupt(loops)
+  yield* sayStopped(startedAt).pipe(Effect.ignore)
+})
+
+const storeText = (message: string, dataDir: string): string =>
+  message.includes("database is locked")
+    ? `${dataDir} is in use by another process; stop it, or name another directory with --data`
+    : message
+
+/** A gateway on another chain is a mistake of the file, told at once. One that does not answer is a state, not an exit. */
+const checkChain = Effect.fnUntraced(function* (treasury: Treasury) {
+  const chain = yield* ChainContext
+  const head = yield* chain.head.pipe(
+    Effect.catchTag("GatewayError", (error) =>
+      Effect.as(Effect.logWarning("the gateway does not answer yet", { reason: error.message }), undefined),
+    ),
+  )
+  const { chainId, gateway } = treasury.network
+  if (head === undefined || head.chainId === chainId) return
+  const message = `network.chainId: gateway ${gateway.name} is on chain "${head.chainId}", the file says "${chainId}"`
+  const remedy = "name the chain that you mean, or another gateway"
+  return yield* new ConfigError({ problems: [treasury.document.problem(["network", "chainId"], message, remedy)] })
+})
+
+const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {
+  const { treasury, mode, dataDir } = options
+  const where = sandbox === undefined ? "" : " (embedded, play money)"
+  const data = relative(process.cwd(), dataDir) || "."
+  const network = `network ${treasury.network.chainId}${where}`
+  yield* say("cofferer", {
+    detail: `${version}  treasury ${treasury.name}  mode ${mode}  ${network}  data ${data.startsWith("..") ? dataDir : data}/`,
+  })
+  yield* say("gateway", { detail: options.gatewayUrl })
+  for (const line of mayPay(treasury)) yield* say("may pay", { detail: line })
+  yield* say("may pay", { detail: treasury.policy.lines.length > 0 ? "Nothing else can be signed." : "nothing" })
+})

@@ -1,0 +1,41 @@
+import { Clock, Effect } from "effect"
+import { deliverOnce } from "../alerts/AlertLoop.ts"
+import type { DaemonOptions } from "../daemon.ts"
+import { decideOnce } from "../engine/Engine.ts"
+import { notifyAssets } from "../engine/notifyAssets.ts"
+import { pollAssets } from "../poller/AssetPoller.ts"
+import { pollBalances } from "../poller/BalancePoller.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { confirmOnce } from "../submitter/Confirm.ts"
+import { submitOnce } from "../submitter/Submitter.ts"
+import { failWith } from "./CliFailure.ts"
+
+/** Long enough for a payment to be confirmed, or for its window to end and its death to be proven. */
+const timeOutMillis = 600_000
+
+/** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
+export const runOnce = Effect.fn("Cli.runOnce")(function* ({ treasury }: DaemonOptions) {
+  const outbox = yield* Outbox
+  const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
+  const poll = pollBalances({
+    parties: treasury.parties,
+    assets: treasury.assets,
+    pollBusyMillis: treasury.network.pollBusyMillis,
+    pollIdleMillis: treasury.network.pollIdleMillis,
+  })
+  yield* pollAssets()
+  while (yield* poll) yield* Effect.yieldNow
+  yield* notifyAssets()
+  yield* decideOnce()
+  while ((yield* outbox.open).some((intent) => intent.state !== "manual")) {
+    if ((yield* Clock.currentTimeMillis) > deadline) {
+      return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
+    }
+    yield* submitOnce()
+    yield* confirmOnce()
+    yield* poll
+    yield* Effect.sleep(treasury.network.pollBusyMillis)
+  }
+  yield* deliverOnce(treasury.name)
+  return undefined
+})

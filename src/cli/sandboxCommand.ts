@@ -1,0 +1,34 @@
+import { join } from "node:path"
+import { Clock, Effect, Layer } from "effect"
+import { Command } from "effect/cli"
+import { makeDataDir } from "../config/files.ts"
+import { Sandbox } from "../sandbox/Sandbox.ts"
+import { decodeScenario } from "../sandbox/Scenario.ts"
+import { say } from "../telemetry/say.ts"
+import { linesFlag, loggingLayer } from "./logging.ts"
+import { configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
+
+const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: linesFlag }
+
+/** The network alone, as its own process: what a daemon can be pointed at, hurt and killed beside. */
+export const sandboxCommand = Command.make(
+  "sandbox",
+  flags,
+  Effect.fn(function* (chosen) {
+    const startedAt = yield* Clock.currentTimeMillis
+    const found = yield* setup(chosen)
+    const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
+    yield* makeDataDir(found.dataDir)
+    return yield* Effect.gen(function* () {
+      const sandbox = yield* Sandbox
+      yield* say("sandbox", { detail: `network ${found.treasury.network.chainId} at ${sandbox.url}`, url: sandbox.url })
+      return yield* sandbox.join
+    }).pipe(
+      Effect.provide(
+        Sandbox.layer({ scenario, dir: join(found.dataDir, "sandbox"), portBusy: "error", clock: "real" }).pipe(
+          Layer.provideMerge(loggingLayer(found, chosen.output, startedAt)),
+        ),
+      ),
+    )
+  }),
+).pipe(Command.withDescription("Run the play-money network of a file's sandbox section"))

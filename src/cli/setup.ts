@@ -1,0 +1,96 @@
+import { existsSync } from "node:fs"
+import { resolve } from "node:path"
+import { Effect, Option } from "effect"
+import { Argument, Flag } from "effect/cli"
+import { ConfigError, type Problem } from "../config/ConfigError.ts"
+import { type Environment, lowerMode, readEnvironment } from "../config/Environment.ts"
+import { parseListen } from "../config/Fields.ts"
+import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
+import { openKeyFile } from "../signer/KeyFile.ts"
+import { failWith } from "./CliFailure.ts"
+
+/** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
+export const fileArgument = Argument.File("file", { mustExist: false }).pipe(
+  Argument.withDescription("Treasury file; default treasury.yaml"),
+  Argument.optional,
+)
+export const configFlag = Flag.File("config", { mustExist: false }).pipe(
+  Flag.withAlias("c"),
+  Flag.withDescription("Treasury file; default treasury.yaml"),
+  Flag.optional,
+)
+export const dataFlag = Flag.Directory("data", { mustExist: false }).pipe(
+  Flag.withAlias("d"),
+  Flag.withDescription("Data directory; default .cofferer, or what the file or COFFERER_DATA_DIR says"),
+  Flag.optional,
+)
+
+export interface Chosen {
+  readonly file?: Option.Option<string>
+  readonly config: Option.Option<string>
+  readonly data: Option.Option<string>
+}
+
+/** What a command works on. */
+export interface Setup {
+  readonly treasury: Treasury
+  readonly environment: Environment
+  readonly mode: Mode
+  readonly dataDir: string
+  readonly listen: { readonly host: string; readonly port: number }
+}
+
+export const fileOf = (chosen: Chosen): string =>
+  Option.getOrElse(
+    Option.orElse(chosen.file ?? Option.none(), () => chosen.config),
+    () => "treasury.yaml",
+  )
+
+const defaultDataDir = ".cofferer"
+
+/** Loads the file and settles what the environment and the flags may settle. */
+export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
+  const environment = yield* readEnvironment(process.env)
+  const treasury = yield* loadTreasury(fileOf(chosen))
+  const written = Option.getOrUndefined(chosen.data) ?? environment.dataDir ?? treasury.storeDir ?? defaultDataDir
+  return {
+    treasury,
+    environment,
+    mode: lowerMode(treasury.mode, environment.mode),
+    dataDir: resolve(written),
+    listen: environment.listen === undefined ? treasury.listen : parseListen(environment.listen),
+  } satisfies Setup
+})
+
+/** The data directory alone: for commands that speak to a daemon and need no treasury file. */
+export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen) {
+  const environment = yield* readEnvironment(process.env)
+  const data = Option.getOrUndefined(chosen.data) ?? environment.dataDir
+  if (data !== undefined) return resolve(data)
+  const file = fileOf(chosen)
+  if (!existsSync(file)) {
+    if (Option.isSome(chosen.config)) return yield* failWith("notFound", `no such file: ${file}`)
+    return resolve(defaultDataDir)
+  }
+  return resolve((yield* loadTreasury(file)).storeDir ?? defaultDataDir)
+})
+
+/** Opens every key file once and lets go of it: a wrong one is found before anything runs, with its line. */
+export const checkKeys = Effect.fnUntraced(function* (treasury: Treasury) {
+  const problems: Array<Problem> = []
+  for (const party of treasury.parties.values()) {
+    const { signer } = party
+    if (signer === undefined || !("file" in signer)) continue
+    yield* openKeyFile(signer.file, party.publicKey).pipe(
+      Effect.catchTag("ConfigError", (error) =>
+        Effect.sync(() => {
+          for (const { message, remedy } of error.problems) {
+            const path = ["parties", party.name, "signer", "file"]
+            problems.push(treasury.document.problem(path, `${signer.file}: ${message}`, remedy))
+          }
+        }),
+      ),
+    )
+  }
+  if (problems.length > 0) return yield* new ConfigError({ problems })
+})

@@ -1,0 +1,50 @@
+import type { Treasury } from "../config/Treasury.ts"
+import { formatLevel } from "../domain/Amount.ts"
+import type { PolicyLine, Share } from "../rules/Policy.ts"
+
+const names = (treasury: Treasury, keys: ReadonlySet<string>): string =>
+  [...treasury.parties.values()]
+    .filter((party) => keys.has(party.publicKey))
+    .map((party) => party.name)
+    .join(", ")
+
+const percent = ({ numerator, denominator }: Share): string =>
+  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
+
+const describe = (treasury: Treasury, line: PolicyLine) => {
+  const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
+  const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
+  return {
+    from: names(treasury, line.from),
+    to: names(treasury, line.to),
+    asset: asset?.symbol ?? line.assetId,
+    perTransfer: say(line.perTransfer),
+    per24h: say(line.per24h),
+    transfersPer24h: line.transfersPer24h,
+  }
+}
+
+/** The policy as one sentence a line: "reserve -> hot, USDT: 25,000 each, 100,000 per 24 h, 10 transfers per 24 h". */
+export const mayPay = (treasury: Treasury): ReadonlyArray<string> =>
+  treasury.policy.lines.map((line) => {
+    const { from, to, asset, perTransfer, per24h, transfersPer24h } = describe(treasury, line)
+    return `${from} -> ${to}, ${asset}: ${perTransfer} each, ${per24h} per 24 h, ${transfersPer24h} transfers per 24 h`
+  })
+
+/** What the policy permits at worst in any 24 hours: the sentence that a treasurer signs. */
+export const worstCase = (treasury: Treasury): ReadonlyArray<string> => {
+  if (treasury.policy.lines.length === 0) return ["nothing: no policy line allows a payment"]
+  const lines = treasury.policy.lines.map((line) => {
+    const { from, to, asset, perTransfer, per24h, transfersPer24h } = describe(treasury, line)
+    return [`${from} -> ${to}`, `${per24h} ${asset} (${perTransfer} each time, ${transfersPer24h} transfers)`] as const
+  })
+  const width = Math.max(...lines.map(([who]) => who.length), 4)
+  const floors = [...treasury.parties.values()].flatMap((party) =>
+    [...party.floor].map(([assetId, floor]) => {
+      const asset = [...treasury.assets.values()].find((a) => a.id === assetId)
+      return `${party.name} never below ${formatLevel(floor, asset?.decimals ?? 0)} ${asset?.symbol ?? assetId}`
+    }),
+  )
+  const fees = [`at most ${percent(treasury.policy.maxFee)} of each`, ...floors].join("; ")
+  return [...lines, ["fees", fees] as const].map(([who, what]) => `${who.padEnd(width)}   ${what}`)
+}

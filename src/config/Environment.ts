@@ -1,0 +1,51 @@
+import { Effect } from "effect"
+import { closest, distance } from "fastest-levenshtein"
+import { type ConfigError, configProblem } from "./ConfigError.ts"
+import type { Mode } from "./Treasury.ts"
+
+/** What the environment may say: where to run, and how cautiously. Never what may be paid. */
+export interface Environment {
+  readonly dataDir: string | undefined
+  readonly listen: string | undefined
+  readonly logLevel: string | undefined
+  /** Can lower the mode of the file, never raise it. */
+  readonly mode: Mode | undefined
+}
+
+const known = ["COFFERER_DATA_DIR", "COFFERER_LISTEN", "COFFERER_LOG_LEVEL", "COFFERER_MODE"] as const
+const modes: ReadonlyArray<Mode> = ["observe", "shadow", "live"]
+
+/** Variables that a container platform sets for a service that happens to be called cofferer, and those of tests. */
+const ignored = (name: string, value: string): boolean =>
+  name.startsWith("COFFERER_TEST_") ||
+  name.startsWith("COFFERER_SERVICE_") ||
+  (/^COFFERER_PORT(_|$)/.test(name) && (value.startsWith("tcp://") || /_(PROTO|PORT|ADDR)$/.test(name)))
+
+/** Reads the COFFERER_ variables. An unknown one is an error that names the nearest: a typo must not pass unseen. */
+export const readEnvironment = (
+  env: Readonly<Record<string, string | undefined>>,
+): Effect.Effect<Environment, ConfigError> =>
+  Effect.suspend(() => {
+    for (const [name, value] of Object.entries(env)) {
+      if (!name.startsWith("COFFERER_") || value === undefined || ignored(name, value)) continue
+      if ((known as ReadonlyArray<string>).includes(name)) continue
+      const near = closest(name, known)
+      const remedy = distance(name, near) <= 5 ? `did you mean ${near}?` : `known: ${known.join(", ")}`
+      return Effect.fail(configProblem("environment", `unknown variable ${name}`, remedy))
+    }
+    const mode = modes.find((m) => m === env["COFFERER_MODE"])
+    if (env["COFFERER_MODE"] !== undefined && mode === undefined) {
+      const message = `COFFERER_MODE is "${env["COFFERER_MODE"]}"`
+      return Effect.fail(configProblem("environment", message, `write ${modes.join(", ")}`))
+    }
+    return Effect.succeed({
+      dataDir: env["COFFERER_DATA_DIR"],
+      listen: env["COFFERER_LISTEN"],
+      logLevel: env["COFFERER_LOG_LEVEL"],
+      mode,
+    })
+  })
+
+/** The more cautious of the two: the environment can make it safer, never richer. */
+export const lowerMode = (file: Mode, environment: Mode | undefined): Mode =>
+  environment !== undefined && modes.indexOf(environment) < modes.indexOf(file) ? environment : file

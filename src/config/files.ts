@@ -1,0 +1,64 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Redacted } from "effect"
+import { type ConfigError, configProblem } from "./ConfigError.ts"
+
+/** Makes the data directory, readable by this user alone. */
+export const makeDataDir = (dir: string): Effect.Effect<void, ConfigError> =>
+  Effect.try({
+    try: () => {
+      mkdirSync(dir, { recursive: true, mode: 0o700 })
+    },
+    catch: (error) =>
+      configProblem(
+        dir,
+        `the data directory cannot be made (${(error as NodeJS.ErrnoException).code})`,
+        "name another",
+      ),
+  })
+
+/** A secret from its file, without the line end. It stays Redacted until it is used. */
+export const readSecret = (file: string): Effect.Effect<Redacted.Redacted, ConfigError> =>
+  Effect.try({
+    try: () => Redacted.make(readFileSync(file, "utf8").replace(/[\r\n]+$/, "")),
+    catch: (error) =>
+      configProblem(file, `the secret cannot be read (${(error as NodeJS.ErrnoException).code})`, "put it there"),
+  })
+
+/** The file whose presence stops all signing. */
+export const haltFile = (dataDir: string): string => join(dataDir, "HALT")
+
+/** What the HALT file says; undefined where there is none. */
+export const readHaltFile = (dataDir: string): Effect.Effect<string | undefined> =>
+  Effect.sync(() => {
+    const file = haltFile(dataDir)
+    if (!existsSync(file)) return undefined
+    try {
+      return readFileSync(file, "utf8").trim().slice(0, 256) || "no reason given"
+    } catch {
+      return "it cannot be read"
+    }
+  })
+
+export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<void, ConfigError> =>
+  Effect.try({
+    try: () => writeFileSync(haltFile(dataDir), `${reason}\n`, { mode: 0o600 }),
+    catch: (error) =>
+      configProblem(
+        haltFile(dataDir),
+        `cannot be written (${(error as NodeJS.ErrnoException).code})`,
+        "write it by hand",
+      ),
+  })
+
+/** Takes the HALT file away; false where there was none. */
+export const removeHaltFile = (dataDir: string): Effect.Effect<boolean> =>
+  Effect.sync(() => {
+    const file = haltFile(dataDir)
+    if (!existsSync(file)) return false
+    rmSync(file)
+    return true
+  })
+
+/** Reads a small file of the program itself, such as package.json, relative to this one. */
+export const readOwn = (path: string): string => readFileSync(new URL(path, import.meta.url), "utf8")

@@ -1,0 +1,263 @@
+import { randomBytes } from "node:crypto"
+import { join } from "node:path"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { Clock, Effect, Layer, Redacted } from "effect"
+import { HttpClient } from "effect/http"
+import { alertLoop } from "./alerts/AlertLoop.ts"
+import { readHaltFile, readSecret } from "./config/files.ts"
+import type { Mode, Treasury } from "./config/Treasury.ts"
+import { engineLoop } from "./engine/Engine.ts"
+import { EngineOptions } from "./engine/EngineOptions.ts"
+import { ChainContext } from "./gateway/ChainContext.ts"
+import { Confirmation } from "./gateway/Confirmation.ts"
+import { gatewayOptions } from "./gateway/GatewayOptions.ts"
+import { GatewayReader } from "./gateway/GatewayReader.ts"
+import { GatewayWriter } from "./gateway/GatewayWriter.ts"
+import { NetworkParameters } from "./gateway/NetworkParameters.ts"
+import { Transport } from "./gateway/Transport.ts"
+import { logChannel } from "./notify/logChannel.ts"
+import { Notifier } from "./notify/Notifier.ts"
+import { webhookChannel } from "./notify/webhookChannel.ts"
+import { assetLoop } from "./poller/AssetPoller.ts"
+import { balanceLoop } from "./poller/BalancePoller.ts"
+import { ProofOfWork } from "./pow/ProofOfWork.ts"
+import type { Party } from "./rules/Rule.ts"
+import { supervise, supervised } from "./Supervisor.ts"
+import { Signer } from "./signer/Signer.ts"
+import { AlertQueue } from "./store/AlertQueue.ts"
+import { Brake } from "./store/Brake.ts"
+import * as Database from "./store/Database.ts"
+import { Journal } from "./store/Journal.ts"
+import { Listings } from "./store/Listings.ts"
+import { Observations } from "./store/Observations.ts"
+import { Outbox } from "./store/Outbox.ts"
+import { RuleStates } from "./store/RuleStates.ts"
+import { Settings } from "./store/Settings.ts"
+import { Signals } from "./store/Signals.ts"
+import { SpendLog } from "./store/SpendLog.ts"
+import { confirmLoop } from "./submitter/Confirm.ts"
+import { Draining } from "./submitter/Draining.ts"
+import { submitLoop } from "./submitter/Submitter.ts"
+import { SubmitterOptions } from "./submitter/SubmitterOptions.ts"
+import { Tip } from "./submitter/Tip.ts"
+import { Cycle } from "./telemetry/Cycle.ts"
+import { Metrics } from "./telemetry/Metrics.ts"
+import { version } from "./version.ts"
+
+/** One treasury, ready to run. */
+export interface DaemonOptions {
+  readonly treasury: Treasury
+  /** Mode in force: the file's, or a lower one. */
+  readonly mode: Mode
+  readonly dataDir: string
+  /** Where the gateway really is; differs from the file where the embedded network had to take a free port. */
+  readonly gatewayUrl: string
+}
+
+/** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the file. */
+export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir">) => {
+  const { treasury } = options
+  const receiversFor = (severity: "page" | "ticket" | "info") =>
+    treasury.routes.filter((route) => route.severities.has(severity)).flatMap((route) => route.receivers)
+  const plain = Layer.mergeAll(
+    Observations.layer,
+    RuleStates.layer,
+    Settings.layer,
+    AlertQueue.layer(receiversFor),
+    Signals.layer,
+  )
+  const journalled = Layer.mergeAll(
+    Outbox.layerNoDeps,
+    Listings.layerNoDeps,
+    SpendLog.layerNoDeps,
+    Brake.layerNoDeps,
+  ).pipe(Layer.provideMerge(Journal.layer(treasury.name)))
+  return Layer.merge(plain, journalled).pipe(
+    Layer.provideMerge(Database.layer({ filename: join(options.dataDir, Database.databaseFile) })),
+  )
+}
+
+const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
+  Metrics.layer({
+    treasury: treasury.name,
+    mode,
+    gateways: [treasury.network.gateway.name],
+    rules: treasury.rules.map((rule) => rule.name),
+    receivers: treasury.receivers.map((receiver) => receiver.name),
+    version,
+    revision: "",
+  })
+
+const secrets = (files: ReadonlyMap<string, string>) =>
+  Effect.map(
+    Effect.forEach(files, ([header, file]) => Effect.map(readSecret(file), (secret) => [header, secret] as const)),
+    (entries): Readonly<Record<string, Redacted.Redacted>> => Object.fromEntries(entries),
+  )
+
+/** Everything that speaks to the gateway. */
+export const gatewayLayer = ({ treasury, gatewayUrl }: Pick<DaemonOptions, "treasury" | "gatewayUrl">) => {
+  const { network } = treasury
+  const transport = Layer.unwrap(
+    Effect.map(secrets(network.gateway.headerFiles), (headers) =>
+      Transport.layer(
+        gatewayOptions({
+          name: network.gateway.name,
+          url: gatewayUrl,
+          headers,
+          requestDeadlineMillis: network.requestDeadlineMillis,
+          submitType: network.submitType,
+        }),
+      ),
+    ),
+  ).pipe(Layer.provide(Transport.layerHttp))
+  const fixed = network.fixedChain
+  const chain =
+    fixed === undefined
+      ? ChainContext.layerNode
+      : ChainContext.layerFixed({
+          head: {
+            chainId: network.chainId,
+            height: fixed.height,
+            hash: fixed.hash,
+            pow: {
+              hashFunction: "sha3_24_rounds",
+              difficulty: fixed.difficulty,
+              pastBlocks: fixed.pastBlocks,
+              txPerBlock: fixed.txPerBlock,
+              increasing: false,
+            },
+          },
+          atMillis: fixed.atMillis,
+          validForMillis: fixed.validForMillis,
+        })
+  return Layer.mergeAll(
+    GatewayReader.layer,
+    GatewayWriter.layer,
+    Confirmation.layer,
+    NetworkParameters.layer,
+    chain,
+  ).pipe(Layer.provide(transport))
+}
+
+/** The file that holds a party's key: as configured, or the one that the embedded network made for it. */
+const keyFileOf = (party: Party, dataDir: string): string | undefined => {
+  if (party.signer === undefined) return undefined
+  return "file" in party.signer ? party.signer.file : join(dataDir, "sandbox", "keys", party.signer.sandbox)
+}
+
+const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
+  Signer.layerNoDeps({
+    chainId: treasury.network.chainId,
+    policy: treasury.policy,
+    parties: [...treasury.parties.values()].flatMap((party) => {
+      const file = keyFileOf(party, dataDir)
+      return mode !== "live" || file === undefined ? [] : [{ party, file }]
+    }),
+  })
+
+const notifierLayer = ({ treasury }: DaemonOptions) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const client = yield* HttpClient.HttpClient
+      const channels = yield* Effect.forEach(
+        treasury.receivers,
+        Effect.fnUntraced(function* (receiver) {
+          if (receiver.kind === "log") return logChannel(receiver.name)
+          const url =
+            receiver.urlFile === undefined ? Redacted.make(receiver.url ?? "") : yield* readSecret(receiver.urlFile)
+          return webhookChannel({ name: receiver.name, url, headers: yield* secrets(receiver.headerFiles) }, client)
+        }),
+      )
+      return Notifier.layer(channels)
+    }),
+  ).pipe(Layer.provide(NodeHttpClient.layerUndici))
+
+/** All services of the daemon. */
+export const daemonLayer = (options: DaemonOptions) => {
+  const { treasury, mode } = options
+  const { network } = treasury
+  const engine = EngineOptions.layer({
+    treasury: treasury.name,
+    mode,
+    rules: treasury.rules,
+    policy: treasury.policy,
+    maxAgeMillis: network.maxAgeMillis,
+  })
+  const submitter = SubmitterOptions.layer({
+    treasury: treasury.name,
+    mode,
+    chainId: network.chainId,
+    gateway: { name: network.gateway.name, url: options.gatewayUrl },
+    framing: network.framing,
+    maxAgeMillis: network.maxAgeMillis,
+    maxFee: treasury.policy.maxFee,
+    parties: treasury.parties,
+  })
+  return Layer.mergeAll(
+    engine,
+    submitter,
+    Draining.layer,
+    Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options))),
+    signerLayer(options),
+    notifierLayer(options),
+    ProofOfWork.layer,
+    Cycle.layer(treasury.name),
+  ).pipe(Layer.provideMerge(Layer.merge(storeLayer(options), metricsLayer(options))))
+}
+
+/** Prepares the store for this process: who we are, and whether a HALT file lies there. */
+export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOptions) {
+  const settings = yield* Settings
+  const journal = yield* Journal
+  yield* settings.getOrMake(
+    "installation",
+    Effect.sync(() => randomBytes(4).toString("hex")),
+  )
+  yield* applyHaltFile(options.dataDir)
+  yield* journal.append({
+    kind: "started",
+    subject: options.treasury.name,
+    body: { version, mode: options.mode, policy: options.treasury.policy.hash, at: yield* Clock.currentTimeMillis },
+  })
+})
+
+const applyHaltFile = Effect.fnUntraced(function* (dataDir: string) {
+  const brake = yield* Brake
+  const said = yield* readHaltFile(dataDir)
+  if (said !== undefined) yield* brake.halt("halt_file", said)
+  else yield* brake.release("halt_file", "the HALT file is gone")
+})
+
+/** The HALT file works within half a second, with no network and no command line. */
+const haltFileLoop = (dataDir: string) => applyHaltFile(dataDir).pipe(Effect.andThen(Effect.sleep(500)), Effect.forever)
+
+/** The loops of the treasury, supervised. Never succeeds. */
+export const runLoops = (options: DaemonOptions) => {
+  const { treasury } = options
+  const { network } = treasury
+  const poller = {
+    parties: treasury.parties,
+    assets: treasury.assets,
+    pollBusyMillis: network.pollBusyMillis,
+    pollIdleMillis: network.pollIdleMillis,
+  }
+  return supervise([
+    supervised("balances", balanceLoop(poller)),
+    supervised("assets", assetLoop({ pollMillis: network.pollIdleMillis })),
+    supervised("engine", engineLoop),
+    supervised("submitter", submitLoop),
+    supervised("confirm", confirmLoop),
+    supervised("alerts", alertLoop(treasury.name)),
+    supervised("halt", haltFileLoop(options.dataDir)),
+  ])
+}
+
+/** Waits until no answer is awaited, at most the given time: what was sent is written down before the end. */
+export const drain = Effect.fn("Daemon.drain")(function* (millisMax: number) {
+  const draining = yield* Draining
+  yield* draining.start
+  const quiet = Effect.gen(function* () {
+    while ((yield* draining.sending) > 0) yield* Effect.sleep(20)
+  })
+  yield* quiet.pipe(Effect.timeoutOption(millisMax))
+})

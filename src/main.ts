@@ -1,0 +1,20 @@
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect } from "effect"
+import { commandLine, exitCodeOf } from "./cli/root.ts"
+
+/** A stop that does not come to its end by itself is ended: finalizers have no time limit of their own. */
+const stopMillisMax = 9_500
+let stops = 0
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.on(signal, () => {
+    // A second signal means now.
+    if (++stops > 1) process.exit(1)
+    setTimeout(() => process.exit(1), stopMillisMax).unref()
+  })
+}
+
+commandLine(process.argv.slice(2)).pipe(
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown: (exit, onExit) => onExit(exitCodeOf(exit)) }),
+)
