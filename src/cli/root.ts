@@ -1,6 +1,8 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../version.ts"
+import { assets } from "./assets.ts"
+import { balances } from "./balances.ts"
 import { exitCodes } from "./CliFailure.ts"
 import { check } from "./check.ts"
 import { run } from "./run.ts"
@@ -9,7 +11,7 @@ import { versionCommand } from "./versionCommand.ts"
 
 const root = Command.make("cofferer").pipe(
   Command.withDescription("An unattended treasury agent: each decided payment executed exactly once"),
-  Command.withSubcommands([run, check, sandboxCommand, versionCommand]),
+  Command.withSubcommands([run, check, assets, balances, sandboxCommand, versionCommand]),
 )
 
 /** Help that was asked for is a result; a wrong call is told in one line on standard error. */

@@ -1,0 +1,74 @@
+import { Effect, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { specifiedAccountTypes } from "../domain/AccountType.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { printResult, table } from "./output.ts"
+import { given, paginationOf, pagingFlags, reading } from "./paging.ts"
+
+const many = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.atLeast(0), Flag.withDescription(`${description}; may be repeated`))
+
+/** Unix nanoseconds, or a time such as 2026-11-21T10:00:00Z. */
+const Instant = Schema.String.check(
+  Schema.makeFilter((text: string) => /^[0-9]{1,19}$/.test(text) || !Number.isNaN(Date.parse(text)), {
+    expected: "Unix nanoseconds, or a time such as 2026-11-21T10:00:00Z",
+  }),
+)
+const instant = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withSchema(Instant), Flag.withDescription(description), Flag.optional)
+const nanos = (text: string): bigint => (/^[0-9]+$/.test(text) ? BigInt(text) : BigInt(Date.parse(text)) * 1_000_000n)
+
+const flags = {
+  asset: Flag.String("asset-id").pipe(Flag.withDescription("Balances of this asset"), Flag.optional),
+  party: many("party", "Accounts of this public key"),
+  market: many("market", "Accounts connected to this market"),
+  accountType: Flag.Literals("account-type", specifiedAccountTypes).pipe(
+    Flag.atLeast(0),
+    Flag.withDescription("Accounts of this type; may be repeated"),
+  ),
+  start: instant("start", "From this time on: Unix nanoseconds or an ISO time; default one hour ago"),
+  end: instant("end", "Before this time"),
+  ...pagingFlags,
+}
+
+const hourNanos = 3_600_000_000_000n
+
+/** The specification's balance changes by hand. */
+export const balances = Command.make(
+  "balances",
+  flags,
+  Effect.fn(function* (chosen) {
+    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const start = chosen.start._tag === "Some" ? nanos(chosen.start.value) : BigInt(now) * 1_000_000n - hourNanos
+    const page = yield* reading(
+      chosen,
+      Effect.flatMap(GatewayReader, (reader) =>
+        reader.balanceChanges({
+          ...given("assetId", chosen.asset),
+          partyIds: chosen.party,
+          marketIds: chosen.market,
+          accountTypes: chosen.accountType,
+          startTimestamp: start,
+          ...(chosen.end._tag === "Some" ? { endTimestamp: nanos(chosen.end.value) } : {}),
+          ...paginationOf(chosen),
+        }),
+      ),
+    )
+    yield* printResult(chosen.output, page, () =>
+      [
+        table([
+          ["time", "party", "asset", "market", "type", "balance"],
+          ...page.rows.map(({ node }) => [
+            new Date(Number(node.timestamp / 1_000_000n)).toISOString(),
+            node.party,
+            node.asset.slice(0, 8),
+            node.market.slice(0, 8) || "-",
+            node.type.replace("ACCOUNT_TYPE_", "").toLowerCase(),
+            String(node.balance),
+          ]),
+        ]),
+        `${page.rows.length} rows${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,
+      ].join("\n"),
+    )
+  }),
+).pipe(Command.withDescription("List balance changes of accounts"))

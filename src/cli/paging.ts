@@ -1,0 +1,72 @@
+import { Effect, Layer, Option } from "effect"
+import { Flag } from "effect/cli"
+import { gatewayLayer } from "../daemon.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
+import type { GatewayReader, Pagination } from "../gateway/GatewayReader.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { version } from "../version.ts"
+import { failWith } from "./CliFailure.ts"
+import { outputFlag } from "./output.ts"
+import { type Chosen, configFlag, dataFlag, setup } from "./setup.ts"
+
+/** The page parameters that both listings of the gateway take. */
+export const pagingFlags = {
+  first: Flag.Int("first").pipe(Flag.withDescription("Rows after the cursor --after, 1 to 5000"), Flag.optional),
+  after: Flag.String("after").pipe(Flag.withDescription("Cursor of the last row of the page before"), Flag.optional),
+  last: Flag.Int("last").pipe(Flag.withDescription("Rows before the cursor --before, 1 to 5000"), Flag.optional),
+  before: Flag.String("before").pipe(Flag.withDescription("Cursor for paging backwards"), Flag.optional),
+  newestFirst: Flag.Boolean("newest-first").pipe(
+    Flag.withDescription("Newest rows first, the gateway's default; --no-newest-first for oldest first"),
+    Flag.optional,
+  ),
+  config: configFlag,
+  data: dataFlag,
+  gateway: Flag.String("gateway").pipe(
+    Flag.withDescription("Address of the gateway, instead of the treasury file's"),
+    Flag.optional,
+  ),
+  output: outputFlag,
+}
+
+interface ChosenPage extends Chosen {
+  readonly first: Option.Option<number>
+  readonly after: Option.Option<string>
+  readonly last: Option.Option<number>
+  readonly before: Option.Option<string>
+  readonly newestFirst: Option.Option<boolean>
+  readonly gateway: Option.Option<string>
+}
+
+/** An object with the key only where there is a value. */
+export const given = <K extends string, A>(key: K, value: Option.Option<A>): { readonly [P in K]?: A } =>
+  Option.isSome(value) ? ({ [key]: value.value } as { readonly [P in K]?: A }) : {}
+
+export const paginationOf = (chosen: ChosenPage): Pagination => ({
+  ...given("first", chosen.first),
+  ...given("after", chosen.after),
+  ...given("last", chosen.last),
+  ...given("before", chosen.before),
+  ...given("newestFirst", chosen.newestFirst),
+})
+
+/** Runs a read against the treasury's gateway; what the gateway says against it is the failure's text. */
+export const reading = <A>(chosen: ChosenPage, read: Effect.Effect<A, GatewayError, GatewayReader>) =>
+  Effect.gen(function* () {
+    const { treasury } = yield* setup(chosen)
+    const { gateway } = treasury.network
+    const metrics = Metrics.layer({
+      treasury: treasury.name,
+      mode: "observe",
+      gateways: [gateway.name],
+      rules: [],
+      receivers: [],
+      version,
+      revision: "",
+    })
+    const gatewayUrl = Option.getOrElse(chosen.gateway, () => gateway.url)
+    return yield* read.pipe(Effect.provide(gatewayLayer({ treasury, gatewayUrl }).pipe(Layer.provide(metrics))))
+  }).pipe(
+    Effect.catchTag("GatewayError", (error) =>
+      failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
+    ),
+  )

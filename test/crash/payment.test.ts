@@ -1,0 +1,178 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { request } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Layer } from "effect"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import * as Database from "../../src/store/Database.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+
+const seed = "crash"
+const root = new URL("../../", import.meta.url).pathname
+const node = join(root, "node_modules/.bin/node")
+const dir = mkdtempSync(join(tmpdir(), "cofferer-crash-"))
+const file = join(dir, "treasury.yaml")
+const networkDir = join(dir, "network")
+const dataDir = join(dir, "data")
+
+/** Each payment passes all of these; the daemon dies once at each. */
+const moments = [
+  "Outbox.record:end:1",
+  "Signer.sign:start:1",
+  "Signer.sign:end:1",
+  "Outbox.persist:end:1",
+  "Submitter.solve:end:1",
+  "Outbox.beginSend:end:1",
+  "GatewayWriter.submit:start:1",
+  "GatewayWriter.submit:end:2",
+  "Outbox.endSend:end:2",
+  "Outbox.settle:start:1",
+]
+
+const treasury = (url: string) => `
+version: 1
+name: crash
+mode: live
+network: { chainId: crash-1, gateways: { sandbox: "${url}" }, requestDeadline: 2s, poll: { busy: 100ms, idle: 200ms } }
+assets: { USDT: { id: ${"ab".repeat(32)}, decimals: 6 } }
+parties:
+  reserve: { publicKey: "${publicKeyOf(seed, "reserve")}", signer: { sandbox: reserve } }
+  hot: { publicKey: "${publicKeyOf(seed, "hot")}" }
+rules:
+  - name: keep
+    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "25_000" }] }
+policy:
+  allow:
+    - { from: reserve, to: [hot], asset: USDT, perTransfer: "25_000", per24h: "100_000_000", transfersPer24h: 5000 }
+sandbox:
+  seed: ${seed}
+  listen: "127.0.0.1:0"
+  blockInterval: 200ms
+  rateLimit: off
+  pow: { difficulty: 4, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true }
+  transfersPerEpoch: 1000
+  parties: [hot, reserve, spender]
+  assets:
+    - { id: ${"ab".repeat(32)}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: { maxFaucetAmountMint: "1" }, status: { enabled: 0 } }
+  deposits:
+    - { party: hot, asset: USDT, amount: "24_000" }
+    - { party: reserve, asset: USDT, amount: "100_000_000" }
+  spenders:
+    - { from: hot, to: spender, asset: USDT, at: [{ block: 3, amount: "16_000" }], every: { blocks: 6, amount: "16_000" } }
+`
+
+const start = (entry: string, args: ReadonlyArray<string>, env: Record<string, string> = {}): ChildProcess =>
+  spawn(node, ["--disable-warning=ExperimentalWarning", join(root, entry), ...args, "--output", "json"], {
+    cwd: dir,
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+
+const ended = (child: ChildProcess) =>
+  new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.on("exit", (code, signal) => resolve({ code, signal }))
+  })
+
+/** The first line of a child that a test function accepts. */
+const line = (child: ChildProcess, accept: (said: Record<string, unknown>) => boolean) =>
+  new Promise<Record<string, unknown>>((resolve, reject) => {
+    let rest = ""
+    child.stdout?.on("data", (chunk: Buffer) => {
+      const lines = (rest + chunk.toString()).split("\n")
+      rest = lines.pop() ?? ""
+      for (const text of lines) {
+        const said = JSON.parse(text) as Record<string, unknown>
+        if (accept(said)) resolve(said)
+      }
+    })
+    child.on("exit", (code) => reject(new Error(`ended with ${code} before the line came`)))
+  })
+
+const getJson = (url: string): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    request(url, (response) => {
+      let body = ""
+      response.on("data", (chunk: Buffer) => {
+        body += chunk.toString()
+      })
+      response.on("end", () => resolve(JSON.parse(body)))
+    })
+      .on("error", reject)
+      .end()
+  })
+
+describe("a daemon that is killed at ten moments of its payments", () => {
+  let network: ChildProcess | undefined
+  let url = ""
+
+  beforeAll(async () => {
+    mkdirSync(dataDir, { recursive: true })
+    writeFileSync(file, treasury("http://127.0.0.1:1"))
+    network = start("src/main.ts", ["sandbox", file, "--data", networkDir])
+    url = String((await line(network, (said) => said["url"] !== undefined))["url"])
+    writeFileSync(file, treasury(url))
+    cpSync(join(networkDir, "sandbox", "keys"), join(dataDir, "sandbox", "keys"), { recursive: true })
+  })
+
+  afterAll(async () => {
+    if (network !== undefined && network.exitCode === null) {
+      const gone = ended(network)
+      network.kill("SIGTERM")
+      await gone
+    }
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it("pays each decided payment exactly once", { timeout: 120_000 }, async () => {
+    for (const moment of moments) {
+      const daemon = start("test/crash/entry.ts", ["run", file, "--data", dataDir], { COFFERER_TEST_KILL: moment })
+      daemon.stdout?.resume()
+      assert.strictEqual((await ended(daemon)).signal, "SIGKILL", `killed at ${moment}`)
+    }
+    const last = start("src/main.ts", ["run", file, "--data", dataDir])
+    await line(last, (said) => said["msg"] === "confirmed")
+    const stopped = ended(last)
+    last.kill("SIGTERM")
+    assert.deepStrictEqual(await stopped, { code: 0, signal: null })
+    const once = start("src/main.ts", ["run", file, "--data", dataDir, "--once"])
+    once.stdout?.resume()
+    assert.strictEqual((await ended(once)).code, 0)
+
+    const stored = await Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const intents = yield* outbox.recent(1_000)
+      const attempts = yield* Effect.forEach(intents, (intent) => outbox.attempts(intent.id))
+      return { intents, attempts: attempts.flat(), broken: yield* (yield* Journal).verify }
+    }).pipe(
+      Effect.provide(
+        Outbox.layerNoDeps.pipe(
+          Layer.provideMerge(Journal.layer("crash")),
+          Layer.provide(Database.layer({ filename: join(dataDir, Database.databaseFile) })),
+        ),
+      ),
+      Effect.runPromise,
+    )
+    const ledger = (await getJson(`${url}/sandbox/ledger`)) as {
+      executed: ReadonlyArray<{ transferId: string; party: string; code: number }>
+    }
+    const executed = ledger.executed.filter((tx) => tx.party === publicKeyOf(seed, "reserve"))
+    assert.strictEqual(stored.broken, undefined, "the journal's chain is whole")
+    assert.isAtLeast(stored.intents.length, 3, "several payments were hit")
+    for (const intent of stored.intents) {
+      const own = stored.attempts.filter((a) => a.intentId === intent.id).map((a) => a.transferId as string)
+      const found = executed.filter((tx) => own.includes(tx.transferId) && tx.code === 0)
+      assert.strictEqual(intent.state, "confirmed", intent.detail)
+      assert.strictEqual(found.length, 1, `intent ${intent.id} was executed ${found.length} times`)
+    }
+    const known = new Set(stored.attempts.map((a) => a.transferId as string))
+    assert.deepStrictEqual(
+      executed.filter((tx) => !known.has(tx.transferId)),
+      [],
+      "the ledger holds no payment that the journal does not know",
+    )
+    console.log(`killed ${moments.length} times; ${stored.intents.length} intents, ${executed.length} executed`)
+  })
+})
