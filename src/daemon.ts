@@ -240,6 +240,7 @@ export const runLoops = (options: DaemonOptions) => {
     assets: treasury.assets,
     pollBusyMillis: network.pollBusyMillis,
     pollIdleMillis: network.pollIdleMillis,
+    keepMillis: treasury.keepMillis,
   }
   return supervise([
     supervised("balances", balanceLoop(poller)),

@@ -22,6 +22,7 @@ export const runOnce = Effect.fn("Cli.runOnce")(function* ({ treasury }: DaemonO
     assets: treasury.assets,
     pollBusyMillis: treasury.network.pollBusyMillis,
     pollIdleMillis: treasury.network.pollIdleMillis,
+    keepMillis: treasury.keepMillis,
   })
   yield* pollAssets()
   while (yield* poll) yield* Effect.yieldNow

@@ -10,16 +10,16 @@ import { openKeyFile } from "../signer/KeyFile.ts"
 import { failWith } from "./CliFailure.ts"
 
 /** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
-export const fileArgument = Argument.File("file", { mustExist: false }).pipe(
+export const fileArgument = Argument.String("file").pipe(
   Argument.withDescription("Treasury file; default treasury.yaml"),
   Argument.optional,
 )
-export const configFlag = Flag.File("config", { mustExist: false }).pipe(
+export const configFlag = Flag.String("config").pipe(
   Flag.withAlias("c"),
   Flag.withDescription("Treasury file; default treasury.yaml"),
   Flag.optional,
 )
-export const dataFlag = Flag.Directory("data", { mustExist: false }).pipe(
+export const dataFlag = Flag.String("data").pipe(
   Flag.withAlias("d"),
   Flag.withDescription("Data directory; default .cofferer, or what the file or COFFERER_DATA_DIR says"),
   Flag.optional,

@@ -8,6 +8,7 @@ import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import { Observations, type Watermark } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
+import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/say.ts"
@@ -17,6 +18,8 @@ export interface BalancePollerOptions {
   readonly assets: ReadonlyMap<string, PinnedAsset>
   readonly pollBusyMillis: number
   readonly pollIdleMillis: number
+  /** How long rows are kept. */
+  readonly keepMillis: number
 }
 
 /** Rows asked for at once; the network's own default, and at most 5,000. */
@@ -28,6 +31,8 @@ const settleNanos = 5_000_000_000n
 /** How far a first reading goes back where the gateway tells no balances; ranges may not exceed 365 days. */
 const backfillNanos = 364n * 86_400_000_000_000n
 const microsecond = 1_000n
+
+const pruneMillis = 3_600_000
 
 /** What one window gave: rows strictly below `until`, complete. */
 interface Window {
@@ -61,6 +66,7 @@ export const balanceLoop = (options: BalancePollerOptions) =>
   Effect.gen(function* () {
     const cycle = yield* Cycle
     const signals = yield* Signals
+    yield* prune(options)
     const more = yield* cycle
       .counted("balances", pollBalances(options))
       .pipe(
@@ -71,6 +77,15 @@ export const balanceLoop = (options: BalancePollerOptions) =>
     if (more) return
     yield* signals.wait("balances", (yield* isBusy) ? options.pollBusyMillis : options.pollIdleMillis)
   }).pipe(Effect.forever)
+
+/** Once an hour, by the store's own clock, so that a restart storm does not repeat it. */
+const prune = Effect.fnUntraced(function* (options: BalancePollerOptions) {
+  const settings = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  if (now - Number((yield* settings.get("prunedAt")) ?? 0) < pruneMillis) return
+  yield* (yield* Observations).prune(BigInt(now - options.keepMillis) * 1_000_000n)
+  yield* settings.set("prunedAt", String(now))
+})
 
 const isBusy = Effect.gen(function* () {
   if ((yield* (yield* Outbox).open).length > 0) return true

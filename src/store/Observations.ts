@@ -46,6 +46,8 @@ export class Observations extends Context.Service<
       watermark: { readonly timestamp: bigint; readonly height: bigint },
     ) => Effect.Effect<ReadonlyArray<{ readonly before: bigint | undefined; readonly row: BalanceChange }>, StoreError>
     readonly watermark: Effect.Effect<Watermark | undefined, StoreError>
+    /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
+    readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
     readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
     /** Rows of one party and asset since a block time, oldest first; at most 10,000. */
     readonly history: (
@@ -94,6 +96,12 @@ export class Observations extends Context.Service<
       return Observations.of({
         advance,
         accounts,
+        prune: Effect.fn("Observations.prune")((before: bigint) =>
+          sql`DELETE FROM balance_rows WHERE timestamp < ${before}`.pipe(
+            Effect.asVoid,
+            storeError("Observations.prune"),
+          ),
+        ),
         history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
             WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party} ORDER BY timestamp LIMIT 10000`.pipe(
