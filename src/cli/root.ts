@@ -5,13 +5,30 @@ import { assets } from "./assets.ts"
 import { balances } from "./balances.ts"
 import { exitCodes } from "./CliFailure.ts"
 import { check } from "./check.ts"
+import { intents } from "./intents.ts"
+import { pause } from "./pause.ts"
+import { resume } from "./resume.ts"
 import { run } from "./run.ts"
 import { sandboxCommand } from "./sandboxCommand.ts"
+import { status } from "./status.ts"
+import { submit } from "./submit.ts"
 import { versionCommand } from "./versionCommand.ts"
 
 const root = Command.make("cofferer").pipe(
   Command.withDescription("An unattended treasury agent: each decided payment executed exactly once"),
-  Command.withSubcommands([run, check, assets, balances, sandboxCommand, versionCommand]),
+  Command.withSubcommands([
+    run,
+    check,
+    status,
+    intents,
+    pause,
+    resume,
+    submit,
+    assets,
+    balances,
+    sandboxCommand,
+    versionCommand,
+  ]),
 )
 
 /** Help that was asked for is a result; a wrong call is told in one line on standard error. */

@@ -1,5 +1,5 @@
 import { join, relative } from "node:path"
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ConfigError } from "../config/ConfigError.ts"
 import { makeDataDir } from "../config/files.ts"
@@ -8,6 +8,10 @@ import { type DaemonOptions, daemonLayer, drain, prepare, runLoops } from "../da
 import { ChainContext } from "../gateway/ChainContext.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
+import { layerControl } from "../status/ControlServer.ts"
+import { StatusServer } from "../status/StatusServer.ts"
+import { StatusView } from "../status/StatusView.ts"
+import { submitLayer } from "../submitPayment.ts"
 import { say } from "../telemetry/say.ts"
 import { version } from "../version.ts"
 import { failWith } from "./CliFailure.ts"
@@ -71,17 +75,36 @@ const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sa
     yield* prepare(options)
     yield* checkChain(options.treasury)
     if (once) return yield* runOnce(options)
+    return yield* serve(options, found, sandbox).pipe(Effect.provide(surfaces(options, found, sandbox !== undefined)))
+  }).pipe(
+    Effect.provide(daemonLayer(options)),
+    Effect.catchTags({
+      LoopGaveUp: (error) => failWith("failure", error.message),
+      ListenError: (error) => failWith("failure", error.message),
+      StoreError: (error) => failWith("failure", storeText(error.message, options.dataDir)),
+    }),
+  )
+
+/** Page, probes, metrics and the socket of the command line. In the demonstration a busy port is no reason to stop. */
+const surfaces = (options: DaemonOptions, found: Setup, demo: boolean) => {
+  const { treasury, dataDir, mode, gatewayUrl } = options
+  const { host, port } = found.listen
+  return Layer.merge(
+    StatusServer.layer({ treasury, host, port, portBusy: demo ? "free" : "error", dataDir }),
+    layerControl({ treasury, dataDir }),
+  ).pipe(Layer.provide([StatusView.layer({ treasury, mode, gatewayUrl, version }), submitLayer(treasury, mode)]))
+}
+
+const serve = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) =>
+  Effect.gen(function* () {
+    const page = yield* StatusServer
+    yield* say("page", { detail: page.url, url: page.url })
     const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(sayReady(options.treasury))
     yield* Effect.forkScoped(summaries(sandbox))
     return yield* Fiber.join(loops).pipe(Effect.onInterrupt(() => stop(loops)))
   }).pipe(
     Effect.scoped,
-    Effect.provide(daemonLayer(options)),
-    Effect.catchTags({
-      LoopGaveUp: (error) => failWith("failure", error.message),
-      StoreError: (error) => failWith("failure", storeText(error.message, options.dataDir)),
-    }),
     Effect.annotateLogs(found.treasury.name === "sandbox" ? {} : { treasury: found.treasury.name }),
   )
 

@@ -13,30 +13,38 @@ import { failWith } from "./CliFailure.ts"
 /** Long enough for a payment to be confirmed, or for its window to end and its death to be proven. */
 const timeOutMillis = 600_000
 
-/** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
-export const runOnce = Effect.fn("Cli.runOnce")(function* ({ treasury }: DaemonOptions) {
-  const outbox = yield* Outbox
-  const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
-  const poll = pollBalances({
+const pollOf = ({ treasury }: DaemonOptions) =>
+  pollBalances({
     parties: treasury.parties,
     assets: treasury.assets,
     pollBusyMillis: treasury.network.pollBusyMillis,
     pollIdleMillis: treasury.network.pollIdleMillis,
     keepMillis: treasury.keepMillis,
   })
-  yield* pollAssets()
-  while (yield* poll) yield* Effect.yieldNow
-  yield* notifyAssets()
-  yield* decideOnce()
+
+/** Brings every open payment to its end; one that waits for a person is left to people. */
+export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOptions) {
+  const outbox = yield* Outbox
+  const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
+  yield* pollOf(options)
   while ((yield* outbox.open).some((intent) => intent.state !== "manual")) {
     if ((yield* Clock.currentTimeMillis) > deadline) {
       return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
     }
     yield* submitOnce()
     yield* confirmOnce()
-    yield* poll
-    yield* Effect.sleep(treasury.network.pollBusyMillis)
+    yield* pollOf(options)
+    yield* Effect.sleep(options.treasury.network.pollBusyMillis)
   }
-  yield* deliverOnce(treasury.name)
+  yield* deliverOnce(options.treasury.name)
   return undefined
+})
+
+/** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
+export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
+  yield* pollAssets()
+  while (yield* pollOf(options)) yield* Effect.yieldNow
+  yield* notifyAssets()
+  yield* decideOnce()
+  return yield* openToEnd(options)
 })

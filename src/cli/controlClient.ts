@@ -1,0 +1,71 @@
+import { request } from "node:http"
+import { join } from "node:path"
+import { Effect, Schema } from "effect"
+import { failWith } from "./CliFailure.ts"
+
+/** Name of the daemon's socket inside its data directory. */
+export const socketFile = "cofferer.sock"
+
+export interface ControlAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+const timeoutMillis = 10_000
+
+/** Whether the failure says that no daemon listens there. */
+const isAbsent = (code: string | undefined): boolean => code === "ENOENT" || code === "ECONNREFUSED"
+
+/** One request to the daemon of a data directory; undefined where none runs. */
+export const control = (
+  dataDir: string,
+  method: "GET" | "POST",
+  path: string,
+  body?: unknown,
+): Effect.Effect<ControlAnswer | undefined, ReturnType<typeof failWith>> =>
+  Effect.callback((resume) => {
+    const call = request(
+      {
+        socketPath: join(dataDir, socketFile),
+        method,
+        path,
+        headers: { "content-type": "application/json", host: "localhost" },
+        timeout: timeoutMillis,
+      },
+      (response) => {
+        const chunks: Array<Buffer> = []
+        response.on("data", (chunk: Buffer) => chunks.push(chunk))
+        response.on("end", () => {
+          const text = Buffer.concat(chunks).toString()
+          try {
+            resume(Effect.succeed({ status: response.statusCode ?? 0, body: JSON.parse(text) as unknown }))
+          } catch {
+            resume(Effect.fail(failWith("failure", `the daemon answered with no JSON: ${text.slice(0, 100)}`)))
+          }
+        })
+      },
+    )
+    call.on("timeout", () => call.destroy(new Error("timeout")))
+    call.on("error", (error: NodeJS.ErrnoException) => {
+      if (isAbsent(error.code)) return resume(Effect.undefined)
+      if (error.message === "timeout") return resume(Effect.fail(failWith("timeOut", "the daemon does not answer")))
+      return resume(Effect.fail(failWith("failure", `the daemon cannot be reached: ${error.message}`)))
+    })
+    if (body !== undefined) call.write(JSON.stringify(body))
+    call.end()
+    return Effect.sync(() => call.destroy())
+  })
+
+const Refusal = Schema.Struct({ error: Schema.String, remedy: Schema.optional(Schema.String) })
+
+/** The body of a good answer; a refusal becomes a failure with the daemon's own words. */
+export const bodyOf = (answer: ControlAnswer): Effect.Effect<unknown, ReturnType<typeof failWith>> => {
+  if (answer.status < 300) return Effect.succeed(answer.body)
+  return Schema.decodeUnknownEffect(Refusal)(answer.body).pipe(
+    Effect.mapError(() => failWith("failure", `the daemon refused with status ${answer.status}`)),
+    Effect.flatMap(({ error, remedy }) => {
+      const code = answer.status === 404 ? "notFound" : answer.status === 403 ? "refused" : "usage"
+      return Effect.fail(failWith(code, remedy === undefined ? error : `${error}; ${remedy}`))
+    }),
+  )
+}

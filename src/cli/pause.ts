@@ -1,0 +1,53 @@
+import { userInfo } from "node:os"
+import { Effect, Option, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { DurationText, durationMillis } from "../config/Fields.ts"
+import { writeHaltFile } from "../config/files.ts"
+import { bodyOf, control } from "./controlClient.ts"
+import { outputFlag, printResult } from "./output.ts"
+import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
+
+export const scopeFlag = Flag.String("scope").pipe(
+  Flag.withDescription("all, rule:NAME or party:NAME"),
+  Flag.withDefault("all"),
+)
+export const reasonFlag = Flag.String("reason").pipe(
+  Flag.withSchema(Schema.String.check(Schema.isMinLength(1, { expected: "a reason" }))),
+  Flag.withDescription("Why: it is journalled, and shown wherever the effect is"),
+)
+
+/** A person's pause. Where no daemon runs, the HALT file stops the next one before its first signature. */
+export const pause = Command.make(
+  "pause",
+  {
+    scope: scopeFlag,
+    reason: reasonFlag,
+    for: Flag.String("for").pipe(
+      Flag.withSchema(DurationText),
+      Flag.withDescription("Ends by itself after this long, such as 2h"),
+      Flag.optional,
+    ),
+    config: configFlag,
+    data: dataFlag,
+    output: outputFlag,
+  },
+  Effect.fn(function* (chosen) {
+    const dataDir = yield* dataDirOf(chosen)
+    const { scope, reason } = chosen
+    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const until = Option.match(chosen.for, { onNone: () => undefined, onSome: (text) => now + durationMillis(text) })
+    const author = userInfo().username
+    const answer = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until })
+    if (answer !== undefined) {
+      yield* bodyOf(answer)
+      const end = until === undefined ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
+      return yield* printResult(chosen.output, { paused: scope, reason, author, until }, () => `paused ${scope} ${end}`)
+    }
+    yield* writeHaltFile(dataDir, `${author}: ${reason}`)
+    return yield* printResult(
+      chosen.output,
+      { halted: true, reason, author },
+      () => `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; "resume" takes it away`,
+    )
+  }),
+).pipe(Command.withDescription("Stop payments, with a reason"))

@@ -1,0 +1,64 @@
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Layer, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { storeLayer } from "../daemon.ts"
+import { StatusView } from "../status/StatusView.ts"
+import type { View } from "../status/View.ts"
+import { databaseFile } from "../store/Database.ts"
+import { version } from "../version.ts"
+import { failWith } from "./CliFailure.ts"
+import { bodyOf, control } from "./controlClient.ts"
+import { outputFlag, printResult } from "./output.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag, setup } from "./setup.ts"
+import { viewText } from "./viewText.ts"
+
+const flags = {
+  fail: Flag.Boolean("fail").pipe(
+    Flag.withDescription("Exit with 8 unless the sentence is ok"),
+    Flag.withDefault(false),
+  ),
+  live: Flag.Boolean("live").pipe(Flag.withDescription("Ask only whether the daemon answers"), Flag.withDefault(false)),
+  config: configFlag,
+  data: dataFlag,
+  output: outputFlag,
+}
+
+export const status = Command.make(
+  "status",
+  flags,
+  Effect.fn(function* (chosen) {
+    const dataDir = yield* dataDirOf(chosen)
+    if (chosen.live) {
+      const alive = yield* control(dataDir, "GET", "/api/v1/live")
+      if (alive === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
+      return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
+    }
+    const answer = yield* control(dataDir, "GET", "/api/v1/status")
+    const view = answer === undefined ? yield* stored(chosen, dataDir) : viewOf(yield* bodyOf(answer))
+    const running = answer !== undefined
+    yield* printResult(chosen.output, { running, ...view }, () =>
+      running ? viewText(view) : `no daemon runs; this is what its database says\n${viewText(view)}`,
+    )
+    if (chosen.fail && (!running || view.sentence.severity !== "ok")) {
+      return yield* failWith("unhealthy", running ? view.sentence.text : "no daemon runs")
+    }
+    return undefined
+  }),
+).pipe(Command.withDescription("Say how things stand: the page in words"))
+
+/** The daemon is of the same version as this command line: its view is taken as it comes. */
+const viewOf = (body: unknown): View => body as View
+
+const stored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string) {
+  if (!existsSync(join(dataDir, databaseFile))) {
+    return yield* failWith("notFound", `no daemon runs in ${dataDir}, and no database lies there`)
+  }
+  const found = yield* setup({ ...chosen, data: Option.some(dataDir) })
+  const { treasury, mode } = found
+  const options = { treasury, mode, gatewayUrl: treasury.network.gateway.url, version }
+  return yield* Effect.flatMap(StatusView, (service) => service.view).pipe(
+    Effect.provide(StatusView.layer(options).pipe(Layer.provide(storeLayer(found)))),
+    Effect.mapError((error) => failWith("failure", error.message)),
+  )
+})

@@ -1,0 +1,72 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { Argument, Command } from "effect/cli"
+import { makeDataDir } from "../config/files.ts"
+import { decodeYaml, readYaml } from "../config/Yaml.ts"
+import { daemonLayer, prepare } from "../daemon.ts"
+import { Submit } from "../status/Submit.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { SubmitBody, submitLayer } from "../submitPayment.ts"
+import { failWith } from "./CliFailure.ts"
+import { bodyOf, control } from "./controlClient.ts"
+import { loggingLayer } from "./logging.ts"
+import { outputFlag, printResult } from "./output.ts"
+import { openToEnd } from "./runOnce.ts"
+import { checkKeys, configFlag, dataFlag, setup } from "./setup.ts"
+
+const Taken = Schema.Struct({ intentId: Schema.String, created: Schema.Boolean, state: Schema.String })
+
+/** Hands a payment to the daemon; where none runs, brings it to its end itself. */
+export const submit = Command.make(
+  "submit",
+  {
+    file: Argument.String("payment").pipe(
+      Argument.withDescription("YAML file: idempotencyKey, and transfer: { from, to, asset, amount }"),
+    ),
+    config: configFlag,
+    data: dataFlag,
+    output: outputFlag,
+  },
+  Effect.fn(function* (chosen) {
+    const body = yield* decodeYaml(SubmitBody, yield* readYaml(chosen.file))
+    const found = yield* setup({ config: chosen.config, data: chosen.data })
+    const answer = yield* control(found.dataDir, "POST", "/api/v1/submit", body)
+    if (answer !== undefined) {
+      const taken = yield* Schema.decodeUnknownEffect(Taken)(yield* bodyOf(answer))
+      return yield* printResult(chosen.output, taken, () =>
+        taken.created
+          ? `taken as ${taken.intentId}; "intents show ${taken.intentId.slice(0, 12)}" tells how it goes`
+          : `known already as ${taken.intentId}: ${taken.state}`,
+      )
+    }
+    yield* checkKeys(found.treasury)
+    yield* makeDataDir(found.dataDir)
+    const { treasury, mode, dataDir } = found
+    const options = { treasury, mode, dataDir, gatewayUrl: treasury.network.gateway.url }
+    const startedAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const final = yield* Effect.gen(function* () {
+      yield* prepare(options)
+      const taken = yield* (yield* Submit).submit(body)
+      yield* openToEnd(options)
+      return Option.getOrUndefined(yield* (yield* Outbox).byId(taken.intentId))
+    }).pipe(
+      Effect.provide(
+        submitLayer(treasury, mode).pipe(
+          Layer.provideMerge(daemonLayer(options)),
+          Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt)),
+        ),
+      ),
+      Effect.catchTag("SubmitRejected", (error) =>
+        failWith(error.byPolicy ? "refused" : "usage", `${error.message}; ${error.remedy}`),
+      ),
+    )
+    if (final === undefined) return yield* failWith("failure", "the payment was not recorded")
+    if (final.state !== "confirmed") {
+      return yield* failWith(final.state === "denied" ? "refused" : "failure", `${final.state}: ${final.detail}`)
+    }
+    return yield* printResult(
+      chosen.output,
+      { intentId: final.id, state: final.state },
+      () => `confirmed: ${final.detail}`,
+    )
+  }),
+).pipe(Command.withDescription("Hand in a payment of a person, under the same policy"))

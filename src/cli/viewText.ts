@@ -1,0 +1,39 @@
+import type { IntentView, View } from "../status/View.ts"
+import { table } from "./output.ts"
+
+const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
+
+/** The page in words. */
+export const viewText = (view: View): string => {
+  const accounts = view.accounts.map((a) => [
+    `  ${a.party}`,
+    `${a.balance} ${a.asset}`,
+    a.inBand ? "in band" : "OUT OF BAND",
+    a.levels.map((l) => `${l.name} ${l.value}`).join("  "),
+  ])
+  const rules = view.rules.map((r) => [`  ${r.name}`, r.subject, r.state, r.sentence])
+  const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`])
+  const { accepted, refused, lost } = view.acceptance
+  return [
+    `${signs[view.sentence.severity]}${view.sentence.text}`,
+    `    ${view.treasury}, mode ${view.mode}, gateway ${view.network.gateway} at block ${view.height}, chain ${view.network.chainId}`,
+    ...(accounts.length > 0 ? ["accounts", table(accounts)] : []),
+    ...(rules.length > 0 ? ["rules", table(rules)] : []),
+    ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
+    ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),
+    `mempool accepted ${accepted} of ${accepted + refused} definite answers in 24 h, ${lost} lost; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
+  ].join("\n")
+}
+
+/** Payments, one a line. */
+export const intentsText = (intents: ReadonlyArray<IntentView>): string =>
+  table(
+    intents.map((i) => [
+      `  ${i.short}`,
+      i.state,
+      i.amount,
+      `${i.from} -> ${i.to}`,
+      i.createdAt.slice(0, 19).replace("T", " "),
+      i.rule,
+    ]),
+  )

@@ -1,0 +1,159 @@
+import { chmodSync, rmSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { ByteSize, Effect, Layer, Option, Schema } from "effect"
+import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
+import type { Treasury } from "../config/Treasury.ts"
+import { shortId } from "../domain/Hex.ts"
+import { Brake } from "../store/Brake.ts"
+import { Journal } from "../store/Journal.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { json, pathOf, refusal } from "./respond.ts"
+import { ListenError } from "./StatusServer.ts"
+import { intentView, StatusView } from "./StatusView.ts"
+import { Submit } from "./Submit.ts"
+
+export interface ControlServerOptions {
+  readonly treasury: Treasury
+  readonly dataDir: string
+}
+
+/** Name of the socket inside the data directory. Its file permission is the authentication. */
+export const socketFile = "cofferer.sock"
+
+const bodyBytesMax = ByteSize.kibibytes(64)
+const listMax = 1_000
+
+/** The API of the command line, on a socket that only this user can open. */
+export const layerControl = (options: ControlServerOptions) => Layer.effectDiscard(make(options))
+
+const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
+  const path = join(options.dataDir, socketFile)
+  // The database's lock is ours already, so a socket that lies there was left by a process that died.
+  yield* Effect.sync(() => rmSync(path, { force: true }))
+  const server = yield* NodeHttpServer.make(() => createServer(), { path, gracefulShutdownTimeout: "500 millis" }).pipe(
+    Effect.mapError(({ cause }) => new ListenError({ address: path, busy: false, cause })),
+  )
+  yield* Effect.sync(() => chmodSync(path, 0o600))
+  yield* server.serve(yield* HttpRouter.toHttpEffect(routes(options)))
+})
+
+type Needs = Brake | Journal | Outbox | Signals | StatusView | Submit
+
+const routes = (options: ControlServerOptions) =>
+  HttpRouter.use(
+    Effect.fnUntraced(function* (router) {
+      const context = yield* Effect.context<Needs>()
+      yield* router.add("*", "/*", (request) =>
+        answer(options, request).pipe(
+          Effect.catchTags({
+            StoreError: (error) => Effect.succeed(refusal(503, error.message)),
+            SchemaError: (error) => Effect.succeed(refusal(400, error.message.split("\n")[0] ?? "", "see --help")),
+            HttpServerError: () => Effect.succeed(refusal(413, "the body cannot be read, or is larger than 64 KiB")),
+            SubmitRejected: (error) => Effect.succeed(refusal(error.byPolicy ? 403 : 400, error.message, error.remedy)),
+          }),
+          Effect.provideContext(context),
+        ),
+      )
+    }),
+  )
+
+const answer = Effect.fn("Control.answer")(function* (
+  options: ControlServerOptions,
+  request: HttpServerRequest.HttpServerRequest,
+) {
+  const path = pathOf(request)
+  const query = new URLSearchParams(request.url.split("?")[1] ?? "")
+  if (request.method === "GET") {
+    if (path === "/api/v1/live") return json({ live: true, pid: process.pid })
+    if (path === "/api/v1/status") return json(yield* (yield* StatusView).view)
+    if (path === "/api/v1/intents") return json(yield* listIntents(Number(query.get("limit") ?? "20")))
+    const id = /^\/api\/v1\/intents\/([0-9a-z]{3,64})$/.exec(path)?.[1]
+    if (id !== undefined) return yield* story(id)
+  }
+  if (request.method === "POST") {
+    if (path === "/api/v1/pause") return yield* pause(options.treasury, yield* body(request, PauseBody))
+    if (path === "/api/v1/resume") return yield* resume(options.treasury, yield* body(request, ResumeBody))
+    if (path === "/api/v1/submit") {
+      const taken = yield* (yield* Submit).submit(yield* body(request, Schema.Unknown))
+      yield* wake
+      return json(taken, taken.created ? 201 : 200)
+    }
+  }
+  return refusal(404, `no ${request.method} ${path}`)
+})
+
+const body = Effect.fnUntraced(function* <A>(
+  request: HttpServerRequest.HttpServerRequest,
+  schema: Schema.ConstraintDecoder<A>,
+) {
+  const text = yield* request.text.pipe(Effect.provideService(HttpIncomingMessage.MaxBodySize, bodyBytesMax))
+  return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
+})
+
+const Words = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
+const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
+const ResumeBody = Schema.Struct({ scope: Words, reason: Words, author: Words })
+
+/** Why a scope names nothing; undefined for one that does. */
+const scopeProblem = (treasury: Treasury, scope: string): string | undefined => {
+  const known = [
+    "all",
+    ...treasury.rules.map((rule) => `rule:${rule.name}`),
+    ...[...treasury.parties.keys()].map((name) => `party:${name}`),
+  ]
+  return known.includes(scope) ? undefined : `known: ${known.join(", ")}`
+}
+
+const pause = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof PauseBody.Type) {
+  const problem = scopeProblem(treasury, asked.scope)
+  if (problem !== undefined) return refusal(400, `scope "${asked.scope}" names nothing`, problem)
+  yield* (yield* Brake).pause({ ...asked, until: asked.until })
+  yield* wake
+  return json({ paused: asked.scope })
+})
+
+const resume = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof ResumeBody.Type) {
+  const problem = scopeProblem(treasury, asked.scope)
+  if (problem !== undefined) return refusal(400, `scope "${asked.scope}" names nothing`, problem)
+  const brake = yield* Brake
+  const ended = yield* brake.resume(asked)
+  yield* wake
+  return json({ resumed: asked.scope, ended, stillHalted: (yield* brake.halts).map((h) => h.reason) })
+})
+
+const wake = Effect.gen(function* () {
+  const signals = yield* Signals
+  yield* signals.wake("engine")
+  yield* signals.wake("submitter")
+})
+
+const listIntents = Effect.fnUntraced(function* (limit: number) {
+  const outbox = yield* Outbox
+  const count = Number.isInteger(limit) && limit > 0 ? Math.min(limit, listMax) : 20
+  return yield* Effect.forEach(yield* outbox.recent(count), intentView)
+})
+
+/** One payment from the decision to its end: what was decided, signed, sent, answered and seen. */
+const story = Effect.fnUntraced(function* (id: string) {
+  const outbox = yield* Outbox
+  const exact = Option.getOrUndefined(yield* outbox.byId(id))
+  const matches =
+    exact === undefined
+      ? (yield* outbox.recent(listMax)).filter((i) => i.id.startsWith(id) || shortId(i.id).startsWith(id))
+      : [exact]
+  const intent = matches[0]
+  if (intent === undefined) return refusal(404, `no payment "${id}"`, 'see "intents"')
+  if (matches.length > 1) return refusal(400, `"${id}" fits ${matches.length} payments`, "give more of the id")
+  return json({
+    ...(yield* intentView(intent)),
+    payment: intent.payment,
+    feeMax: intent.feeMax,
+    fee: intent.fee ?? null,
+    sends: yield* outbox.sends(intent.id),
+    evidence: yield* outbox.evidence(intent.id),
+    journal: yield* (yield* Journal).about(intent.id),
+  })
+})

@@ -1,0 +1,155 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Context, Effect, Layer, Schema } from "effect"
+import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { isLoopback } from "../config/Fields.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { exposeMetrics } from "./exposeMetrics.ts"
+import { contentSecurityPolicy, pageFiles } from "./pageFiles.ts"
+import { unreadyReasons } from "./readiness.ts"
+import { json, pathOf, refusal } from "./respond.ts"
+import { StatusView } from "./StatusView.ts"
+
+export interface StatusServerOptions {
+  readonly treasury: Treasury
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** free: where the port is taken, another one serves. */
+  readonly portBusy: "error" | "free"
+  /** Holds the read token of a listener that is not on loopback. */
+  readonly dataDir: string
+}
+
+/** The page could not be served. */
+export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
+  address: Schema.String,
+  busy: Schema.Boolean,
+  cause: Schema.Defect(),
+}) {
+  override get message() {
+    const why = this.busy
+      ? "is taken by another process; stop it or set daemon.listen"
+      : `cannot be opened: ${this.cause}`
+    return `the page's address ${this.address} ${why}`
+  }
+}
+
+/** Page, metrics and probes over HTTP: reading only. */
+export class StatusServer extends Context.Service<StatusServer, { readonly url: string }>()(
+  "cofferer/status/StatusServer",
+) {
+  static readonly layer = (options: StatusServerOptions) => Layer.effect(StatusServer, make(options))
+}
+
+const make = Effect.fnUntraced(function* (options: StatusServerOptions) {
+  const { host, port, portBusy } = options
+  const bound = open(host, port)
+  const server = yield* portBusy === "error"
+    ? bound
+    : bound.pipe(
+        Effect.catchIf(
+          (error) => error.busy,
+          () => open(host, 0),
+        ),
+      )
+  const app = yield* HttpRouter.toHttpEffect(routes(options))
+  yield* server.serve(app)
+  const actual = server.address._tag === "UnixPathAddress" ? port : server.address.port
+  return StatusServer.of({ url: `http://${host.includes(":") ? `[${host}]` : host}:${actual}` })
+})
+
+const open = (host: string, port: number) =>
+  NodeHttpServer.make(() => createServer(), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
+    Effect.mapError(({ cause }) => {
+      const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
+      return new ListenError({ address: `${host}:${port}`, busy, cause })
+    }),
+  )
+
+const routes = (options: StatusServerOptions) =>
+  HttpRouter.use(
+    Effect.fnUntraced(function* (router) {
+      const guard = guardOf(options)
+      const view = yield* StatusView
+      const context = yield* Effect.context<ContextOf<typeof answer>>()
+      const files = pageFiles()
+      yield* router.add("*", "/*", (request) => {
+        const refused = guard(request)
+        if (refused !== undefined) return Effect.succeed(refused)
+        const file = files.get(pathOf(request))
+        if (file !== undefined) return Effect.succeed(pageResponse(file))
+        return answer(options, view, pathOf(request)).pipe(Effect.provideContext(context))
+      })
+    }),
+  )
+
+type ContextOf<F> = F extends (...args: never) => Effect.Effect<unknown, unknown, infer R> ? R : never
+
+const answer = Effect.fn("Status.answer")(function* (
+  { treasury }: StatusServerOptions,
+  view: StatusView["Service"],
+  path: string,
+) {
+  switch (path) {
+    case "/livez":
+      return HttpServerResponse.text("ok\n")
+    case "/readyz": {
+      const reasons = yield* unreadyReasons
+      return json(reasons, Object.keys(reasons).length === 0 ? 200 : 503)
+    }
+    case "/metrics":
+      return HttpServerResponse.text(yield* exposeMetrics(treasury), {
+        contentType: "text/plain; version=0.0.4; charset=utf-8",
+      })
+    case "/api/v1/status":
+      return yield* view.view.pipe(
+        Effect.map((value) => json(value)),
+        Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
+      )
+    default:
+      return refusal(404, "there is nothing here", "see /")
+  }
+})
+
+const pageResponse = ({ type, body }: { readonly type: string; readonly body: string }) =>
+  HttpServerResponse.text(body, {
+    contentType: type,
+    headers: {
+      "content-security-policy": contentSecurityPolicy,
+      "cache-control": "no-cache",
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    },
+  })
+
+/** What is refused before anything is read: other methods, foreign host names, and readers without the token. */
+const guardOf = (options: StatusServerOptions) => {
+  const loopback = isLoopback(options.host)
+  const token = loopback ? undefined : readToken(options.dataDir)
+  return (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse | undefined => {
+    if (request.method !== "GET" && request.method !== "HEAD") return refusal(405, "this address only reads")
+    const path = pathOf(request)
+    if (path === "/livez" || path === "/readyz") return undefined
+    if (token === undefined) {
+      // A page of the web that was given a name of this machine must not read it.
+      const name = (request.headers["host"] ?? "").replace(/:[0-9]+$/, "")
+      return isLoopback(name) ? undefined : refusal(403, "asked for under another name", "use 127.0.0.1 or localhost")
+    }
+    const given = /^Bearer (.+)$/.exec(request.headers["authorization"] ?? "")?.[1]
+    if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return undefined
+    return refusal(401, "a read token is needed", "send Authorization: Bearer with the content of read-token")
+  }
+}
+
+/** Equal lengths for the comparison in constant time. */
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+const readToken = (dataDir: string): string => {
+  const file = join(dataDir, "read-token")
+  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 })
+  return readFileSync(file, "utf8").trim()
+}

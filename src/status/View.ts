@@ -1,0 +1,76 @@
+/** What the page, the status command and the API show. Amounts are decimal strings; `units` are base units as digits. */
+export interface View {
+  readonly treasury: string
+  readonly mode: string
+  readonly version: string
+  readonly network: { readonly chainId: string; readonly gateway: string; readonly url: string }
+  /** The one sentence, and how bad it is. */
+  readonly sentence: { readonly severity: "ok" | "warn" | "bad"; readonly text: string }
+  readonly height: string
+  /** Seconds since the newest final block; null before the first reading. */
+  readonly ageSeconds: number | null
+  readonly accounts: ReadonlyArray<AccountView>
+  readonly rules: ReadonlyArray<RuleView>
+  readonly intents: ReadonlyArray<IntentView>
+  readonly policy: ReadonlyArray<PolicyView>
+  readonly acceptance: { readonly accepted: number; readonly refused: number; readonly lost: number }
+  readonly alertsPending: number
+  readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>
+  readonly pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly author: string }>
+  readonly journal: { readonly seq: number; readonly head: string }
+  readonly at: string
+}
+
+export interface AccountView {
+  readonly party: string
+  readonly asset: string
+  readonly balance: string
+  readonly units: string
+  readonly reserved: string
+  readonly incoming: string
+  readonly available: string
+  readonly levels: ReadonlyArray<{ readonly name: string; readonly value: string; readonly share: number }>
+  /** Place of now, and of now with money under way, on a bar from 0 to 1; for drawing only. */
+  readonly share: number
+  readonly shareSoon: number
+  readonly inBand: boolean
+}
+
+export interface RuleView {
+  readonly name: string
+  readonly kind: string
+  readonly subject: string
+  readonly state: string
+  readonly reason: string | null
+  readonly sentence: string
+}
+
+export interface IntentView {
+  readonly id: string
+  readonly short: string
+  readonly state: string
+  readonly open: boolean
+  readonly rule: string
+  readonly amount: string
+  readonly from: string
+  readonly to: string
+  readonly detail: string
+  readonly createdAt: string
+  readonly attempts: ReadonlyArray<{
+    readonly k: number
+    readonly state: string
+    readonly sends: number
+    readonly deadline: string
+    readonly transferId: string
+    readonly txHash: string | null
+  }>
+}
+
+export interface PolicyView {
+  readonly line: number
+  readonly text: string
+  readonly used: string
+  readonly limit: string
+  readonly share: number
+  readonly transfers: string
+}

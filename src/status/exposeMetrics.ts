@@ -1,0 +1,83 @@
+import { Clock, Effect } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
+import { general } from "../domain/AccountType.ts"
+import { toDouble } from "../domain/Amount.ts"
+import { openIntentStates } from "../domain/Intent.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Brake } from "../store/Brake.ts"
+import { Observations } from "../store/Observations.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { RuleStates } from "../store/RuleStates.ts"
+import { haltReasons, Metrics } from "../telemetry/Metrics.ts"
+
+const dayMillis = 86_400_000
+
+/** Sets the gauges that tell of the store, then gives the whole text. A store that fails takes no scrape away. */
+export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  yield* refresh(treasury).pipe(
+    Effect.catchTag("StoreError", (error) =>
+      Effect.logError("metrics of the store are old", { reason: error.message }),
+    ),
+  )
+  return yield* Effect.promise(() => metrics.registry.metrics())
+})
+
+const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  const outbox = yield* Outbox
+  const now = yield* Clock.currentTimeMillis
+  const name = treasury.name
+  const halts = new Set((yield* (yield* Brake).halts).map((h) => h.reason))
+  for (const reason of haltReasons) metrics.halted.set({ treasury: name, reason }, halts.has(reason) ? 1 : 0)
+  const open = yield* outbox.open
+  for (const state of openIntentStates) {
+    const own = open.filter((i) => i.state === state)
+    metrics.intents.set({ treasury: name, state }, own.length)
+    const oldest = Math.min(now, ...own.map((i) => i.createdAt))
+    metrics.intentOldest.set({ treasury: name, state }, (now - oldest) / 1_000)
+  }
+  const { accepted, refused } = yield* outbox.acceptance(now - dayMillis)
+  metrics.acceptanceRatio.reset()
+  if (accepted + refused > 0) metrics.acceptanceRatio.set({ treasury: name }, accepted / (accepted + refused))
+  for (const { receiver } of treasury.receivers.map((r) => ({ receiver: r.name })))
+    metrics.alertsPending.set({ receiver }, 0)
+  for (const { receiver, n } of yield* (yield* AlertQueue).pending) metrics.alertsPending.set({ receiver }, n)
+  yield* accounts(treasury, now)
+  metrics.ruleHold.reset()
+  const longest = new Map<string, { readonly reason: string; readonly since: number }>()
+  for (const m of yield* (yield* RuleStates).all) {
+    const known = longest.get(m.rule)
+    if (m.reason === undefined || (known !== undefined && known.since <= m.reasonSince)) continue
+    longest.set(m.rule, { reason: m.reason, since: m.reasonSince })
+  }
+  const rules = new Set(treasury.rules.map((rule) => rule.name))
+  for (const [rule, { reason, since }] of longest) {
+    if (rules.has(rule)) metrics.ruleHold.set({ treasury: name, rule, reason }, (now - since) / 1_000)
+  }
+})
+
+/** Balances of the accounts that the file names; nothing else may become a label. */
+const accounts = Effect.fnUntraced(function* (treasury: Treasury, now: number) {
+  const metrics = yield* Metrics
+  const observations = yield* Observations
+  const open = yield* (yield* Outbox).open
+  const watermark = yield* observations.watermark
+  if (watermark === undefined) return
+  const age = Math.max(0, now - Number(watermark.timestamp / 1_000_000n)) / 1_000
+  for (const account of yield* observations.accounts) {
+    const party = [...treasury.parties.values()].find((p) => p.publicKey === account.party)
+    const asset = [...treasury.assets.values()].find((a) => a.id === account.asset)
+    if (party === undefined || asset === undefined || account.type !== general || account.market !== "") continue
+    const labels = { treasury: treasury.name, party: party.name, asset: asset.symbol }
+    const reserved = open
+      .filter((i) => i.payment.fromKey === party.publicKey && i.payment.assetId === asset.id)
+      .reduce((sum, i) => sum + i.payment.amount + i.feeMax, 0n)
+    const set = (kind: string, units: bigint) =>
+      metrics.accountBalance.set({ ...labels, kind }, toDouble(units, asset.decimals))
+    metrics.observationAge.set(labels, age)
+    set("observed", account.balance)
+    set("reserved", reserved)
+    set("available", account.balance > reserved ? account.balance - reserved : 0n)
+  }
+})

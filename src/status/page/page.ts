@@ -1,0 +1,111 @@
+import { html } from "htm/preact"
+import { render } from "preact"
+import type { AccountView, IntentView, PolicyView, RuleView, View } from "../View.ts"
+
+/** The browser's own names that the page uses; the program's type libraries are Node's. */
+declare const document: { getElementById(id: string): Parameters<typeof render>[1] | null; title: string }
+declare const navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } }
+
+const signs = { ok: "✓", warn: "!", bad: "✕" } as const
+const pollMillis = 1_000
+
+const Account = (a: AccountView) => html`
+  <div class=${a.inBand ? "account" : "account out"}>
+    <div class="name">${a.party} <small>${a.asset}</small>${a.inBand ? "" : html`<b> out of band</b>`}</div>
+    <div class="figure">${a.balance}</div>
+    <svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label=${`${a.party} ${a.balance}`}>
+      <rect class="track" x="0" y="4" width="100" height="4" />
+      <rect class="soon" x="0" y="4" width=${a.shareSoon * 100} height="4" />
+      <rect class="now" x="0" y="4" width=${a.share * 100} height="4" />
+      ${a.levels.map((l) => html`<rect class=${`tick ${l.name}`} x=${l.share * 100 - 0.2} y="0" width="0.5" height="12" />`)}
+    </svg>
+    <div class="levels">
+      ${a.levels.map((l) => html`<span>${l.name} ${l.value}</span>`)}
+      ${/[1-9]/.test(a.incoming) ? html`<span>+ ${a.incoming} under way</span>` : ""}
+      ${/[1-9]/.test(a.reserved) ? html`<span>${a.reserved} reserved</span>` : ""}
+    </div>
+  </div>`
+
+const Rule = (r: RuleView) => html`
+  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.state}`}>${r.state}</em>
+    <div>${r.sentence}</div></li>`
+
+const rail = ["proposed", "signed", "accepted", "confirmed"] as const
+
+/** How far along the rail an intent has come. */
+const reached = (i: IntentView): number => {
+  if (i.state === "confirmed") return 4
+  const last = i.attempts.at(-1)
+  if (last === undefined) return 1
+  return last.state === "accepted" ? 3 : 2
+}
+
+const copy = (text: string) => () => void navigator.clipboard?.writeText(text)
+
+const Intent = (i: IntentView) => html`
+  <tr class=${i.open ? "open" : ""}>
+    <td><button title=${`copy ${i.id}`} onClick=${copy(i.id)}>${i.short}</button></td>
+    <td class=${`rail ${i.state}`}>${rail.map((step, n) => html`<i class=${n < reached(i) ? "on" : ""} title=${step}></i>`)} ${i.state.replaceAll("_", " ")}</td>
+    <td class="figure">${i.amount}</td>
+    <td>${i.from} → ${i.to}</td>
+    <td class="detail">${i.rule}: ${i.detail}
+      ${i.attempts.map((a) => (a.txHash === null ? "" : html` <button title=${`copy ${a.txHash}`} onClick=${copy(a.txHash)}>tx ${a.txHash.slice(0, 8)}</button>`))}</td>
+    <td class="time">${i.createdAt.slice(5, 19).replace("T", " ")}</td>
+  </tr>`
+
+const Policy = (p: PolicyView) => html`
+  <li>${p.text}
+    <div class="meter"><i style=${{ width: `${Math.min(100, p.share * 100)}%` }}></i></div>
+    <small>${p.used} of ${p.limit} and ${p.transfers} transfers in 24 h</small></li>`
+
+const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSeconds: number }) => {
+  const { accepted, refused, lost } = view.acceptance
+  const definite = accepted + refused
+  const gone = staleSeconds > 3
+  const sentence = gone
+    ? `This page is ${Math.round(staleSeconds)} s old: the daemon does not answer.`
+    : view.sentence.text
+  const severity = gone ? "bad" : view.sentence.severity
+  return html`
+  <div class=${gone ? "gone" : ""}>
+    <header class=${severity}><span class="sign">${signs[severity]}</span><p>${sentence}</p><strong>${view.mode.toUpperCase()}</strong></header>
+    <main>
+      <section class="accounts"><h2>Accounts</h2>
+        ${view.accounts.length === 0 ? html`<p>No account is watched: name parties and assets in the treasury file.</p>` : view.accounts.map(Account)}</section>
+      <section class="rules"><h2>Rules</h2>
+        ${view.rules.length === 0 ? html`<p>No rule is written yet.</p>` : html`<ul>${view.rules.map(Rule)}</ul>`}</section>
+      <section class="intents"><h2>Payments</h2>
+        ${view.intents.length === 0 ? html`<p>No rule has acted yet.</p>` : html`<div class="scroll"><table>${view.intents.map(Intent)}</table></div>`}</section>
+      <section class="limits"><h2>Limits</h2>
+        <ul>${view.policy.map(Policy)}</ul>
+        <p>Mempool accepted ${accepted} of ${definite} definite answers in 24 h; ${lost} lost. ${view.alertsPending} alerts wait for delivery.</p></section>
+    </main>
+    <footer>${view.treasury} · gateway ${view.network.gateway} at block ${view.height}, chain ${view.network.chainId} · journal ${view.journal.seq} ${view.journal.head.slice(0, 8)} · cofferer ${view.version} · ${view.at.slice(0, 19).replace("T", " ")} UTC</footer>
+  </div>`
+}
+
+let last: View | undefined
+let lastAt = 0
+
+const show = () => {
+  const root = document.getElementById("app")
+  if (root === null || last === undefined) return
+  document.title = `${signs[last.sentence.severity]} ${last.treasury}`
+  render(html`<${App} view=${last} staleSeconds=${(Date.now() - lastAt) / 1_000} />`, root)
+}
+
+const poll = async () => {
+  try {
+    const answer = await fetch("/api/v1/status")
+    if (answer.ok) {
+      last = (await answer.json()) as View
+      lastAt = Date.now()
+    }
+  } catch {
+    // The age of what is shown tells that nothing came.
+  }
+  show()
+  setTimeout(poll, pollMillis)
+}
+
+void poll()

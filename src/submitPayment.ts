@@ -1,0 +1,117 @@
+import { Clock, Effect, Layer, Schema } from "effect"
+import type { Mode, Treasury } from "./config/Treasury.ts"
+import { formatAmount, parseAmount } from "./domain/Amount.ts"
+import type { Intent } from "./domain/Intent.ts"
+import type { EngineOptions } from "./engine/EngineOptions.ts"
+import { intentIdOf } from "./engine/intentIdOf.ts"
+import { takeSnapshot } from "./engine/snapshot.ts"
+import { windowUse } from "./rules/decide.ts"
+import { feeMax, judge } from "./rules/Policy.ts"
+import type { Party } from "./rules/Rule.ts"
+import { Submit, SubmitRejected } from "./status/Submit.ts"
+import type { Brake } from "./store/Brake.ts"
+import { Database } from "./store/Database.ts"
+import type { Listings } from "./store/Listings.ts"
+import type { Observations } from "./store/Observations.ts"
+import { Outbox } from "./store/Outbox.ts"
+import type { SpendLog } from "./store/SpendLog.ts"
+
+/** A payment of a person, as its file says it. */
+export const SubmitBody = Schema.Struct({
+  /** Says which payment this is: the same key again is the same payment, and is not made twice. */
+  idempotencyKey: Schema.String.check(
+    Schema.isPattern(/^[A-Za-z0-9._:/-]{1,100}$/, { expected: "1 to 100 letters, digits and . _ : / -" }),
+  ),
+  transfer: Schema.Struct({ from: Schema.String, to: Schema.String, asset: Schema.String, amount: Schema.String }),
+})
+
+const rejected = (message: string, remedy: string, byPolicy = false) =>
+  new SubmitRejected({ message, remedy, byPolicy })
+
+/** The rule name under which payments of people stand in the outbox. */
+const ruleName = "submit"
+
+/** Judges a payment of a person by the policy, and records it for the submitter like any other. */
+export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Treasury, mode: Mode, body: unknown) {
+  const { idempotencyKey, transfer } = yield* Schema.decodeUnknownEffect(SubmitBody)(body, {
+    onExcessProperty: "error",
+  }).pipe(Effect.mapError((error) => rejected(error.message.split("\n").join(" "), "see the README on submit")))
+  const from = yield* partyOf(treasury, transfer.from)
+  const to = yield* partyOf(treasury, transfer.to)
+  const asset = treasury.assets.get(transfer.asset)
+  if (asset === undefined) {
+    return yield* rejected(`"${transfer.asset}" is not pinned`, `known: ${[...treasury.assets.keys()].join(", ")}`)
+  }
+  if (from.signer === undefined) return yield* rejected(`${from.name} has no signer`, "name a party that can pay")
+  const parsed = parseAmount(transfer.amount, asset.decimals)
+  if ("error" in parsed) return yield* rejected(parsed.error, "write it in units of the asset")
+  if (mode !== "live") return yield* rejected(`mode ${mode} pays nothing`, "run the treasury in mode live", true)
+  const outbox = yield* Outbox
+  const database = yield* Database
+  const now = yield* Clock.currentTimeMillis
+  const payment = {
+    from: from.name,
+    fromKey: from.publicKey,
+    to: to.name,
+    toKey: to.publicKey,
+    asset: asset.symbol,
+    assetId: asset.id,
+    amount: parsed.units,
+  }
+  const intent: Intent = {
+    id: intentIdOf({ treasury: treasury.name, rule: ruleName, subject: idempotencyKey, episode: 1 }),
+    treasury: treasury.name,
+    rule: ruleName,
+    subject: idempotencyKey,
+    episode: 1,
+    payment,
+    decimals: asset.decimals,
+    feeMax: feeMax(treasury.policy.maxFee, parsed.units),
+    state: "proposed",
+    detail: `submitted as ${idempotencyKey}`,
+    fee: undefined,
+    settledAt: undefined,
+    createdAt: now,
+    updatedAt: now,
+  }
+  return yield* database.atomically(
+    Effect.gen(function* () {
+      const known = (yield* outbox.byId(intent.id)).pipe((o) => (o._tag === "Some" ? o.value : undefined))
+      if (known !== undefined) {
+        if (known.payment.amount !== payment.amount || known.payment.toKey !== to.publicKey) {
+          const was = `${formatAmount(known.payment.amount, known.decimals)} to ${known.payment.to}`
+          return yield* rejected(`"${idempotencyKey}" stands for another payment (${was})`, "give this one its own key")
+        }
+        return { intentId: intent.id, created: false, state: known.state }
+      }
+      const snapshot = yield* takeSnapshot()
+      const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
+      const verdict = judge(treasury.policy, asked, (line) => windowUse(snapshot, line))
+      if (!verdict.permitted) {
+        return yield* rejected(`the policy refuses it (${verdict.refusal}): ${verdict.detail}`, "see check", true)
+      }
+      yield* outbox.record(intent)
+      return { intentId: intent.id, created: true, state: intent.state }
+    }),
+  )
+})
+
+const partyOf = (treasury: Treasury, name: string): Effect.Effect<Party, SubmitRejected> => {
+  const party = treasury.parties.get(name)
+  return party === undefined
+    ? Effect.fail(rejected(`"${name}" is no party`, `known: ${[...treasury.parties.keys()].join(", ")}`))
+    : Effect.succeed(party)
+}
+
+type Needs = Outbox | Database | Observations | Listings | Brake | SpendLog | EngineOptions
+
+export const submitLayer = (treasury: Treasury, mode: Mode) =>
+  Layer.effect(
+    Submit,
+    Effect.gen(function* () {
+      const context = yield* Effect.context<Needs>()
+      return Submit.of({
+        submit: (body) => submitPayment(treasury, mode, body).pipe(Effect.provideContext(context)),
+      })
+    }),
+  )
