@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Clock, Effect, Layer, Redacted } from "effect"
-import { HttpClient } from "effect/http"
 import { alertLoop } from "./alerts/AlertLoop.ts"
 import { readHaltFile, readSecret } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
+import { version } from "./config/version.ts"
 import { engineLoop } from "./engine/Engine.ts"
 import { EngineOptions } from "./engine/EngineOptions.ts"
 import { ChainContext } from "./gateway/ChainContext.ts"
@@ -15,9 +14,7 @@ import { GatewayReader } from "./gateway/GatewayReader.ts"
 import { GatewayWriter } from "./gateway/GatewayWriter.ts"
 import { NetworkParameters } from "./gateway/NetworkParameters.ts"
 import { Transport } from "./gateway/Transport.ts"
-import { logChannel } from "./notify/logChannel.ts"
 import { Notifier } from "./notify/Notifier.ts"
-import { webhookChannel } from "./notify/webhookChannel.ts"
 import { assetLoop } from "./poller/AssetPoller.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
 import { ProofOfWork } from "./pow/ProofOfWork.ts"
@@ -42,7 +39,6 @@ import { SubmitterOptions } from "./submitter/SubmitterOptions.ts"
 import { Tip } from "./submitter/Tip.ts"
 import { Cycle } from "./telemetry/Cycle.ts"
 import { Metrics } from "./telemetry/Metrics.ts"
-import { version } from "./version.ts"
 
 /** One treasury, ready to run. */
 export interface DaemonOptions {
@@ -157,20 +153,19 @@ const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
 
 const notifierLayer = ({ treasury }: DaemonOptions) =>
   Layer.unwrap(
-    Effect.gen(function* () {
-      const client = yield* HttpClient.HttpClient
-      const channels = yield* Effect.forEach(
+    Effect.map(
+      Effect.forEach(
         treasury.receivers,
         Effect.fnUntraced(function* (receiver) {
-          if (receiver.kind === "log") return logChannel(receiver.name)
-          const url =
-            receiver.urlFile === undefined ? Redacted.make(receiver.url ?? "") : yield* readSecret(receiver.urlFile)
-          return webhookChannel({ name: receiver.name, url, headers: yield* secrets(receiver.headerFiles) }, client)
+          if (receiver.kind === "log") return { kind: "log" as const, name: receiver.name }
+          const { name, urlFile } = receiver
+          const url = urlFile === undefined ? Redacted.make(receiver.url ?? "") : yield* readSecret(urlFile)
+          return { kind: "webhook" as const, name, url, headers: yield* secrets(receiver.headerFiles) }
         }),
-      )
-      return Notifier.layer(channels)
-    }),
-  ).pipe(Layer.provide(NodeHttpClient.layerUndici))
+      ),
+      Notifier.layerReceivers,
+    ),
+  )
 
 /** All services of the daemon. */
 export const daemonLayer = (options: DaemonOptions) => {

@@ -1,6 +1,6 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
-import { version } from "../version.ts"
+import { version } from "../config/version.ts"
 import { assets } from "./assets.ts"
 import { balances } from "./balances.ts"
 import { exitCodes } from "./CliFailure.ts"

@@ -4,6 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { ConfigError } from "../config/ConfigError.ts"
 import { makeDataDir } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { version } from "../config/version.ts"
 import { type DaemonOptions, daemonLayer, drain, prepare, runLoops } from "../daemon.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
@@ -11,9 +12,7 @@ import { decodeScenario } from "../sandbox/Scenario.ts"
 import { layerControl } from "../status/ControlServer.ts"
 import { StatusServer } from "../status/StatusServer.ts"
 import { StatusView } from "../status/StatusView.ts"
-import { submitLayer } from "../submitPayment.ts"
 import { say } from "../telemetry/say.ts"
-import { version } from "../version.ts"
 import { failWith } from "./CliFailure.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
@@ -91,8 +90,8 @@ const surfaces = (options: DaemonOptions, found: Setup, demo: boolean) => {
   const { host, port } = found.listen
   return Layer.merge(
     StatusServer.layer({ treasury, host, port, portBusy: demo ? "free" : "error", dataDir }),
-    layerControl({ treasury, dataDir }),
-  ).pipe(Layer.provide([StatusView.layer({ treasury, mode, gatewayUrl, version }), submitLayer(treasury, mode)]))
+    layerControl({ treasury, mode, dataDir }),
+  ).pipe(Layer.provide(StatusView.layer({ treasury, mode, gatewayUrl, version })))
 }
 
 const serve = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) =>
@@ -120,7 +119,7 @@ const storeText = (message: string, dataDir: string): string =>
     ? `${dataDir} is in use by another process; stop it, or name another directory with --data`
     : message
 
-/** A gateway on another chain is a mistake of the file, told at once. One that does not answer is a state, not an exit. */
+/** A gateway on another chain is a mistake of the file, told at once; one that does not answer is a state. */
 const checkChain = Effect.fnUntraced(function* (treasury: Treasury) {
   const chain = yield* ChainContext
   const head = yield* chain.head.pipe(

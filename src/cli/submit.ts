@@ -3,9 +3,8 @@ import { Argument, Command } from "effect/cli"
 import { makeDataDir } from "../config/files.ts"
 import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { daemonLayer, prepare } from "../daemon.ts"
-import { Submit } from "../status/Submit.ts"
+import { SubmitBody, submitPayment } from "../engine/submitPayment.ts"
 import { Outbox } from "../store/Outbox.ts"
-import { SubmitBody, submitLayer } from "../submitPayment.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { loggingLayer } from "./logging.ts"
@@ -45,15 +44,12 @@ export const submit = Command.make(
     const startedAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const final = yield* Effect.gen(function* () {
       yield* prepare(options)
-      const taken = yield* (yield* Submit).submit(body)
+      const taken = yield* submitPayment(treasury, mode, body)
       yield* openToEnd(options)
       return Option.getOrUndefined(yield* (yield* Outbox).byId(taken.intentId))
     }).pipe(
       Effect.provide(
-        submitLayer(treasury, mode).pipe(
-          Layer.provideMerge(daemonLayer(options)),
-          Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt)),
-        ),
+        daemonLayer(options).pipe(Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt))),
       ),
       Effect.catchTag("SubmitRejected", (error) =>
         failWith(error.byPolicy ? "refused" : "usage", `${error.message}; ${error.remedy}`),

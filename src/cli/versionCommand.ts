@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { version } from "../version.ts"
+import { version } from "../config/version.ts"
 import { outputFlag, printResult } from "./output.ts"
 
 export const versionCommand = Command.make(

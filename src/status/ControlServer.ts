@@ -4,8 +4,9 @@ import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Option, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
-import type { Treasury } from "../config/Treasury.ts"
+import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
+import { submitPayment } from "../engine/submitPayment.ts"
 import { Brake } from "../store/Brake.ts"
 import { Journal } from "../store/Journal.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -13,10 +14,11 @@ import { Signals } from "../store/Signals.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
 import { intentView, StatusView } from "./StatusView.ts"
-import { Submit } from "./Submit.ts"
 
 export interface ControlServerOptions {
   readonly treasury: Treasury
+  /** Mode in force. */
+  readonly mode: Mode
   readonly dataDir: string
 }
 
@@ -40,7 +42,9 @@ const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
   yield* server.serve(yield* HttpRouter.toHttpEffect(routes(options)))
 })
 
-type Needs = Brake | Journal | Outbox | Signals | StatusView | Submit
+type Needs = ContextOf<typeof answer>
+
+type ContextOf<F> = F extends (...args: never) => Effect.Effect<unknown, unknown, infer R> ? R : never
 
 const routes = (options: ControlServerOptions) =>
   HttpRouter.use(
@@ -77,7 +81,7 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/pause") return yield* pause(options.treasury, yield* body(request, PauseBody))
     if (path === "/api/v1/resume") return yield* resume(options.treasury, yield* body(request, ResumeBody))
     if (path === "/api/v1/submit") {
-      const taken = yield* (yield* Submit).submit(yield* body(request, Schema.Unknown))
+      const taken = yield* submitPayment(options.treasury, options.mode, yield* body(request, Schema.Unknown))
       yield* wake
       return json(taken, taken.created ? 201 : 200)
     }

@@ -1,4 +1,4 @@
-/** What the page, the status command and the API show. Amounts are decimal strings; `units` are base units as digits. */
+/** What the page, the status command and the API show. Amounts are decimal text; `units` are base units as digits. */
 export interface View {
   readonly treasury: string
   readonly mode: string

@@ -9,7 +9,7 @@ export const layers: ReadonlyArray<ReadonlyArray<string>> = [
   ["gateway", "signer", "pow", "notify", "cluster"],
   ["poller", "engine", "submitter", "alerts"],
   ["status", "sandbox"],
-  ["main.ts", "daemon.ts", "cli"],
+  ["main.ts", "daemon.ts", "Supervisor.ts", "cli"],
 ]
 
 const layerOf = (folder: string): number => layers.findIndex((layer) => layer.includes(folder))

@@ -3,7 +3,10 @@ import { render } from "preact"
 import type { AccountView, IntentView, PolicyView, RuleView, View } from "../View.ts"
 
 /** The browser's own names that the page uses; the program's type libraries are Node's. */
-declare const document: { getElementById(id: string): Parameters<typeof render>[1] | null; title: string }
+declare const document: {
+  getElementById(id: string): (Parameters<typeof render>[1] & { textContent: string | null }) | null
+  title: string
+}
 declare const navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } }
 
 const signs = { ok: "✓", warn: "!", bad: "✕" } as const
@@ -86,10 +89,13 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
 
 let last: View | undefined
 let lastAt = 0
+let shown = false
 
 const show = () => {
   const root = document.getElementById("app")
   if (root === null || last === undefined) return
+  if (!shown) root.textContent = ""
+  shown = true
   document.title = `${signs[last.sentence.severity]} ${last.treasury}`
   render(html`<${App} view=${last} staleSeconds=${(Date.now() - lastAt) / 1_000} />`, root)
 }

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { readOwn } from "./config/files.ts"
+import { readOwn } from "./files.ts"
 
 const Package = Schema.fromJsonString(Schema.Struct({ version: Schema.String }))
 

@@ -1,20 +1,22 @@
-import { Clock, Effect, Layer, Schema } from "effect"
-import type { Mode, Treasury } from "./config/Treasury.ts"
-import { formatAmount, parseAmount } from "./domain/Amount.ts"
-import type { Intent } from "./domain/Intent.ts"
-import type { EngineOptions } from "./engine/EngineOptions.ts"
-import { intentIdOf } from "./engine/intentIdOf.ts"
-import { takeSnapshot } from "./engine/snapshot.ts"
-import { windowUse } from "./rules/decide.ts"
-import { feeMax, judge } from "./rules/Policy.ts"
-import type { Party } from "./rules/Rule.ts"
-import { Submit, SubmitRejected } from "./status/Submit.ts"
-import type { Brake } from "./store/Brake.ts"
-import { Database } from "./store/Database.ts"
-import type { Listings } from "./store/Listings.ts"
-import type { Observations } from "./store/Observations.ts"
-import { Outbox } from "./store/Outbox.ts"
-import type { SpendLog } from "./store/SpendLog.ts"
+import { Clock, Effect, Schema } from "effect"
+import type { Mode, Treasury } from "../config/Treasury.ts"
+import { formatAmount, parseAmount } from "../domain/Amount.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { windowUse } from "../rules/decide.ts"
+import { feeMax, judge } from "../rules/Policy.ts"
+import type { Party } from "../rules/Rule.ts"
+import { Database } from "../store/Database.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { intentIdOf } from "./intentIdOf.ts"
+import { takeSnapshot } from "./snapshot.ts"
+
+/** A payment that a person asked for was not taken. */
+export class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
+  message: Schema.String,
+  remedy: Schema.String,
+  /** Whether the policy said no; otherwise the request itself is wrong. */
+  byPolicy: Schema.Boolean,
+}) {}
 
 /** A payment of a person, as its file says it. */
 export const SubmitBody = Schema.Struct({
@@ -102,16 +104,3 @@ const partyOf = (treasury: Treasury, name: string): Effect.Effect<Party, SubmitR
     ? Effect.fail(rejected(`"${name}" is no party`, `known: ${[...treasury.parties.keys()].join(", ")}`))
     : Effect.succeed(party)
 }
-
-type Needs = Outbox | Database | Observations | Listings | Brake | SpendLog | EngineOptions
-
-export const submitLayer = (treasury: Treasury, mode: Mode) =>
-  Layer.effect(
-    Submit,
-    Effect.gen(function* () {
-      const context = yield* Effect.context<Needs>()
-      return Submit.of({
-        submit: (body) => submitPayment(treasury, mode, body).pipe(Effect.provideContext(context)),
-      })
-    }),
-  )
