@@ -65,7 +65,10 @@ const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
       daemon({ ...optionsOf(found), gatewayUrl: sandbox.url }, found, once, sandbox),
       sandbox.join,
     )
-  }).pipe(Effect.provide(layer))
+  }).pipe(
+    Effect.provide(layer),
+    Effect.catchTag("SandboxError", (error) => failWith("failure", storeText(error.message, found.dataDir))),
+  )
 })
 
 const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>
@@ -115,7 +118,7 @@ const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<never, unknown>) {
 })
 
 const storeText = (message: string, dataDir: string): string =>
-  message.includes("database is locked")
+  /database is locked/.test(message)
     ? `${dataDir} is in use by another process; stop it, or name another directory with --data`
     : message
 

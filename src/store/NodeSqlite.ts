@@ -33,12 +33,14 @@ const narrow = (value: unknown): unknown =>
     ? Number(value)
     : value
 
+const wordsOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
 const sqlError = (operation: string) => (cause: unknown) => {
   const error = cause as { errcode?: number; errno?: number }
   // The classifier looks at errno and knows a unique index (2067) but not a primary key (1555).
   if (typeof error?.errcode === "number") error.errno ??= error.errcode === 1555 ? 2067 : error.errcode
   return new SqlError.SqlError({
-    reason: SqlError.classifySqliteError(cause, { message: `sqlite: ${operation}`, operation }),
+    reason: SqlError.classifySqliteError(cause, { message: `sqlite: ${operation}: ${wordsOf(cause)}`, operation }),
   })
 }
 

@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "vitest"
+import { cofferer, root } from "../support/Cofferer.ts"
+
+const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+const dir = mkdtempSync(join(tmpdir(), "cofferer-check-"))
+
+/** What is replaced by what, and what the one line must say. */
+const broken: ReadonlyArray<readonly [title: string, from: string, to: string, says: RegExp]> = [
+  ["an unknown key", "  chainId: sandbox-1", "  chianId: sandbox-1", /unknown key "chianId"; did you mean "chainId"\?/],
+  ["a wrong amount", 'below: "10_000"', 'below: "10_00"', /groups its digits oddly/],
+  ["an amount finer than the asset", 'target: "25_000"', 'target: "25_000.0000001"', /has 6 decimals/],
+  [
+    "a missing key file",
+    "signer: { sandbox: reserve }",
+    "signer: { file: nowhere/reserve }",
+    /no such file: .*nowhere/,
+  ],
+  ["a wrong chain id", "chainId: sandbox-1", "chainId: sandbox 1", /network.chainId.*chain id/],
+  [
+    "a second gateway",
+    '"http://127.0.0.1:3008" }\n  max',
+    '"http://127.0.0.1:3008", b: "http://127.0.0.1:3009" }\n  max',
+    /2 gateways/,
+  ],
+  [
+    "an unencrypted gateway",
+    '{ sandbox: "http://127.0.0.1:3008" }',
+    '{ sandbox: "http://gateway.example" }',
+    /use https/,
+  ],
+  ["a duration without a unit", "for: 3s", "for: 3", /duration/],
+  ["a party that nobody defined", "from: reserve\n", "from: reserv\n", /"reserv" is no party/],
+  ["a watch-only payer", "from: reserve\n", "from: hot\n", /no signer/],
+  ["an asset that is not pinned", "{ party: hot, asset: USDT", "{ party: hot, asset: USDC", /"USDC" is not pinned/],
+  ["a target on the wrong side", 'target: "25_000" }', 'target: "2_500" }', /wrong side/],
+  ["a limit below one transfer", 'per24h: "100_000"', 'per24h: "10_000"', /per24h/],
+  ["a rule of no kind", "    topUp:\n", "    topup:\n", /unknown key "topup"; did you mean "topUp"/],
+  ["a key given twice", "mode: live", "mode: live\nmode: live", /unique|keep one/i],
+  [
+    "a scenario without its seed",
+    "  seed: first-minute",
+    "  sead: first-minute",
+    /unknown key "sead"; did you mean "seed"/,
+  ],
+]
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+describe("check", () => {
+  it("says what the example permits at worst, and exits 0", async () => {
+    const { code, stdout, stderr } = await cofferer(["check", "config/sandbox.yaml"])
+    assert.strictEqual(code, 0, stderr)
+    assert.include(stdout, "ok   2 rules, 2 parties, 1 asset, mode live")
+    assert.include(stdout, "reserve -> hot   100,000 USDT (25,000 each time, 10 transfers)")
+    assert.include(stdout, "at most 0.2 % of each")
+  })
+
+  it("prints the same as JSON", async () => {
+    const { code, stdout } = await cofferer(["check", "config/sandbox.yaml", "--output", "json"])
+    assert.strictEqual(code, 0)
+    assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, rules: 2, mode: "live", warnings: [] })
+  })
+
+  it.each(broken)("refuses %s with its line and a remedy, and exits 3", async (title, from, to, says) => {
+    assert.include(good, from, "the example still has what this case breaks")
+    const file = join(dir, `${title.replace(/\W+/g, "-")}.yaml`)
+    const text = good.replace(from, to)
+    writeFileSync(file, text)
+    const { code, stdout, stderr } = await cofferer(["check", file])
+    assert.strictEqual(code, 3, stdout + stderr)
+    assert.strictEqual(stdout, "")
+    const line = good.slice(0, good.indexOf(from)).split("\n").length
+    const reported = stderr.split("\n").find((l) => says.test(l)) ?? assert.fail(`no line says ${says}:\n${stderr}`)
+    const at = /:(\d+):\d+ {2}(.+); (.+)$/.exec(reported)
+    assert.isNotNull(at, reported)
+    assert.strictEqual(Number(at?.[1]), title === "a key given twice" ? line + 1 : line, reported)
+    assert.isNotEmpty(at?.[3])
+  })
+})
+
+describe("wrong calls", () => {
+  it.each([
+    [["chck"], 2, /Unknown subcommand "chck"/],
+    [["run", "--nope"], 2, /--nope/],
+    [["check", "nowhere.yaml"], 3, /no such file/],
+    [["status", "--data", "/nonexistent"], 4, /no daemon runs/],
+    [["intents", "--data", "/nonexistent"], 4, /no daemon runs/],
+    [["resume", "--reason", "x", "--data", "/nonexistent"], 4, /no daemon runs/],
+  ] as const)("%j exits %i with one message on standard error", async (args, expected, says) => {
+    const { code, stdout, stderr } = await cofferer(args)
+    assert.strictEqual(code, expected, stderr)
+    assert.strictEqual(stdout, "")
+    assert.match(stderr, says)
+  })
+
+  it("an unknown COFFERER_ variable names the nearest", async () => {
+    const { code, stderr } = await cofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_DATADIR: "x" } })
+    assert.strictEqual(code, 3)
+    assert.include(stderr, "did you mean COFFERER_DATA_DIR?")
+  })
+
+  it("help is a result: standard output, exit 0", async () => {
+    const { code, stdout } = await cofferer(["run", "--help"])
+    assert.strictEqual(code, 0)
+    assert.include(stdout, "--sandbox")
+  })
+})

@@ -1,0 +1,163 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { cofferer, type Daemon, get, root, start } from "../support/Cofferer.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-run-"))
+const file = join(dir, "treasury.yaml")
+
+/** The demonstration at five blocks a second, on ports of its own, its withheld answer given up after half a second. */
+const faster = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+  .replaceAll('"http://127.0.0.1:3008"', '"http://127.0.0.1:1"')
+  .replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"')
+  .replace("blockInterval: 1s", "blockInterval: 200ms")
+  .replace("rateLimit: on", "rateLimit: off")
+  .replace("poll: { busy: 1s, idle: 1s }", "poll: { busy: 100ms, idle: 100ms }")
+  .replace("requestDeadline: 2s", "requestDeadline: 500ms")
+  .replace("for: 3s", "for: 200ms")
+  .replace("cooldown: 20s", "cooldown: 1s")
+  .replace("difficulty: 15", "difficulty: 6")
+
+const word =
+  (msg: string, more: (line: Record<string, unknown>) => boolean = () => true) =>
+  (line: object) =>
+    (line as Record<string, unknown>)["msg"] === msg && more(line as Record<string, unknown>)
+
+const runArgs = ["run", file, "--sandbox", "--data", join(dir, "data"), "--output", "json"]
+
+describe("a daemon beside its embedded network", () => {
+  let daemon: Daemon
+  let page = ""
+
+  beforeAll(async () => {
+    writeFileSync(file, faster)
+    daemon = start(runArgs, { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
+    page = String((await daemon.line(word("page")))["url"])
+  })
+
+  afterAll(async () => {
+    if (daemon.child.exitCode === null) await daemon.stop("SIGKILL")
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it("says first what the treasury may pay at most", async () => {
+    const said = await daemon.line(word("may pay"))
+    assert.strictEqual(said["detail"], "reserve -> hot, USDT: 25,000 each, 100,000 per 24 h, 10 transfers per 24 h")
+  })
+
+  it("tops the hot account up, and tells amount and transaction hash", async () => {
+    const said = await daemon.line(word("confirmed"))
+    assert.match(String(said["detail"]), /16,210\.00 USDT reserve -> hot, fee 1\.00/)
+    assert.match(String(said["txHash"]), /^[0-9A-F]{64}$/)
+  })
+
+  it("alerts people of the newly enabled asset", async () => {
+    const said = await daemon.line(word("ALERT"))
+    assert.strictEqual(said["subject"], "sDAI")
+    assert.include(String(said["detail"]), "pending listing -> enabled (18 decimals, quantum 1)")
+  })
+
+  it("pays once where the answer was lost after the network took the payment", async () => {
+    const unknown = await daemon.line(word("unknown"))
+    const intent = String(unknown["subject"]).split("/")[0]
+    const done = await daemon.line(word("confirmed", (line) => line["subject"] === intent))
+    assert.include(String(done["detail"]), "The ledger holds one payment, not two")
+    const network = String((await daemon.line(word("gateway")))["detail"])
+    const ledger = JSON.parse((await get(`${network}/sandbox/ledger`)).body) as {
+      executed: ReadonlyArray<{ transferId: string; code: number }>
+    }
+    const executed = ledger.executed.filter((tx) => tx.code === 0)
+    assert.strictEqual(executed.length, 2)
+    assert.strictEqual(new Set(executed.map((tx) => tx.transferId)).size, 2)
+  })
+
+  it("serves the page, its probes and its metrics", async () => {
+    assert.include((await get(`${page}/`)).body, '<div id="app">')
+    assert.include((await get(`${page}/page/page.js`)).body, "/page/html.js")
+    assert.deepStrictEqual(await get(`${page}/livez`), { status: 200, body: "ok\n" })
+    assert.deepStrictEqual(await get(`${page}/readyz`), { status: 200, body: "{}" })
+    const { body } = await get(`${page}/metrics`)
+    assert.include(
+      body,
+      'cofferer_mempool_submissions_total{treasury="sandbox",gateway="sandbox",send="first",outcome="accepted",code="0"} 1',
+    )
+    assert.include(
+      body,
+      'cofferer_mempool_submissions_total{treasury="sandbox",gateway="sandbox",send="first",outcome="framing",code="60"} 1',
+    )
+    assert.include(body, 'cofferer_mempool_acceptance_ratio{treasury="sandbox"} 1')
+    assert.include(body, 'cofferer_intents_finished_total{treasury="sandbox",outcome="confirmed"} 2')
+  })
+
+  it("is asked and steered by the command line over a socket of its own", async () => {
+    const data = ["--data", join(dir, "data")]
+    assert.strictEqual(statSync(join(dir, "data", "cofferer.sock")).mode & 0o777, 0o600)
+    const live = await cofferer(["status", "--live", ...data])
+    assert.deepStrictEqual([live.code, live.stdout], [0, "live\n"])
+    const status = await cofferer(["status", "--output", "json", ...data])
+    const view = JSON.parse(status.stdout) as { intents: ReadonlyArray<{ id: string; state: string }> }
+    assert.deepStrictEqual(
+      view.intents.map((i) => i.state),
+      ["confirmed", "confirmed"],
+    )
+    const story = await cofferer(["intents", "show", view.intents[0]?.id.slice(0, 12) ?? "", ...data])
+    assert.include(story.stdout, "executed")
+    assert.strictEqual((await cofferer(["pause", "--reason", "lunch", ...data])).code, 0)
+    const paused = await cofferer(["status", "--fail", ...data])
+    assert.strictEqual(paused.code, 8)
+    assert.include(paused.stdout, "Paused (all)")
+    assert.strictEqual((await cofferer(["resume", "--reason", "back", ...data])).code, 0)
+  })
+
+  it("takes a payment of a person once, and refuses one beyond the policy", async () => {
+    const payment = join(dir, "payment.yaml")
+    const submit = () => cofferer(["submit", payment, "--config", file, "--data", join(dir, "data")])
+    writeFileSync(payment, 'idempotencyKey: "a"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "100" }\n')
+    assert.match((await submit()).stdout, /^taken as [0-9a-f]{64}/)
+    await daemon.line(word("confirmed", (line) => String(line["detail"]).startsWith("100.00 USDT")))
+    assert.match((await submit()).stdout, /^known already as [0-9a-f]{64}: confirmed/)
+    writeFileSync(payment, 'idempotencyKey: "b"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "25_001" }\n')
+    const refused = await submit()
+    assert.strictEqual(refused.code, 6, refused.stderr)
+    assert.include(refused.stderr, "policy refuses it (amount)")
+  })
+
+  it("refuses a second process on the same data directory", async () => {
+    const second = await cofferer(runArgs, { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
+    assert.strictEqual(second.code, 1)
+    assert.include(second.stderr, "in use by another process")
+  })
+
+  it("ends at SIGTERM with exit 0, and goes on with the same data", async () => {
+    assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
+    const stopped = daemon.lines.at(-1)
+    assert.strictEqual(stopped?.["msg"], "stopped")
+    assert.match(String(stopped?.["detail"]), /0 open intents, \d+ journal entries, head [0-9a-f]{8}/)
+    daemon = start(runArgs, { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
+    const ready = await daemon.line(word("ready"))
+    assert.notInclude(String(ready["detail"]), "hot 24,310.00", "the ledger went on where it was")
+    assert.deepStrictEqual(await daemon.stop("SIGINT"), { code: 0, signal: null })
+  })
+})
+
+describe("a daemon whose gateway is not there", () => {
+  it("shows that as a state and stays up", async () => {
+    const home = mkdtempSync(join(tmpdir(), "cofferer-alone-"))
+    const alone = join(home, "treasury.yaml")
+    writeFileSync(alone, faster.replace("mode: live", "mode: observe"))
+    const daemon = start(["run", alone, "--data", join(home, "data"), "--output", "json"], {
+      cwd: home,
+      env: { COFFERER_LISTEN: "127.0.0.1:0" },
+    })
+    const page = String((await daemon.line(word("page")))["url"])
+    await daemon.line(word("balances could not be read"))
+    assert.strictEqual((await get(`${page}/readyz`)).status, 200)
+    const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as {
+      sentence: { severity: string; text: string }
+    }
+    assert.deepStrictEqual(view.sentence, { severity: "warn", text: "No balance was read yet: no money moves." })
+    assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
+    rmSync(home, { recursive: true, force: true })
+  })
+})
