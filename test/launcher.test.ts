@@ -154,14 +154,14 @@ describe("the installer", () => {
   it("says what it will do before it does it, and runs no install scripts", () => {
     const { status, lines, stderr } = install()
     assert.deepStrictEqual([status, lines], [0, []])
-    assert.match(stderr, /^cofferer {2}first run: installing 2 pinned packages, .*npm ci --ignore-scripts\n\d+ s\n$/s)
-    assert.strictEqual(calls(), "ci --ignore-scripts\n")
+    assert.match(stderr, /^cofferer {2}first run: installing 2 pinned packages, .*npm ci --ignore-scripts --no-progress\n\d+ s\n$/s)
+    assert.strictEqual(calls(), "ci --ignore-scripts --no-progress\n")
   })
 
   it("is silent when everything is up to date", () => {
     install()
     assert.deepStrictEqual(install(), { status: 0, lines: [], stderr: "" })
-    assert.strictEqual(calls(), "ci --ignore-scripts\n")
+    assert.strictEqual(calls(), "ci --ignore-scripts --no-progress\n")
   })
 
   it("installs again when the lock file is newer", () => {

@@ -139,13 +139,15 @@ const checkChain = Effect.fnUntraced(function* (treasury: Treasury) {
 
 const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {
   const { treasury, mode, dataDir } = options
-  const where = sandbox === undefined ? "" : " (embedded, play money)"
+  const kind = sandbox === undefined ? "" : " (embedded, play money)"
   const data = relative(process.cwd(), dataDir) || "."
-  const network = `network ${treasury.network.chainId}${where}`
+  const network = `network ${treasury.network.chainId}${kind}`
   yield* say("cofferer", {
-    detail: `${version}  treasury ${treasury.name}  mode ${mode}  ${network}  data ${data.startsWith("..") ? dataDir : data}/`,
+    detail: `${version}  treasury ${treasury.name}  mode ${mode}  ${network}`,
+    data: dataDir,
   })
-  yield* say("gateway", { detail: options.gatewayUrl })
+  const where = `${options.gatewayUrl}    data ${data.startsWith("..") ? dataDir : data}/`
+  yield* say("gateway", { detail: where, url: options.gatewayUrl })
   for (const line of mayPay(treasury)) yield* say("may pay", { detail: line })
   yield* say("may pay", { detail: treasury.policy.lines.length > 0 ? "Nothing else can be signed." : "nothing" })
 })

@@ -86,11 +86,13 @@ const confirmed = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt,
   }
   metrics.intentsFinished.inc({ treasury: options.treasury, outcome: "confirmed" })
   const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
-  const once = retried ? ". The ledger holds one payment, not two" : ""
   const took = (((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000).toFixed(1)
+  const once = retried ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
   yield* say("confirmed", {
     subject: shortId(intent.id).slice(0, 4),
-    detail: `${detail}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}; ${took} s after the decision${once}`,
+    detail: `${say0(payment.amount)} ${payment.asset}, fee ${say0(fee)}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
+    from: payment.from,
+    to: payment.to,
     txHash: hash,
     transferId: attempt.transferId,
   })

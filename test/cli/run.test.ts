@@ -48,7 +48,7 @@ describe("a daemon beside its embedded network", () => {
 
   it("tops the hot account up, and tells amount and transaction hash", async () => {
     const said = await daemon.line(word("confirmed"))
-    assert.match(String(said["detail"]), /16,210\.00 USDT reserve -> hot, fee 1\.00/)
+    assert.match(String(said["detail"]), /^16,210\.00 USDT, fee 1\.00, tx [0-9A-F]{6}\.\.[0-9A-F]{2}/)
     assert.match(String(said["txHash"]), /^[0-9A-F]{64}$/)
   })
 
@@ -63,7 +63,7 @@ describe("a daemon beside its embedded network", () => {
     const intent = String(unknown["subject"]).split("/")[0]
     const done = await daemon.line(word("confirmed", (line) => line["subject"] === intent))
     assert.include(String(done["detail"]), "The ledger holds one payment, not two")
-    const network = String((await daemon.line(word("gateway")))["detail"])
+    const network = String((await daemon.line(word("gateway")))["url"])
     const ledger = JSON.parse((await get(`${network}/sandbox/ledger`)).body) as {
       executed: ReadonlyArray<{ transferId: string; code: number }>
     }
