@@ -152,7 +152,10 @@ const record = Effect.fnUntraced(function* (
       return { intent: yield* outbox.move(intent, "rehearsed", { detail }), episode }
     }
     const stored = Option.getOrUndefined(yield* outbox.byId(intent.id))
-    if (stored === undefined || !isFinalIntent(stored.state)) return { intent: undefined, episode }
+    // A rehearsed payment moves no balance, so its need stays: it is told once, until the condition has cleared.
+    if (stored === undefined || !isFinalIntent(stored.state) || stored.state === "rehearsed") {
+      return { intent: undefined, episode }
+    }
   }
 })
 

@@ -26,6 +26,9 @@ import { Tip } from "./Tip.ts"
 /** A payment decided longer ago than this and never signed is dropped: the rule looks at the balances of today. */
 export const decisionValidMillis = 300_000
 
+/** Settlements are looked for this far back; a balance that lags more is stale long before. */
+const unseenMillis = 3_600_000
+
 /**
  * Signs a reserved intent: anchor, nonce and command are planned, the signer judges the bytes, and signature and bytes
  * become durable in one transaction. Returns whether an attempt now waits to be sent.
@@ -149,14 +152,21 @@ const signAndPersist = Effect.fnUntraced(function* (
   return attempt.transferId
 })
 
-/** The sender's free balance as observed, less what every other open intent may take. */
+/**
+ * The sender's free balance as observed, less what every other open intent may take, and less what was executed since:
+ * a payment that is settled and not yet in the balances would otherwise be spent twice.
+ */
 const spendable = Effect.fnUntraced(function* (intent: Intent) {
   const { fromKey, assetId } = intent.payment
-  const accounts = yield* (yield* Observations).accounts
-  const account = accounts.find(
+  const observations = yield* Observations
+  const outbox = yield* Outbox
+  const asOf = (yield* observations.watermark)?.timestamp ?? 0n
+  const account = (yield* observations.accounts).find(
     (a) => a.party === fromKey && a.asset === assetId && a.market === "" && a.type === "ACCOUNT_TYPE_GENERAL",
   )
-  const others = (yield* (yield* Outbox).open).filter(
+  const recent = yield* outbox.settledSince((yield* Clock.currentTimeMillis) - unseenMillis)
+  const unseen = recent.filter((i) => i.state === "confirmed" && i.settledAt !== undefined && i.settledAt >= asOf)
+  const others = [...(yield* outbox.open), ...unseen].filter(
     (o) => o.id !== intent.id && o.payment.fromKey === fromKey && o.payment.assetId === assetId,
   )
   return others.reduce((sum, o) => sum - o.payment.amount - o.feeMax, account?.balance ?? 0n)
