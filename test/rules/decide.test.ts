@@ -1,0 +1,274 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type BaseUnits, baseUnits } from "../../src/domain/Amount.ts"
+import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
+import type { Intent, IntentState } from "../../src/domain/Intent.ts"
+import { decide } from "../../src/rules/decide.ts"
+import { feeMax, judge, type Policy } from "../../src/rules/Policy.ts"
+import type { Level, Party, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
+import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
+import { idle, type Timer } from "../../src/rules/Timer.ts"
+
+const usdt = { symbol: "USDT", id: "ab".repeat(32), decimals: 2 }
+const units = (n: number): BaseUnits => baseUnits(BigInt(Math.round(n * 100)))
+const party = (name: string, floor = 0): Party => ({
+  name,
+  publicKey: name.padEnd(64, "0") as PublicKey,
+  signer: { sandbox: name },
+  floor: floor === 0 ? new Map() : new Map([[usdt.id, units(floor)]]),
+})
+const hot = party("hot")
+const reserve = party("reserve", 100)
+const level: Level = { party: hot, asset: usdt, balance: "free", trigger: units(100), target: units(250) }
+const rule: TopUpRule = {
+  kind: "topUp",
+  name: "keep",
+  from: reserve,
+  levels: [level],
+  forMillis: 30_000,
+  cooldownMillis: 60_000,
+  min: new Map([[usdt.id, units(5)]]),
+  priority: 1,
+  onShort: "hold",
+}
+const policy: Policy = {
+  maxFee: { numerator: 2n, denominator: 1_000n },
+  hash: "",
+  lines: [
+    {
+      line: 1,
+      from: new Set([reserve.publicKey, hot.publicKey]),
+      to: new Set([hot.publicKey, reserve.publicKey]),
+      assetId: usdt.id,
+      perTransfer: units(300),
+      per24h: units(1_000),
+      transfersPer24h: 5,
+    },
+  ],
+}
+const now = 1_800_000_000_000
+const ripe: Timer = { firingSince: now - 30_000, observations: 5, lastObservation: 0n }
+const terms = termsOf(
+  new Map([
+    ["transfer.fee.factor", "0.001"],
+    ["transfer.fee.maxQuantumAmount", "1"],
+    ["transfer.minTransferQuantumMultiple", "0.1"],
+  ]),
+)
+
+interface World {
+  readonly hot?: number | undefined
+  readonly reserve?: number
+  readonly snapshot?: Partial<Snapshot>
+}
+
+const snapshotOf = (world: World): Snapshot => ({
+  now,
+  asOf: BigInt(now - 1_000) * 1_000_000n,
+  maxAgeMillis: 30_000,
+  balance: (key) => {
+    if (key === hot.publicKey) return "hot" in world && world.hot === undefined ? undefined : units(world.hot ?? 40)
+    return units(world.reserve ?? 5_000)
+  },
+  listed: new Map([[usdt.id, { status: "enabled", decimals: 2, quantum: 100n }]]),
+  terms,
+  open: [],
+  settled: [],
+  halts: [],
+  pauses: [],
+  policy,
+  signed: () => ({ amount: 0n, count: 0 }),
+  ...world.snapshot,
+})
+
+const intent = (state: IntentState, more: Partial<Intent> = {}): Intent => ({
+  id: "cd".repeat(32) as IntentId,
+  treasury: "t",
+  rule: "keep",
+  subject: "hot/USDT",
+  episode: 1,
+  payment: {
+    from: "reserve",
+    fromKey: reserve.publicKey,
+    to: "hot",
+    toKey: hot.publicKey,
+    asset: "USDT",
+    assetId: usdt.id,
+    amount: units(210),
+  },
+  decimals: 2,
+  feeMax: 42n,
+  state,
+  detail: "no proof",
+  fee: undefined,
+  settledAt: undefined,
+  createdAt: now - 5_000,
+  updatedAt: now - 5_000,
+  ...more,
+})
+
+const run = (world: World, timer: Timer = ripe, using: Partial<TopUpRule> = {}) =>
+  decide({ ...rule, ...using }, level, snapshotOf(world), timer).decision
+
+describe("a top-up", () => {
+  it("brings the balance exactly to its target", () => {
+    const decision = run({ hot: 40 })
+    assert.strictEqual(decision._tag, "Act")
+    if (decision._tag === "Act") {
+      assert.strictEqual(decision.payment.amount, units(210))
+      assert.strictEqual(decision.detail, "40.00 is below 100")
+    }
+  })
+
+  /** World, timer, rule → the reason, and the number that decided. */
+  const holds: ReadonlyArray<readonly [string, World, Partial<TopUpRule>, Timer, RegExp]> = [
+    ["halted", { snapshot: { halts: ["halt_file"] } }, {}, ripe, /halt_file/],
+    [
+      "paused",
+      { snapshot: { pauses: [{ scope: "party:reserve", reason: "audit" }] } },
+      {},
+      ripe,
+      /party:reserve.*audit/,
+    ],
+    ["no_data", { hot: undefined }, {}, ripe, /hot\/USDT/],
+    ["no_data", { snapshot: { asOf: undefined } }, {}, ripe, /yet/],
+    ["stale", { snapshot: { asOf: BigInt(now - 31_000) * 1_000_000n } }, {}, ripe, /31\.0 s old; the limit is 30\.0 s/],
+    ["in_band", { hot: 100 }, {}, ripe, /100\.00 is not below 100/],
+    ["pending", {}, {}, { ...ripe, firingSince: now - 10_000 }, /40\.00 is below 100; must stay so for 20 s/],
+    ["pending", {}, {}, { ...ripe, observations: 0 }, /seen twice/],
+    ["in_flight", { snapshot: { open: [intent("in_flight")] } }, {}, ripe, /210\.00 USDT is under way \(in_flight\)/],
+    ["awaiting_approval", { snapshot: { open: [intent("awaiting_approval")] } }, {}, ripe, /waits for people/],
+    [
+      "settling",
+      { snapshot: { settled: [intent("confirmed", { settledAt: BigInt(now) * 1_000_000n })] } },
+      {},
+      ripe,
+      /newer/,
+    ],
+    ["cooldown", { snapshot: { settled: [intent("confirmed")] } }, {}, ripe, /55 s left/],
+    ["cooldown", { snapshot: { settled: [intent("failed")] } }, { cooldownMillis: 0 }, ripe, /55 s left/],
+    ["unresolved", { snapshot: { open: [intent("manual")] } }, {}, ripe, /manual: no proof/],
+    ["too_small", {}, { min: new Map([[usdt.id, units(500)]]) }, ripe, /210\.00 is under the least of 500\.00/],
+    ["asset_status", { snapshot: { listed: undefined } }, {}, ripe, /no asset listing/],
+    ["asset_status", { snapshot: { listed: new Map() } }, {}, ripe, /not listed/],
+    [
+      "asset_status",
+      { snapshot: { listed: new Map([[usdt.id, { status: "proposed", decimals: 2, quantum: 1n }]]) } },
+      {},
+      ripe,
+      /proposed/,
+    ],
+    [
+      "asset_status",
+      { snapshot: { listed: new Map([[usdt.id, { status: "enabled", decimals: 3, quantum: 1n }]]) } },
+      {},
+      ripe,
+      /3 decimals, pinned with 2/,
+    ],
+    ["policy", { snapshot: { policy: { ...policy, lines: [] } } }, {}, ripe, /no policy line/],
+    [
+      "limit",
+      { snapshot: { signed: () => ({ amount: units(900), count: 1 }) } },
+      {},
+      ripe,
+      /900 of 1,000 in 24 h are used; 210 more/,
+    ],
+    ["limit", { snapshot: { signed: () => ({ amount: 0n, count: 5 }) } }, {}, ripe, /5 of 5 transfers/],
+    ["fee", { snapshot: { policy: { ...policy, maxFee: { numerator: 0n, denominator: 1n } } } }, {}, ripe, /0\.21/],
+    ["short", { reserve: 310 }, {}, ripe, /reserve has 310\.00 and keeps 100; 210\.00 and its fee/],
+  ]
+
+  it.each(holds)("holds: %s", (reason, world, using, timer, says) => {
+    const decision = run(world, timer, using)
+    assert.strictEqual(decision._tag === "Hold" ? decision.reason : "act", reason, decision.detail)
+    assert.match(decision.detail, says)
+  })
+
+  it("names the first reason in the order of precedence", () => {
+    const decision = run({ snapshot: { halts: ["operator"], pauses: [{ scope: "all", reason: "x" }] } })
+    assert.strictEqual(decision._tag === "Hold" && decision.reason, "halted")
+  })
+
+  it("pays what the funder's floor leaves where the rule says so, fee included", () => {
+    const decision = run({ reserve: 200 }, ripe, { onShort: "partial" })
+    assert.strictEqual(decision._tag, "Act")
+    if (decision._tag !== "Act") return
+    const { amount } = decision.payment
+    assert.isAtMost(Number(amount + feeMax(policy.maxFee, amount)), Number(units(100)))
+    assert.isAtLeast(Number(amount), Number(units(99)))
+  })
+
+  it("counts what open payments of the funder may take", () => {
+    const other = intent("in_flight", {
+      payment: { ...intent("in_flight").payment, toKey: "f".repeat(64) as PublicKey },
+    })
+    const decision = run({ reserve: 400, snapshot: { open: [other] } })
+    assert.strictEqual(decision._tag === "Hold" && decision.reason, "short")
+  })
+
+  it("needs two observations and its time, and forgets them when the need is gone", () => {
+    const first = decide(rule, level, snapshotOf({}), idle).timer
+    assert.deepInclude(first, { firingSince: now, observations: 1 })
+    const again = decide(rule, level, snapshotOf({}), first).timer
+    assert.strictEqual(again.observations, 1, "the same block seen twice counts once")
+    const later = decide(rule, level, snapshotOf({ snapshot: { asOf: BigInt(now) * 1_000_000n } }), first).timer
+    assert.strictEqual(later.observations, 2)
+    assert.isUndefined(decide(rule, level, snapshotOf({ hot: 150 }), later).timer.firingSince)
+  })
+})
+
+describe("a sweep", () => {
+  const sweep: SweepRule = {
+    ...rule,
+    kind: "sweep",
+    to: reserve,
+    levels: [{ ...level, trigger: units(500), target: units(300) }],
+  }
+  const at = (balance: number) => decide(sweep, sweep.levels[0]!, snapshotOf({ hot: balance }), ripe).decision
+
+  it("leaves the target when the fee is taken on top", () => {
+    const decision = at(560.5)
+    assert.strictEqual(decision._tag, "Act")
+    if (decision._tag !== "Act") return
+    assert.strictEqual(decision.payment.amount, units(560.5 - 300) - 26n)
+    assert.strictEqual(decision.payment.to, "reserve")
+  })
+
+  it("is in band up to its level", () => {
+    const decision = at(500)
+    assert.strictEqual(decision._tag === "Hold" && decision.reason, "in_band")
+  })
+})
+
+describe("the policy", () => {
+  const none = () => ({ amount: 0n, count: 0 })
+  const payment = { from: reserve.publicKey, to: hot.publicKey, assetId: usdt.id, amount: 1n }
+
+  it.each([
+    ["another sender", { from: "f".repeat(64) }],
+    ["another receiver", { to: "f".repeat(64) }],
+    ["another asset", { assetId: "f".repeat(64) }],
+  ] as const)("denies %s: what no line names is refused", (_, change) => {
+    const verdict = judge(policy, { ...payment, ...change }, none)
+    assert.strictEqual(verdict.permitted ? "" : verdict.refusal, "no_line")
+  })
+
+  it.each([
+    [0n, none(), "amount"],
+    [units(300) + 1n, none(), "amount"],
+    [units(100), { amount: units(900) + 1n, count: 0 }, "window_amount"],
+    [1n, { amount: 0n, count: 5 }, "window_count"],
+  ] as const)("refuses case %#", (amount, used, refusal) => {
+    const verdict = judge(policy, { ...payment, amount }, () => used)
+    assert.strictEqual(verdict.permitted ? "" : verdict.refusal, refusal)
+  })
+
+  it("permits up to its very limits", () => {
+    assert.isTrue(judge(policy, { ...payment, amount: units(300) }, () => ({ amount: units(700), count: 4 })).permitted)
+  })
+
+  it("rounds the reserved fee up", () => {
+    assert.strictEqual(feeMax(policy.maxFee, 1n), 1n)
+    assert.strictEqual(feeMax(policy.maxFee, 500n), 1n)
+    assert.strictEqual(feeMax(policy.maxFee, 501n), 2n)
+  })
+})
