@@ -1,0 +1,141 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { type Alert, AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { type Spend, SpendLog } from "../../src/store/SpendLog.ts"
+import type { Restart } from "./Restart.ts"
+
+const words = { reason: "audit", author: "ana" }
+
+/** What stops promise: durable, with a reason, ending as said. */
+export const brakeContract = (name: string, restart: Restart<Brake>) =>
+  describe(`brake on ${name}`, () => {
+    it.effect("keeps pauses until they are resumed or their time is over", () =>
+      restart(
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          yield* brake.pause({ scope: "all", ...words, until: undefined })
+          yield* brake.pause({ scope: "rule:r", ...words, until: 60_000 })
+        }),
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          assert.deepStrictEqual(
+            (yield* brake.pauses).map((p) => p.scope),
+            ["all", "rule:r"],
+          )
+          yield* TestClock.adjust("1 minute")
+          assert.deepStrictEqual(
+            (yield* brake.pauses).map((p) => p.scope),
+            ["all"],
+          )
+          assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 1)
+          assert.deepStrictEqual(yield* brake.pauses, [])
+        }),
+      ),
+    )
+
+    it.effect("halts once for one reason, and lets only an operator's own be resumed", () =>
+      restart(
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          yield* brake.halt("chain_changed", "first")
+          yield* brake.halt("chain_changed", "second")
+          yield* brake.halt("operator", "stop")
+        }),
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          assert.deepStrictEqual(
+            (yield* brake.halts).map((h) => [h.reason, h.detail]),
+            [
+              ["chain_changed", "first"],
+              ["operator", "stop"],
+            ],
+          )
+          yield* brake.resume({ scope: "all", ...words })
+          assert.deepStrictEqual(
+            (yield* brake.halts).map((h) => h.reason),
+            ["chain_changed"],
+          )
+          yield* brake.release("chain_changed", "seen to be gone")
+          assert.deepStrictEqual(yield* brake.halts, [])
+        }),
+      ),
+    )
+  })
+
+const spend = (intentId: string, k: number, amount: bigint, blockTime: number): Spend => ({
+  intentId,
+  k,
+  digest: `${intentId}${k}`,
+  signature: "s",
+  from: "f",
+  to: "t",
+  assetId: "a",
+  amount,
+  blockTime,
+})
+const window = { from: new Set(["f"]), to: new Set(["t"]), assetId: "a", since: 100, exceptIntent: "" }
+
+/** What the signer's memory promises. */
+export const spendLogContract = (name: string, restart: Restart<SpendLog>) =>
+  describe(`spend log on ${name}`, () => {
+    it.live("remembers what was signed, counts an intent once and a window by block time, over a restart", () =>
+      restart(
+        Effect.gen(function* () {
+          const log = yield* SpendLog
+          yield* log.record(spend("old", 1, 5n, 100))
+          yield* log.record(spend("one", 1, 2n ** 90n, 101))
+          yield* log.record(spend("one", 2, 2n ** 90n, 102))
+          yield* log.record(spend("two", 1, 3n, 103))
+        }),
+        Effect.gen(function* () {
+          const log = yield* SpendLog
+          assert.deepStrictEqual(yield* log.find("one", 2), { digest: "one2", signature: "s" })
+          assert.isUndefined(yield* log.find("one", 3))
+          assert.deepStrictEqual(yield* log.used(window), { amount: 2n ** 90n + 3n, count: 2 })
+          assert.deepStrictEqual(yield* log.used({ ...window, exceptIntent: "one" }), { amount: 3n, count: 1 })
+          assert.deepStrictEqual(yield* log.used({ ...window, to: new Set(["x"]) }), { amount: 0n, count: 0 })
+          assert.strictEqual((yield* Effect.exit(log.record(spend("two", 1, 9n, 104))))._tag, "Failure")
+        }),
+      ),
+    )
+  })
+
+const alert: Alert = {
+  dedup: "d",
+  severity: "page",
+  kind: "intent",
+  subject: "s",
+  detail: "it is stuck",
+  fields: { n: 1 },
+}
+
+/** What alerts promise: not lost, not sent again by being raised again. */
+export const alertQueueContract = (name: string, restart: Restart<AlertQueue>) =>
+  describe(`alert queue on ${name}`, () => {
+    it.effect("keeps an alert for each receiver until that one has taken it", () =>
+      restart(
+        Effect.gen(function* () {
+          const queue = yield* AlertQueue
+          assert.isTrue(yield* queue.raise(alert))
+          assert.isFalse(yield* queue.raise(alert))
+          const [desk, log] = yield* queue.due(10)
+          assert.deepInclude(desk, { receiver: "desk", tries: 0, detail: "it is stuck", fields: { n: 1 } })
+          yield* queue.delivered(log!)
+          yield* queue.failed(desk!, "no answer", 5_000)
+          assert.deepStrictEqual(yield* queue.due(10), [])
+        }),
+        Effect.gen(function* () {
+          const queue = yield* AlertQueue
+          assert.deepInclude((yield* queue.pending)[0], { receiver: "desk", n: 1 })
+          yield* TestClock.adjust("5 seconds")
+          const [again] = yield* queue.due(10)
+          assert.deepInclude(again, { receiver: "desk", tries: 1 })
+          yield* queue.failed(again!, "no such receiver", undefined)
+          yield* TestClock.adjust("1 hour")
+          assert.deepStrictEqual(yield* queue.due(10), [], "given up, visibly")
+        }),
+      ),
+    )
+  })

@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Layer } from "effect"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import * as Database from "../../src/store/Database.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Listings } from "../../src/store/Listings.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { Signals } from "../../src/store/Signals.ts"
+import { SpendLog } from "../../src/store/SpendLog.ts"
+
+/** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
+export const testStore = () => {
+  const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
+  const layer = () =>
+    Layer.mergeAll(
+      Outbox.layerNoDeps,
+      Listings.layerNoDeps,
+      SpendLog.layerNoDeps,
+      Brake.layerNoDeps,
+      Observations.layer,
+      RuleStates.layer,
+      Settings.layer,
+      Signals.layer,
+      AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
+    ).pipe(
+      Layer.provideMerge(Journal.layer("test")),
+      Layer.provideMerge(Database.layer({ filename: join(dir, Database.databaseFile) })),
+    )
+  return { dir, layer, remove: () => rmSync(dir, { recursive: true, force: true }) }
+}
