@@ -1,0 +1,236 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { treasuryOf } from "../../src/config/Treasury.ts"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { type DaemonOptions, daemonLayer, prepare } from "../../src/daemon.ts"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { chainId, one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+
+const seed = "test"
+const alice = publicKeyOf(seed, "alice")
+const bob = publicKeyOf(seed, "bob")
+
+const treasuryText = (url: string, mode = "live") => `
+version: 1
+name: flow
+mode: ${mode}
+network: { chainId: ${chainId}, gateways: { sandbox: "${url}" } }
+assets: { USDT: { id: ${usdt}, decimals: 6 } }
+parties:
+  alice: { publicKey: "${alice}", signer: { sandbox: alice } }
+  bob: { publicKey: "${bob}" }
+rules:
+  - name: keep-bob
+    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
+policy:
+  allow:
+    - { from: alice, to: [bob], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4 }
+`
+
+/** One second, one block, and one round of each loop but those left out. */
+const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip: ReadonlySet<string> = new Set()) =>
+  Effect.gen(function* () {
+    const { network, parties, assets, keepMillis } = options.treasury
+    yield* TestClock.adjust("1 second")
+    yield* sandbox.stepBlock
+    yield* pollBalances({ ...network, parties, assets, keepMillis })
+    if (!skip.has("decide")) yield* decideOnce()
+    if (!skip.has("submit")) yield* submitOnce()
+    if (!skip.has("confirm")) yield* confirmOnce()
+  })
+
+type Flow = (
+  options: DaemonOptions,
+  sandbox: Sandbox["Service"],
+  client: TestClient,
+) => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
+
+/** A treasury against a real network over real HTTP, its loops run by hand. */
+const flow = (use: Flow, setup: { readonly mode?: string; readonly change?: Record<string, string> } = {}) =>
+  TestClock.setTime(1_800_000_000_000).pipe(
+    Effect.andThen(
+      withSandbox({ text: scenarioText("", setup.change ?? {}) }, (client, sandbox) =>
+        Effect.gen(function* () {
+          const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
+          writeKeys(join(dataDir, "sandbox"), seed, ["alice"])
+          const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(sandbox.url, setup.mode)))
+          const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: sandbox.url }
+          yield* prepare(options).pipe(
+            Effect.andThen(pollAssets()),
+            Effect.andThen(use(options, sandbox, client)),
+            Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
+            Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
+          )
+        }),
+      ),
+    ),
+  )
+
+const paid = (sandbox: Sandbox["Service"]) =>
+  Effect.map(sandbox.ledger.executed, (all) => all.filter((tx) => tx.party === alice && tx.code === 0))
+const states = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(10)),
+  (intents) => intents.map((i) => i.state),
+)
+const reason = Effect.map(
+  Effect.flatMap(RuleStates, (store) => store.all),
+  (all) => all[0]?.reason,
+)
+
+describe("a payment from its decision to its end", () => {
+  it.effect("is signed once, finds out the wire form, executes and is confirmed by its transfer id", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        const outbox = yield* Outbox
+        const [intent] = yield* outbox.recent(1)
+        const sends = yield* outbox.sends(intent!.id)
+        assert.deepStrictEqual(
+          sends.map((s) => [s.framing, s.outcome, s.code, s.first]),
+          [
+            ["prefixed", "framing", 60, 1],
+            ["bare", "accepted", 0, 1],
+          ],
+        )
+        assert.strictEqual(yield* (yield* Settings).framing(sandbox.url, chainId), "bare")
+        const executed = yield* paid(sandbox)
+        assert.strictEqual(executed.length, 1)
+        assert.strictEqual(executed[0]?.hash, sends[1]?.txHash, "the hash was known before the send")
+        assert.strictEqual(executed[0]?.transferId, (yield* outbox.attempts(intent!.id))[0]?.transferId)
+        assert.match(executed[0]?.reference ?? "", /^c1\.[0-9a-f]{8}\.[0-9a-z]+\.[0-9a-f]{16}$/)
+        assert.strictEqual(intent?.fee, 150_000n, "0.1 % of 150, under the cap of one")
+        assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
+        assert.strictEqual(yield* reason, "in_band")
+      }),
+    ),
+  )
+
+  it.effect("refused for want of funds it stays reserved, and is given up only when its death is proven", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        const skip = new Set(["submit", "confirm"])
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, skip)
+        assert.deepStrictEqual(yield* states, ["proposed"])
+        // Somebody else spends alice's money in the block before ours is checked.
+        const command = payment(client, "eve", 900n * one, { asset: usdt })
+        const drain = signed(client, { from: "alice", command, ...(yield* head(client)) })
+        yield* submit(client, drain)
+        yield* sandbox.stepBlock
+        yield* TestClock.adjust("1 second")
+        yield* submitOnce()
+        yield* submitOnce()
+        for (let i = 0; i < 5; i++) {
+          yield* round(options, sandbox, new Set(["decide"]))
+          const now = (yield* states)[0]
+          assert.isTrue(now === "in_flight" || now === "unknown", `still reserved: ${now}`)
+        }
+        const outbox = yield* Outbox
+        const [intent] = yield* outbox.recent(1)
+        assert.include(
+          (yield* outbox.sends(intent!.id)).map((s) => s.code),
+          70,
+        )
+        for (let i = 0; i < 12; i++) yield* round(options, sandbox, new Set(["decide"]))
+        assert.deepStrictEqual(yield* states, ["abandoned"])
+        const absent = (yield* outbox.evidence(intent!.id)).filter((e) => e.kind === "absent")
+        assert.strictEqual(absent.length, 2)
+        const [attempt] = yield* outbox.attempts(intent!.id)
+        assert.strictEqual(attempt?.state, "expired")
+        assert.isAbove(Number(absent[0]?.height), Number(attempt?.anchorHeight) + 5)
+        assert.isAtLeast(Number(absent[1]?.height) - Number(absent[0]?.height), 2)
+        assert.strictEqual((yield* paid(sandbox)).length, 1, "the other's payment alone")
+        assert.include(
+          (yield* (yield* AlertQueue).due(10)).map((a) => a.fields["state"]),
+          "abandoned",
+        )
+      }),
+    ),
+  )
+
+  it.effect("is confirmed by the balances of both ends where nothing can be looked up", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 20; i++) yield* round(options, sandbox)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          const outbox = yield* Outbox
+          const [intent] = yield* outbox.recent(1)
+          assert.deepStrictEqual(
+            (yield* outbox.sends(intent!.id)).map((s) => [s.framing, s.outcome]),
+            [["prefixed", "accepted"]],
+          )
+          assert.include(intent?.detail ?? "", "seen in the balances")
+          assert.strictEqual((yield* paid(sandbox)).length, 1)
+        }),
+      { change: { profile: "specification" } },
+    ),
+  )
+
+  it.effect("is not sent while a person pauses it, nor signed while a halt is in force", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        yield* brake.halt("halt_file", "stop")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual([yield* states, yield* reason], [[], "halted"])
+        yield* brake.release("halt_file", "gone")
+        yield* round(options, sandbox, new Set(["submit"]))
+        yield* brake.pause({ scope: "rule:keep-bob", reason: "audit", author: "ana", until: undefined })
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox)
+        assert.strictEqual((yield* (yield* Outbox).live).length, 0)
+        yield* brake.resume({ scope: "rule:keep-bob", reason: "done", author: "ana" })
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+      }),
+    ),
+  )
+
+  it.effect("is rehearsed once in mode observe, and nothing is signed", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+          assert.deepStrictEqual(yield* states, ["rehearsed"])
+          assert.strictEqual((yield* paid(sandbox)).length, 0)
+        }),
+      { mode: "observe" },
+    ),
+  )
+
+  it.effect("of a person is made once, and never beyond the policy", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        const body = (key: string, amount: string) => ({
+          idempotencyKey: key,
+          transfer: { from: "alice", to: "bob", asset: "USDT", amount },
+        })
+        const ask = (key: string, amount: string) => submitPayment(options.treasury, "live", body(key, amount))
+        assert.isTrue((yield* ask("a", "20")).created)
+        assert.isFalse((yield* ask("a", "20")).created)
+        assert.include((yield* Effect.flip(ask("a", "21"))).message, "stands for another payment")
+        assert.include((yield* Effect.flip(ask("b", "200.000001"))).message, "amount")
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
+        assert.deepStrictEqual((yield* paid(sandbox)).length, 1)
+        assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 70n * one)
+      }),
+    ),
+  )
+})
