@@ -1,0 +1,281 @@
+import { createHash, createHmac, createPrivateKey, generateKeyPairSync, sign } from "node:crypto"
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { inspect } from "node:util"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as ed from "@noble/ed25519"
+import { sha512 } from "@noble/hashes/sha2.js"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { accountTypeNumbers } from "../../src/domain/AccountType.ts"
+import { baseUnits } from "../../src/domain/Amount.ts"
+import type { Command } from "../../src/domain/Command.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
+import type { Policy } from "../../src/rules/Policy.ts"
+import { keyOf, nonceKeyOf, openKeyFile } from "../../src/signer/KeyFile.ts"
+import { deriveNonce, Signer, type SignRequest } from "../../src/signer/Signer.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { encodeInputData } from "../../src/tx/InputData.ts"
+import { signingDigest } from "../../src/tx/Transaction.ts"
+import { testStore } from "../support/TestStore.ts"
+
+ed.hashes.sha512 = sha512
+const dir = mkdtempSync(join(tmpdir(), "cofferer-signer-"))
+const seed = createHash("sha256").update("a key for tests").digest()
+const publicKey = Buffer.from(ed.getPublicKey(seed)).toString("hex")
+const file = join(dir, "key")
+writeFileSync(file, `${seed.toString("hex")}\n`, { mode: 0o600 })
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const to = "b".repeat(64)
+const asset = "c".repeat(64)
+const general = accountTypeNumbers.ACCOUNT_TYPE_GENERAL
+const policy: Policy = {
+  maxFee: { numerator: 1n, denominator: 100n },
+  hash: "",
+  lines: [
+    {
+      line: 1,
+      from: new Set([publicKey]),
+      to: new Set([to]),
+      assetId: asset,
+      perTransfer: baseUnits(100n),
+      per24h: baseUnits(150n),
+      transfersPer24h: 3,
+    },
+  ],
+}
+type Transfer = Extract<Command, { _tag: "Transfer" }>
+const transfer = (more: Partial<Transfer> = {}): Command => ({
+  _tag: "Transfer",
+  fromAccountType: general,
+  to,
+  toAccountType: general,
+  asset,
+  amount: baseUnits(100n),
+  reference: "",
+  kind: { _tag: "OneOff", deliverOn: 0n },
+  ...more,
+})
+const bytes = (command: Command, nonce = 7n) => encodeInputData({ nonce, blockHeight: 5n, command })
+const day = 86_400_000
+
+const request = (command: Command, more: Partial<SignRequest> = {}): SignRequest => ({
+  intentId: "i",
+  k: 1,
+  party: publicKey,
+  chainId: "chain",
+  inputData: bytes(command),
+  blockTimeMillis: 10 * day,
+  spendable: 1_000n,
+  ...more,
+})
+
+const withSigner = <E>(
+  use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Journal>,
+  floor = new Map<string, ReturnType<typeof baseUnits>>(),
+) =>
+  Effect.gen(function* () {
+    const store = testStore()
+    const party = { name: "p", publicKey: publicKey as PublicKey, signer: { file }, floor }
+    const layer = Signer.layerNoDeps({ chainId: "chain", policy, parties: [{ party, file }] }).pipe(
+      Layer.provideMerge(store.layer()),
+    )
+    yield* TestClock.setTime(10 * day)
+    yield* Effect.flatMap(Signer, use).pipe(Effect.provide(layer), Effect.ensuring(Effect.sync(store.remove)))
+  })
+
+const refusalOf = (signer: Signer["Service"], asked: SignRequest) =>
+  Effect.map(Effect.flip(signer.sign(asked)), ({ reason }) =>
+    reason._tag === "Refused" ? reason.refusal : reason._tag,
+  )
+
+describe("what the signer signs", () => {
+  it.effect("is what the reference signs over the same bytes", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const asked = request(transfer())
+        const digest = signingDigest(asked.inputData, "chain")
+        assert.strictEqual(yield* signer.sign(asked), Buffer.from(ed.sign(digest, seed)).toString("hex"))
+      }),
+    ),
+  )
+
+  it.effect("is signed once: the same bytes give the same signature, counted once, and others none", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const first = yield* signer.sign(request(transfer()))
+        assert.strictEqual(yield* signer.sign(request(transfer())), first)
+        const other = request(transfer({ amount: baseUnits(1n) }))
+        assert.strictEqual(yield* refusalOf(signer, other), "attempt_alive")
+        yield* signer.sign({ ...request(transfer({ amount: baseUnits(50n) })), intentId: "j" })
+      }),
+    ),
+  )
+
+  it.effect("stays within its window of block time, which never runs faster than the clock", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        yield* signer.sign(request(transfer()))
+        const more = { ...request(transfer({ amount: baseUnits(51n) })), intentId: "j" }
+        assert.strictEqual(yield* refusalOf(signer, more), "window_amount")
+        const lied = { ...more, blockTimeMillis: 100 * day }
+        assert.strictEqual(yield* refusalOf(signer, lied), "window_amount", "a gateway cannot make the day pass")
+        yield* TestClock.adjust("25 hours")
+        assert.strictEqual(yield* refusalOf(signer, more), "window_amount", "nor can our clock alone")
+        yield* signer.sign({ ...more, blockTimeMillis: 11 * day + 1 })
+      }),
+    ),
+  )
+
+  it.effect("counts transfers, and tells the journal of each refusal", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        for (const intentId of ["1", "2", "3"]) {
+          yield* signer.sign({ ...request(transfer({ amount: baseUnits(1n) })), intentId })
+        }
+        const fourth = { ...request(transfer({ amount: baseUnits(1n) })), intentId: "4" }
+        assert.strictEqual(yield* refusalOf(signer, fourth), "window_count")
+        const [entry] = yield* (yield* Journal).about("4")
+        assert.strictEqual(entry?.kind, "refusal")
+        assert.include(entry?.body, "window_count")
+      }),
+    ),
+  )
+})
+
+describe("what the signer refuses", () => {
+  const amount = baseUnits(1n)
+  const commands: ReadonlyArray<readonly [string, Command]> = [
+    ["a later delivery", transfer({ kind: { _tag: "OneOff", deliverOn: 1n } })],
+    ["a recurring transfer", transfer({ kind: { _tag: "Recurring", startEpoch: 1n, factor: "1" } })],
+    ["vested rewards", transfer({ fromAccountType: 23 })],
+    ["the network's treasury", transfer({ toAccountType: 21 })],
+    ["a withdrawal", { _tag: "Withdraw", amount, asset }],
+    ["a cancellation", { _tag: "CancelTransfer", transferId: to }],
+    ["a vote", { _tag: "Vote", proposalId: to, value: 1 }],
+    ["a profile", { _tag: "UpdatePartyProfile", alias: "x", metadata: [] }],
+    ["a delegation", { _tag: "Delegate", nodeId: to, amount }],
+    ["an undelegation", { _tag: "Undelegate", nodeId: to, amount, method: 1 }],
+    ["an order's cancellation", { _tag: "OrderCancellation", orderId: to, marketId: to }],
+  ]
+  for (const [what, command] of commands) {
+    it.effect(`${what}: only transfers at once between general accounts are allowed`, () =>
+      withSigner((signer) =>
+        Effect.map(refusalOf(signer, request(command)), (refusal) => assert.strictEqual(refusal, "command")),
+      ),
+    )
+  }
+
+  const others: ReadonlyArray<readonly [string, SignRequest, string]> = [
+    ["a receiver that no line names", request(transfer({ to: "d".repeat(64) })), "no_line"],
+    ["an asset that no line names", request(transfer({ asset: "d".repeat(64) })), "no_line"],
+    ["more than a line allows", request(transfer({ amount: baseUnits(101n) })), "amount"],
+    ["another chain", request(transfer(), { chainId: "other" }), "chain_id"],
+    ["a nonce of zero", request(transfer(), { inputData: bytes(transfer(), 0n) }), "command"],
+    [
+      "bytes with something unknown in them",
+      request(transfer(), { inputData: Buffer.concat([bytes(transfer()), Buffer.from("f82a01", "hex")]) }),
+      "command",
+    ],
+    ["garbage", request(transfer(), { inputData: Uint8Array.of(255, 1) }), "command"],
+    ["a party without a key", request(transfer(), { party: to }), "KeyMissing"],
+    ["more than there is, the fee included", request(transfer(), { spendable: 100n }), "floor"],
+  ]
+  for (const [what, asked, expected] of others) {
+    it.effect(what, () =>
+      withSigner((signer) => Effect.map(refusalOf(signer, asked), (found) => assert.strictEqual(found, expected))),
+    )
+  }
+
+  it.effect("what would go below the floor", () =>
+    withSigner(
+      (signer) =>
+        Effect.gen(function* () {
+          assert.strictEqual(yield* refusalOf(signer, request(transfer(), { spendable: 1_100n })), "floor")
+          yield* signer.sign(request(transfer(), { spendable: 1_101n }))
+        }),
+      new Map([[asset, baseUnits(1_000n)]]),
+    ),
+  )
+
+  it.effect("anything while halted", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        yield* (yield* Brake).halt("operator", "stop")
+        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
+      }),
+    ),
+  )
+})
+
+describe("key files", () => {
+  const at = (name: string, content: string | Buffer, mode = 0o600) => {
+    const path = join(dir, name)
+    writeFileSync(path, content, { mode })
+    chmodSync(path, mode)
+    return path
+  }
+
+  for (const [form, content] of [
+    ["32 raw bytes", seed],
+    ["64 hex characters", seed.toString("hex")],
+    ["upper-case hex with a line end", `${seed.toString("hex").toUpperCase()}\r\n`],
+  ] as const) {
+    it.effect(`are read as ${form}`, () =>
+      Effect.map(openKeyFile(at("good", content), publicKey), (key) => assert.strictEqual(key.publicKey, publicKey)),
+    )
+  }
+
+  for (const [what, path, says] of [
+    [
+      "that others may read",
+      () => at("loose", seed, 0o644),
+      /others may read the key file \(mode 644\); run: chmod 600/,
+    ],
+    ["that are not there", () => join(dir, "nowhere"), /no such key file/],
+    ["that hold something else", () => at("text", "not a key"), /not a key file; it holds 32 raw bytes or 64 hex/],
+    ["of another key", () => at("other", "11".repeat(32)), /holds the key of [0-9a-f]{64}; expected/],
+  ] as const) {
+    it.effect(`${what} are refused with the remedy`, () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(openKeyFile(path(), publicKey))
+        assert.match(error.message, says)
+        assert.notInclude(error.message, "11".repeat(32))
+      }),
+    )
+  }
+
+  it.effect("show their secret nowhere", () =>
+    Effect.gen(function* () {
+      const key = yield* openKeyFile(file, publicKey)
+      const shown = [inspect(key, { depth: 9, showHidden: true }), JSON.stringify(key), String(key)].join()
+      for (const form of [seed.toString("hex"), seed.toString("base64"), seed.toString("latin1")]) {
+        assert.notInclude(shown, form)
+      }
+    }),
+  )
+})
+
+describe("nonces", () => {
+  it("follow from key, intent and attempt, by the written formula", () => {
+    const key = keyOf(Buffer.from(seed))
+    if (key === undefined) return assert.fail("a key")
+    const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed])
+    const own = createPrivateKey({ key: der, format: "der", type: "pkcs8" })
+    const nonceKey = createHash("sha3-256")
+      .update(sign(null, Buffer.from("cofferer nonce key v1"), own))
+      .digest()
+    assert.deepStrictEqual(nonceKeyOf(key), nonceKey)
+    const expected = createHmac("sha256", nonceKey).update("intent/3").digest().readBigUInt64BE(0)
+    assert.strictEqual(deriveNonce(nonceKey, "intent", 3), expected)
+  })
+
+  it("differ by intent, attempt and key", () => {
+    const keys = [1, 2].map(() => generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" }))
+    const nonces = keys.flatMap((key) => ["a", "b"].flatMap((id) => [1, 2].map((k) => deriveNonce(key, id, k))))
+    assert.strictEqual(new Set(nonces).size, 8)
+  })
+})
