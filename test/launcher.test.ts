@@ -154,7 +154,10 @@ describe("the installer", () => {
   it("says what it will do before it does it, and runs no install scripts", () => {
     const { status, lines, stderr } = install()
     assert.deepStrictEqual([status, lines], [0, []])
-    assert.match(stderr, /^cofferer {2}first run: installing 2 pinned packages, .*npm ci --ignore-scripts --no-progress\n\d+ s\n$/s)
+    assert.match(
+      stderr,
+      /^cofferer {2}first run: installing 2 pinned packages, .*npm ci --ignore-scripts --no-progress\n\d+ s\n$/s,
+    )
     assert.strictEqual(calls(), "ci --ignore-scripts --no-progress\n")
   })
 

@@ -14,7 +14,7 @@ export const sentenceOf = (
     )
   }
   const manual = view.intents.filter((i) => i.state === "manual").length
-  if (manual > 0) return bad(`${count(manual, "payment")} need a person: nothing proves whether they executed.`)
+  if (manual > 0) return bad(`A person must resolve ${count(manual, "payment")}: nothing proves what became of it.`)
   const pause = view.pauses[0]
   if (pause !== undefined) return warn(`Paused (${pause.scope}) by ${pause.author}: ${pause.reason}.`)
   if (view.ageSeconds === null) return warn("No balance was read yet: no money moves.")

@@ -1,0 +1,81 @@
+import { createServer, type IncomingHttpHeaders } from "node:http"
+import type { AddressInfo } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
+import { Notifier } from "../../src/notify/Notifier.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { testStore } from "../support/TestStore.ts"
+
+describe("an alert", () => {
+  it.effect("reaches a webhook that was down, with the same id each time, and holds up no other receiver", () =>
+    Effect.gen(function* () {
+      const calls: Array<{ headers: IncomingHttpHeaders; body: string }> = []
+      let status = 500
+      const server = createServer((request, response) => {
+        let body = ""
+        request.on("data", (chunk: Buffer) => {
+          body += chunk.toString()
+        })
+        request.on("end", () => {
+          calls.push({ headers: request.headers, body })
+          response.writeHead(status).end()
+        })
+      })
+      yield* Effect.callback<void>((resume) => {
+        server.listen(0, "127.0.0.1", () => resume(Effect.void))
+      })
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/SECRET`
+      const store = testStore()
+      const names = { gateways: [], rules: [], receivers: ["desk", "log"], version: "", revision: "" }
+      const layer = Layer.mergeAll(
+        Notifier.layerReceivers([
+          { kind: "webhook", name: "desk", url: Redacted.make(url), headers: { "x-token": Redacted.make("TOKEN") } },
+          { kind: "log", name: "log" },
+        ]),
+        Metrics.layer({ treasury: "t", mode: "live", ...names }),
+        store.layer(),
+        Logger.layer([]),
+      )
+      yield* Effect.gen(function* () {
+        const queue = yield* AlertQueue
+        const metrics = yield* Metrics
+        const alert = { severity: "page" as const, kind: "intent", subject: "s", detail: "stuck", fields: { n: 1 } }
+        yield* queue.raise({ dedup: "1", ...alert })
+        yield* deliverOnce("t")
+        assert.deepStrictEqual(
+          (yield* queue.pending).map((p) => p.receiver),
+          ["desk"],
+        )
+        status = 204
+        yield* TestClock.adjust("2 seconds")
+        yield* deliverOnce("t")
+        assert.deepStrictEqual(yield* queue.pending, [])
+        assert.strictEqual(calls.length, 2)
+        assert.deepStrictEqual(
+          calls.map((c) => c.headers["idempotency-key"]),
+          ["t/1", "t/1"],
+        )
+        assert.strictEqual(calls[1]?.headers["x-token"], "TOKEN")
+        assert.containSubset(JSON.parse(calls[1]?.body ?? ""), { version: 1, severity: "page", detail: "stuck" })
+        const text = yield* Effect.promise(() => metrics.registry.metrics())
+        assert.include(text, 'cofferer_notifications_total{receiver="desk",outcome="failed"} 1')
+        assert.include(text, 'cofferer_notifications_total{receiver="desk",outcome="delivered"} 1')
+        server.closeAllConnections()
+        yield* Effect.callback<void>((resume) => {
+          server.close(() => resume(Effect.void))
+        })
+        yield* queue.raise({ dedup: "2", ...alert })
+        yield* deliverOnce("t")
+        const waiting = yield* queue.pending
+        assert.deepStrictEqual(
+          waiting.map((p) => p.receiver),
+          ["desk"],
+          "kept while nobody listens",
+        )
+      }).pipe(Effect.provide(layer), Effect.ensuring(Effect.sync(store.remove)))
+    }),
+  )
+})
