@@ -137,7 +137,8 @@ export const testsRun = atNodes((node) => {
   return object === "vi" && /^(mock|doMock|hoisted)$/.test(property) ? "fake the wire, not the module" : undefined
 })
 
-const named = /\b(assert|expect)\w*\b/
+/** An assertion, or a contract suite that holds them for each adapter. */
+const named = /\b(assert|expect)\w*\b|\b\w+Contract\(/
 
 export const testsAssert = (code: Code): ReadonlyArray<string> =>
   named.test(code.text.replaceAll(/^import .*$/gm, ""))
