@@ -1,10 +1,15 @@
-import { Effect } from "effect"
+import { Effect, Predicate } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { storeLayer } from "../daemon.ts"
+import { listIntents, storyOf } from "../status/stories.ts"
 import type { IntentView } from "../status/View.ts"
+import type { Journal } from "../store/Journal.ts"
+import type { Outbox } from "../store/Outbox.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
-import { outputFlag, printResult, table } from "./output.ts"
-import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
+import { outputFlag, printResult, table, toJson } from "./output.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
 import { intentsText } from "./viewText.ts"
 
 /** The daemon's answers, of the same version as this command line. */
@@ -35,16 +40,23 @@ interface Story extends IntentView {
   }>
 }
 const listOf = (body: unknown) => body as ReadonlyArray<IntentView>
-const storyOf = (body: unknown) => body as Story
+const toStory = (body: unknown) => body as Story
 
 const shared = { config: configFlag, data: dataFlag, output: outputFlag }
 
-const ask = Effect.fnUntraced(function* (chosen: Parameters<typeof dataDirOf>[0], path: string) {
-  const dataDir = yield* dataDirOf(chosen)
-  const answer = yield* control(dataDir, "GET", path)
-  if (answer === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
-  return yield* bodyOf(answer)
-})
+/** The daemon's answer, or where none runs what its database says. */
+const ask = <A>(chosen: Chosen, path: string, stored: Effect.Effect<A, StoreError, Outbox | Journal>) =>
+  Effect.gen(function* () {
+    const dataDir = yield* dataDirOf(chosen)
+    const answer = yield* control(dataDir, "GET", path)
+    if (answer !== undefined) return yield* bodyOf(answer)
+    const found = yield* storedSetup(chosen, dataDir)
+    const value = yield* stored.pipe(
+      Effect.provide(storeLayer(found)),
+      Effect.mapError((error) => failWith("failure", error.message)),
+    )
+    return JSON.parse(toJson(value)) as unknown
+  })
 
 const time = (millis: number): string => new Date(millis).toISOString().slice(0, 23).replace("T", " ")
 
@@ -84,8 +96,11 @@ const show = Command.make(
   "show",
   { id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")), ...shared },
   Effect.fn(function* (chosen) {
-    const story = storyOf(yield* ask(chosen, `/api/v1/intents/${encodeURIComponent(chosen.id)}`))
-    yield* printResult(chosen.output, story, () => storyText(story))
+    const body = yield* ask(chosen, `/api/v1/intents/${encodeURIComponent(chosen.id)}`, storyOf(chosen.id))
+    const problem = Predicate.hasProperty(body, "problem") ? String(body.problem) : undefined
+    if (problem !== undefined) return yield* failWith("notFound", problem)
+    const story = toStory(body)
+    return yield* printResult(chosen.output, story, () => storyText(story))
   }),
 ).pipe(Command.withDescription("The whole story of one payment"))
 
@@ -96,7 +111,7 @@ export const intents = Command.make(
     ...shared,
   },
   Effect.fn(function* (chosen) {
-    const list = listOf(yield* ask(chosen, `/api/v1/intents?limit=${chosen.limit}`))
+    const list = listOf(yield* ask(chosen, `/api/v1/intents?limit=${chosen.limit}`, listIntents(chosen.limit)))
     yield* printResult(chosen.output, list, () => (list.length === 0 ? "no payment yet" : intentsText(list)))
   }),
 ).pipe(Command.withDescription("List payments"), Command.withSubcommands([show]))

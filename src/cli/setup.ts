@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { resolve } from "node:path"
+import { join, resolve } from "node:path"
 import { Effect, Option } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { ConfigError, type Problem } from "../config/ConfigError.ts"
@@ -7,6 +7,7 @@ import { type Environment, lowerMode, readEnvironment } from "../config/Environm
 import { parseListen } from "../config/Fields.ts"
 import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
 import { openKeyFile } from "../signer/KeyFile.ts"
+import { databaseFile } from "../store/Database.ts"
 import { failWith } from "./CliFailure.ts"
 
 /** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
@@ -73,6 +74,14 @@ export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen) {
     return resolve(defaultDataDir)
   }
   return resolve((yield* loadTreasury(file)).storeDir ?? defaultDataDir)
+})
+
+/** The setup of a data directory whose daemon does not run, for commands that read its database themselves. */
+export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string) {
+  if (!existsSync(join(dataDir, databaseFile))) {
+    return yield* failWith("notFound", `no daemon runs in ${dataDir}, and no database lies there`)
+  }
+  return yield* setup({ ...chosen, data: Option.some(dataDir) })
 })
 
 /** Opens every key file once and lets go of it: a wrong one is found before anything runs, with its line. */

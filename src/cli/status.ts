@@ -1,16 +1,13 @@
-import { existsSync } from "node:fs"
-import { join } from "node:path"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { version } from "../config/version.ts"
 import { storeLayer } from "../daemon.ts"
 import { StatusView } from "../status/StatusView.ts"
 import type { View } from "../status/View.ts"
-import { databaseFile } from "../store/Database.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, setup } from "./setup.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
 import { viewText } from "./viewText.ts"
 
 const flags = {
@@ -51,10 +48,7 @@ export const status = Command.make(
 const viewOf = (body: unknown): View => body as View
 
 const stored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string) {
-  if (!existsSync(join(dataDir, databaseFile))) {
-    return yield* failWith("notFound", `no daemon runs in ${dataDir}, and no database lies there`)
-  }
-  const found = yield* setup({ ...chosen, data: Option.some(dataDir) })
+  const found = yield* storedSetup(chosen, dataDir)
   const { treasury, mode } = found
   const options = { treasury, mode, gatewayUrl: treasury.network.gateway.url, version }
   return yield* Effect.flatMap(StatusView, (service) => service.view).pipe(

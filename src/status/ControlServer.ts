@@ -2,18 +2,16 @@ import { chmodSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { ByteSize, Effect, Layer, Option, Schema } from "effect"
+import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
 import type { Mode, Treasury } from "../config/Treasury.ts"
-import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { Brake } from "../store/Brake.ts"
-import { Journal } from "../store/Journal.ts"
-import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
-import { intentView, StatusView } from "./StatusView.ts"
+import { StatusView } from "./StatusView.ts"
+import { listIntents, storyOf } from "./stories.ts"
 
 export interface ControlServerOptions {
   readonly treasury: Treasury
@@ -26,7 +24,6 @@ export interface ControlServerOptions {
 export const socketFile = "cofferer.sock"
 
 const bodyBytesMax = ByteSize.kibibytes(64)
-const listMax = 1_000
 
 /** The API of the command line, on a socket that only this user can open. */
 export const layerControl = (options: ControlServerOptions) => Layer.effectDiscard(make(options))
@@ -75,7 +72,10 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/status") return json(yield* (yield* StatusView).view)
     if (path === "/api/v1/intents") return json(yield* listIntents(Number(query.get("limit") ?? "20")))
     const id = /^\/api\/v1\/intents\/([0-9a-z]{3,64})$/.exec(path)?.[1]
-    if (id !== undefined) return yield* story(id)
+    if (id !== undefined) {
+      const found = yield* storyOf(id)
+      return "problem" in found ? refusal(found.known === 0 ? 404 : 400, found.problem, 'see "intents"') : json(found)
+    }
   }
   if (request.method === "POST") {
     if (path === "/api/v1/pause") return yield* pause(options.treasury, yield* body(request, PauseBody))
@@ -94,7 +94,7 @@ const body = Effect.fnUntraced(function* <A>(
   schema: Schema.ConstraintDecoder<A>,
 ) {
   const text = yield* request.text.pipe(Effect.provideService(HttpIncomingMessage.MaxBodySize, bodyBytesMax))
-  return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
+  return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
 })
 
 const Words = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
@@ -132,32 +132,4 @@ const wake = Effect.gen(function* () {
   const signals = yield* Signals
   yield* signals.wake("engine")
   yield* signals.wake("submitter")
-})
-
-const listIntents = Effect.fnUntraced(function* (limit: number) {
-  const outbox = yield* Outbox
-  const count = Number.isInteger(limit) && limit > 0 ? Math.min(limit, listMax) : 20
-  return yield* Effect.forEach(yield* outbox.recent(count), intentView)
-})
-
-/** One payment from the decision to its end: what was decided, signed, sent, answered and seen. */
-const story = Effect.fnUntraced(function* (id: string) {
-  const outbox = yield* Outbox
-  const exact = Option.getOrUndefined(yield* outbox.byId(id))
-  const matches =
-    exact === undefined
-      ? (yield* outbox.recent(listMax)).filter((i) => i.id.startsWith(id) || shortId(i.id).startsWith(id))
-      : [exact]
-  const intent = matches[0]
-  if (intent === undefined) return refusal(404, `no payment "${id}"`, 'see "intents"')
-  if (matches.length > 1) return refusal(400, `"${id}" fits ${matches.length} payments`, "give more of the id")
-  return json({
-    ...(yield* intentView(intent)),
-    payment: intent.payment,
-    feeMax: intent.feeMax,
-    fee: intent.fee ?? null,
-    sends: yield* outbox.sends(intent.id),
-    evidence: yield* outbox.evidence(intent.id),
-    journal: yield* (yield* Journal).about(intent.id),
-  })
 })

@@ -123,6 +123,21 @@ describe("a daemon beside its embedded network", () => {
     assert.include(refused.stderr, "policy refuses it (amount)")
   })
 
+  it("refuses to start against a gateway on another chain, with the line of the file", async () => {
+    const network = String((await daemon.line(word("gateway")))["url"])
+    const other = join(dir, "other.yaml")
+    writeFileSync(
+      other,
+      faster.replace("chainId: sandbox-1", "chainId: sandbox-2").replace("http://127.0.0.1:1", network),
+    )
+    const env = { COFFERER_LISTEN: "127.0.0.1:0", COFFERER_MODE: "observe" }
+    const { code, stderr } = await cofferer(["run", other, "--data", join(dir, "other")], { cwd: dir, env })
+    assert.strictEqual(code, 3, stderr)
+    const line = faster.slice(0, faster.indexOf("chainId")).split("\n").length
+    assert.include(stderr, `other.yaml:${line}:`)
+    assert.include(stderr, 'is on chain "sandbox-1", the file says "sandbox-2"; name the chain that you mean')
+  })
+
   it("refuses a second process on the same data directory", async () => {
     const second = await cofferer(runArgs, { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
     assert.strictEqual(second.code, 1)
@@ -134,6 +149,8 @@ describe("a daemon beside its embedded network", () => {
     const stopped = daemon.lines.at(-1)
     assert.strictEqual(stopped?.["msg"], "stopped")
     assert.match(String(stopped?.["detail"]), /0 open intents, \d+ journal entries, head [0-9a-f]{8}/)
+    const stored = await cofferer(["intents", "--config", file, "--data", join(dir, "data"), "--output", "json"])
+    assert.isAtLeast((JSON.parse(stored.stdout) as ReadonlyArray<unknown>).length, 3, "told by the database itself")
     daemon = start(runArgs, { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
     const ready = await daemon.line(word("ready"))
     assert.notInclude(String(ready["detail"]), "hot 24,310.00", "the ledger went on where it was")
