@@ -1,10 +1,8 @@
 import { request } from "node:http"
 import { join } from "node:path"
 import { Effect, Schema } from "effect"
+import { socketFile } from "../status/ControlServer.ts"
 import { failWith } from "./CliFailure.ts"
-
-/** Name of the daemon's socket inside its data directory. */
-export const socketFile = "cofferer.sock"
 
 export interface ControlAnswer {
   readonly status: number
