@@ -44,8 +44,7 @@ export const decide = (rule: PayingRule, level: Level, snapshot: Snapshot, timer
   const next = advance(timer, { firing: !need.inBand, now: snapshot.now, observation: snapshot.asOf })
   if (stopped !== undefined) return { decision: stopped, timer: next }
   if (need.inBand) return { decision: hold("in_band", need.detail), timer: next }
-  const waiting =
-    pending(rule, need, next, snapshot) ?? history(rule, level, need, snapshot) ?? listing(level, snapshot)
+  const waiting = pending(rule, need, next, snapshot) ?? history(rule, level, need, snapshot)
   return { decision: waiting ?? pay(rule, level, need, snapshot), timer: next }
 }
 
@@ -77,19 +76,20 @@ const pending = (rule: PayingRule, need: Wanted, timer: Timer, snapshot: Snapsho
   return hold("pending", `${need.detail}; ${wait}`)
 }
 
+/** Open payments that do not move by themselves. */
+const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_approval"])
+
 /** What earlier payments forbid: open ones, ones not yet seen in the balances, and recent ones. */
 const history = (rule: PayingRule, level: Level, need: Wanted, snapshot: Snapshot): Held | undefined => {
   const touches = ({ payment }: Intent, key: string) =>
     payment.assetId === level.asset.id && (payment.toKey === key || payment.fromKey === key)
   const own = snapshot.open.filter((i) => touches(i, level.party.publicKey))
+  const amountOf = ({ payment }: Intent) =>
+    `${formatAmount(payment.amount, level.asset.decimals)} ${level.asset.symbol}`
   const stuck = own.find((i) => i.state === "unknown" || i.state === "manual")
-  const moving = own.find((i) => i.state !== "unknown" && i.state !== "manual")
-  if (moving !== undefined) {
-    const amount = formatAmount(moving.payment.amount, level.asset.decimals)
-    return moving.state === "awaiting_approval"
-      ? hold("awaiting_approval", `${amount} ${level.asset.symbol} waits for people`)
-      : hold("in_flight", `${amount} ${level.asset.symbol} is under way (${moving.state})`)
-  }
+  const asked = own.find((i) => i.state === "awaiting_approval")
+  const moving = own.find((i) => !waits.has(i.state))
+  if (moving !== undefined) return hold("in_flight", `${amountOf(moving)} is under way (${moving.state})`)
   const unseen = snapshot.settled.find(
     (i) =>
       i.settledAt !== undefined &&
@@ -100,6 +100,7 @@ const history = (rule: PayingRule, level: Level, need: Wanted, snapshot: Snapsho
   const left = cooldownLeft(rule, level, snapshot)
   if (left > 0) return hold("cooldown", `${Math.ceil(left / 1_000)} s left`)
   if (stuck !== undefined) return hold("unresolved", `an earlier payment is ${stuck.state}: ${stuck.detail}`)
+  if (asked !== undefined) return hold("awaiting_approval", `${amountOf(asked)} waits for people`)
   return undefined
 }
 
@@ -129,7 +130,7 @@ const listing = ({ asset }: Level, snapshot: Snapshot): Held | undefined => {
   )
 }
 
-/** The payment itself: its size by the funds, then the minimum, the policy, and the fee. */
+/** The payment itself: its size by the funds, then the minimum, the listing, the policy, and the fee. */
 const pay = (rule: PayingRule, level: Level, need: Wanted, snapshot: Snapshot): Decision => {
   const { asset } = level
   const say = (units: bigint) => formatAmount(units, asset.decimals)
@@ -144,6 +145,8 @@ const pay = (rule: PayingRule, level: Level, need: Wanted, snapshot: Snapshot): 
   const min = [rule.min.get(asset.id) ?? 0n, networkMinimum(snapshot, asset), 1n].reduce((a, b) => (a > b ? a : b))
   const short = `${need.from.name} has ${observed === undefined ? "no known balance" : say(observed)}`
   if (need.amount < min) return hold("too_small", `${say(need.amount)} is under the least of ${say(min)}`)
+  const unlisted = listing(level, snapshot)
+  if (unlisted !== undefined) return unlisted
   const payment = { from: need.from.publicKey, to: need.to.publicKey, assetId: asset.id, amount }
   const verdict = judge(snapshot.policy, payment, (line) => windowUse(snapshot, line))
   if (!verdict.permitted && amount > 0n) {

@@ -1,0 +1,180 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type BaseUnits, baseUnits } from "../../src/domain/Amount.ts"
+import { type HoldReason, holdReasons } from "../../src/domain/Decision.ts"
+import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
+import type { Intent, IntentState } from "../../src/domain/Intent.ts"
+import { decide } from "../../src/rules/decide.ts"
+import type { Policy } from "../../src/rules/Policy.ts"
+import type { Level, Party, TopUpRule } from "../../src/rules/Rule.ts"
+import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
+import type { Timer } from "../../src/rules/Timer.ts"
+
+const now = 1_800_000_000_000
+const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
+const units = (n: bigint): BaseUnits => baseUnits(n)
+const party = (name: string): Party => ({
+  name,
+  publicKey: name.padEnd(64, "0") as PublicKey,
+  signer: { sandbox: name },
+  floor: new Map(),
+})
+const hot = party("hot")
+const reserve = party("reserve")
+
+/** All that a reason can be made of; each row of the table spoils one part of it. */
+interface World {
+  readonly rule: TopUpRule
+  readonly level: Level
+  readonly snapshot: Snapshot
+  readonly timer: Timer
+}
+
+const intent = (state: IntentState, more: Partial<Intent> = {}): Intent => ({
+  id: state.padEnd(64, "0") as IntentId,
+  treasury: "t",
+  rule: "keep",
+  subject: "hot/TOK",
+  episode: 1,
+  payment: {
+    from: "reserve",
+    fromKey: reserve.publicKey,
+    to: "hot",
+    toKey: hot.publicKey,
+    asset: "TOK",
+    assetId: asset.id,
+    amount: units(1n),
+  },
+  decimals: 0,
+  feeMax: 0n,
+  state,
+  detail: "",
+  fee: undefined,
+  settledAt: undefined,
+  createdAt: now - 100_000,
+  updatedAt: now - 100_000,
+  ...more,
+})
+
+const policyOf = (per24h: bigint, to: Party, share: bigint): Policy => ({
+  hash: "",
+  maxFee: { numerator: share, denominator: 1_000n },
+  lines: [
+    {
+      line: 1,
+      from: new Set([reserve.publicKey]),
+      to: new Set([to.publicKey]),
+      assetId: asset.id,
+      perTransfer: units(1_000_000n),
+      per24h: units(per24h),
+      transfersPer24h: 9,
+    },
+  ],
+})
+
+const level: Level = { party: hot, asset, balance: "free", trigger: units(1_000n), target: units(2_000n) }
+const calm: World = {
+  rule: {
+    kind: "topUp",
+    name: "keep",
+    from: reserve,
+    levels: [level],
+    forMillis: 10_000,
+    cooldownMillis: 60_000,
+    min: new Map(),
+    priority: 1,
+    onShort: "hold",
+  },
+  level,
+  timer: { firingSince: now - 20_000, observations: 3, lastObservation: 0n },
+  snapshot: {
+    now,
+    asOf: BigInt(now - 1_000) * 1_000_000n,
+    maxAgeMillis: 30_000,
+    balance: (key) => (key === hot.publicKey ? 500n : 1_000_000n),
+    listed: new Map([[asset.id, { status: "enabled", decimals: 0, quantum: 1_000n }]]),
+    terms: termsOf(
+      new Map([
+        ["transfer.fee.factor", "0.001"],
+        ["transfer.fee.maxQuantumAmount", "1"],
+        ["transfer.minTransferQuantumMultiple", "0"],
+      ]),
+    ),
+    open: [],
+    settled: [],
+    halts: [],
+    pauses: [],
+    policy: policyOf(1_000_000n, hot, 2n),
+    signed: () => ({ amount: 0n, count: 0 }),
+  },
+}
+
+const seen = (world: World, change: Partial<Snapshot>): World => ({
+  ...world,
+  snapshot: { ...world.snapshot, ...change },
+})
+const balances = (world: World, key: string, value: bigint | undefined): World => {
+  const { balance } = world.snapshot
+  return seen(world, { balance: (party, id, kind) => (party === key ? value : balance(party, id, kind)) })
+}
+
+/** What makes each reason true, whatever else is. Those that cannot be true together are named beside it. */
+const spoilers: ReadonlyArray<readonly [HoldReason, (world: World) => World, ReadonlyArray<HoldReason>?]> = [
+  ["halted", (w) => seen(w, { halts: ["operator"] })],
+  ["paused", (w) => seen(w, { pauses: [{ scope: "rule:keep", reason: "x" }] })],
+  ["no_data", (w) => balances(w, hot.publicKey, undefined), ["in_band"]],
+  ["stale", (w) => seen(w, { maxAgeMillis: 10 })],
+  ["in_band", (w) => balances(w, hot.publicKey, 1_500n), ["no_data"]],
+  ["pending", (w) => ({ ...w, timer: { ...w.timer, firingSince: now - 1_000 } })],
+  ["in_flight", (w) => seen(w, { open: [...w.snapshot.open, intent("in_flight")] })],
+  [
+    "settling",
+    (w) =>
+      seen(w, {
+        settled: [
+          ...w.snapshot.settled,
+          intent("confirmed", { rule: "other", settledAt: w.snapshot.asOf, updatedAt: now - 90_000 }),
+        ],
+      }),
+  ],
+  ["cooldown", (w) => seen(w, { settled: [...w.snapshot.settled, intent("confirmed", { updatedAt: now - 59_000 })] })],
+  ["unresolved", (w) => seen(w, { open: [...w.snapshot.open, intent("manual")] })],
+  ["awaiting_approval", (w) => seen(w, { open: [...w.snapshot.open, intent("awaiting_approval")] })],
+  ["too_small", (w) => ({ ...w, rule: { ...w.rule, min: new Map([[asset.id, units(5_000n)]]) } })],
+  ["asset_status", (w) => seen(w, { listed: new Map() }), ["fee"]],
+  ["policy", (w) => seen(w, { policy: { ...w.snapshot.policy, lines: [] } }), ["limit"]],
+  ["limit", (w) => seen(w, { signed: () => ({ amount: 999_999n, count: 1 }) }), ["policy"]],
+  ["fee", (w) => seen(w, { policy: { ...w.snapshot.policy, maxFee: { numerator: 0n, denominator: 1n } } })],
+  ["short", (w) => balances(w, reserve.publicKey, 100n)],
+]
+
+const reasonOf = ({ rule, level, snapshot, timer }: World): string => {
+  const { decision } = decide(rule, level, snapshot, timer)
+  return decision._tag === "Hold" ? decision.reason : "act"
+}
+
+const pairs = spoilers.flatMap(([first, spoil, apart = []], i) =>
+  spoilers
+    .slice(i + 1)
+    .filter(([second, , also = []]) => !apart.includes(second) && !also.includes(first))
+    .map(([second, spoilToo]) => ({ first, second, world: spoilToo(spoil(calm)) })),
+)
+
+describe("the reasons for silence", () => {
+  it("are none where nothing is spoilt, and each one where its part alone is", () => {
+    assert.strictEqual(reasonOf(calm), "act")
+    for (const [reason, spoil] of spoilers) assert.strictEqual(reasonOf(spoil(calm)), reason)
+  })
+
+  it("stand in the order in which they are declared", () => {
+    const order = spoilers.map(([reason]) => holdReasons.indexOf(reason))
+    assert.deepStrictEqual(
+      order,
+      [...order].sort((a, b) => a - b),
+    )
+    assert.notInclude(order, -1)
+  })
+
+  it.each(pairs)("say $first before $second", ({ first, world }) => {
+    assert.strictEqual(reasonOf(world), first)
+  })
+})
