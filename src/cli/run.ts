@@ -148,6 +148,9 @@ const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: 
   })
   const where = `${options.gatewayUrl}    data ${data.startsWith("..") ? dataDir : data}/`
   yield* say("gateway", { detail: where, url: options.gatewayUrl })
+  if (mode !== "live") return yield* say("may pay", { detail: `nothing: in mode ${mode} nothing is signed` })
   for (const line of mayPay(treasury)) yield* say("may pay", { detail: line })
-  yield* say("may pay", { detail: treasury.policy.lines.length > 0 ? "Nothing else can be signed." : "nothing" })
+  const rest =
+    treasury.policy.lines.length > 0 ? "Nothing else can be signed." : "nothing: no policy line allows a payment"
+  return yield* say("may pay", { detail: rest })
 })

@@ -15,6 +15,12 @@ export interface Environment {
 const known = ["COFFERER_DATA_DIR", "COFFERER_LISTEN", "COFFERER_LOG_LEVEL", "COFFERER_MODE"] as const
 const modes: ReadonlyArray<Mode> = ["observe", "shadow", "live"]
 
+/** Variables whose text must have a form. */
+const forms: ReadonlyArray<readonly [name: string, form: RegExp, remedy: string]> = [
+  ["COFFERER_LISTEN", /^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$/, 'write host:port, such as "127.0.0.1:9464"'],
+  ["COFFERER_LOG_LEVEL", /^(debug|info|warning|error)$/, "write debug, info, warning or error"],
+]
+
 /** Variables that a container platform sets for a service that happens to be called cofferer, and those of tests. */
 const ignored = (name: string, value: string): boolean =>
   name.startsWith("COFFERER_TEST_") ||
@@ -32,6 +38,11 @@ export const readEnvironment = (
       const near = closest(name, known)
       const remedy = distance(name, near) <= 5 ? `did you mean ${near}?` : `known: ${known.join(", ")}`
       return Effect.fail(configProblem("environment", `unknown variable ${name}`, remedy))
+    }
+    for (const [name, form, remedy] of forms) {
+      const value = env[name]
+      if (value === undefined || form.test(value)) continue
+      return Effect.fail(configProblem("environment", `${name} is "${value}"`, remedy))
     }
     const mode = modes.find((m) => m === env["COFFERER_MODE"])
     if (env["COFFERER_MODE"] !== undefined && mode === undefined) {

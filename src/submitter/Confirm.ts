@@ -9,6 +9,7 @@ import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
 const waitMillis = 1_000
+const waitMillisUnanswered = 5_000
 
 /** One look for every live attempt. What one look runs into does not stop the others. */
 export const confirmOnce = Effect.fn("Confirm.round")(function* () {
@@ -43,7 +44,9 @@ export const confirmLoop = Effect.gen(function* () {
     .counted("confirm", confirmOnce())
     .pipe(
       Effect.catchTag("GatewayError", (error) =>
-        Effect.logWarning("payments could not be looked up", { reason: error.message }),
+        Effect.logWarning("payments could not be looked up", { reason: error.message }).pipe(
+          Effect.andThen(Effect.sleep(waitMillisUnanswered)),
+        ),
       ),
     )
   yield* signals.wait("confirm", waitMillis)

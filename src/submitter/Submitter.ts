@@ -14,6 +14,8 @@ import { Tip } from "./Tip.ts"
 /** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
 const concurrentMax = 4
 const waitMillis = 500
+/** A gateway that does not answer is asked less often: bytes that wait lose nothing by a few seconds. */
+const waitMillisUnanswered = 5_000
 
 /** Brings one open intent as far as it can go now: reserves, signs, solves, sends what is due. */
 const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
@@ -47,31 +49,43 @@ const reflect = Effect.fnUntraced(function* (intentId: string) {
   yield* outbox.move(intent, to, { detail })
 })
 
-/** One round over all open intents. What one intent runs into does not stop the others. */
+/**
+ * One round over all open intents. What one intent runs into does not stop the others. Returns whether the gateway
+ * answered all that was asked of it.
+ */
 export const submitOnce = Effect.fn("Submitter.round")(function* () {
   const { mode } = yield* SubmitterOptions
-  if (mode !== "live") return
+  if (mode !== "live") return true
   const outbox = yield* Outbox
   const open = (yield* outbox.open).filter((i) => i.state !== "manual" && i.state !== "awaiting_approval")
-  yield* Effect.forEach(
+  const answered = yield* Effect.forEach(
     open,
     (intent) =>
       advance(intent).pipe(
+        Effect.as(true),
         Effect.catchTags({
           GatewayError: (error) =>
-            Effect.logWarning("a payment waits for the gateway", { intent: intent.id, reason: error.message }),
+            Effect.as(
+              Effect.logWarning("a payment waits for the gateway", { intent: intent.id, reason: error.message }),
+              false,
+            ),
           PowError: (error) =>
-            Effect.logWarning("no proof of work was found", { intent: intent.id, reason: error.message }),
+            Effect.as(
+              Effect.logWarning("no proof of work was found", { intent: intent.id, reason: error.message }),
+              true,
+            ),
         }),
       ),
-    { concurrency: concurrentMax, discard: true },
+    { concurrency: concurrentMax },
   )
+  return answered.every((ok) => ok)
 })
 
 /** The loop that moves money. It alone requires the writer. */
 export const submitLoop = Effect.gen(function* () {
   const cycle = yield* Cycle
   const signals = yield* Signals
-  yield* cycle.counted("submitter", submitOnce())
+  const answered = yield* cycle.counted("submitter", submitOnce())
+  if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("submitter", waitMillis)
 }).pipe(Effect.forever)

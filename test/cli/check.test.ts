@@ -102,6 +102,12 @@ describe("wrong calls", () => {
     assert.include(stderr, "did you mean COFFERER_DATA_DIR?")
   })
 
+  it("an environment variable of the wrong form is told with its remedy", async () => {
+    const { code, stderr } = await cofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_LISTEN: "9464" } })
+    assert.strictEqual(code, 3)
+    assert.include(stderr, 'COFFERER_LISTEN is "9464"; write host:port')
+  })
+
   it("help is a result: standard output, exit 0", async () => {
     const { code, stdout } = await cofferer(["run", "--help"])
     assert.strictEqual(code, 0)
