@@ -1,98 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { treasuryOf } from "../../src/config/Treasury.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
-import { type DaemonOptions, daemonLayer, prepare } from "../../src/daemon.ts"
-import { decideOnce } from "../../src/engine/Engine.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
-import { pollAssets } from "../../src/poller/AssetPoller.ts"
-import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
-import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
-import { RuleStates } from "../../src/store/RuleStates.ts"
 import { Settings } from "../../src/store/Settings.ts"
-import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
-import { chainId, one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
-
-const seed = "test"
-const alice = publicKeyOf(seed, "alice")
-const bob = publicKeyOf(seed, "bob")
-
-const treasuryText = (url: string, mode = "live") => `
-version: 1
-name: flow
-mode: ${mode}
-network: { chainId: ${chainId}, gateways: { sandbox: "${url}" } }
-assets: { USDT: { id: ${usdt}, decimals: 6 } }
-parties:
-  alice: { publicKey: "${alice}", signer: { sandbox: alice } }
-  bob: { publicKey: "${bob}" }
-rules:
-  - name: keep-bob
-    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
-policy:
-  allow:
-    - { from: alice, to: [bob], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4 }
-`
-
-/** One second, one block, and one round of each loop but those left out. */
-const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip: ReadonlySet<string> = new Set()) =>
-  Effect.gen(function* () {
-    const { network, parties, assets, keepMillis } = options.treasury
-    yield* TestClock.adjust("1 second")
-    yield* sandbox.stepBlock
-    yield* pollBalances({ ...network, parties, assets, keepMillis })
-    if (!skip.has("decide")) yield* decideOnce()
-    if (!skip.has("submit")) yield* submitOnce()
-    if (!skip.has("confirm")) yield* confirmOnce()
-  })
-
-type Flow = (
-  options: DaemonOptions,
-  sandbox: Sandbox["Service"],
-  client: TestClient,
-) => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
-
-/** A treasury against a real network over real HTTP, its loops run by hand. */
-const flow = (use: Flow, setup: { readonly mode?: string; readonly change?: Record<string, string> } = {}) =>
-  TestClock.setTime(1_800_000_000_000).pipe(
-    Effect.andThen(
-      withSandbox({ text: scenarioText("", setup.change ?? {}) }, (client, sandbox) =>
-        Effect.gen(function* () {
-          const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
-          writeKeys(join(dataDir, "sandbox"), seed, ["alice"])
-          const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(sandbox.url, setup.mode)))
-          const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: sandbox.url }
-          yield* prepare(options).pipe(
-            Effect.andThen(pollAssets()),
-            Effect.andThen(use(options, sandbox, client)),
-            Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
-            Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
-          )
-        }),
-      ),
-    ),
-  )
-
-const paid = (sandbox: Sandbox["Service"]) =>
-  Effect.map(sandbox.ledger.executed, (all) => all.filter((tx) => tx.party === alice && tx.code === 0))
-const states = Effect.map(
-  Effect.flatMap(Outbox, (outbox) => outbox.recent(10)),
-  (intents) => intents.map((i) => i.state),
-)
-const reason = Effect.map(
-  Effect.flatMap(RuleStates, (store) => store.all),
-  (all) => all[0]?.reason,
-)
+import { flow, paid, reason, round, states } from "../support/Flow.ts"
+import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { chainId, one, usdt } from "../support/TestSandbox.ts"
 
 describe("a payment from its decision to its end", () => {
   it.effect("is signed once, finds out the wire form, executes and is confirmed by its transfer id", () =>
