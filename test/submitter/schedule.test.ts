@@ -1,0 +1,229 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Random } from "effect"
+import { baseUnits } from "../../src/domain/Amount.ts"
+import { type Attempt, deadlineHeight, marginBlocks } from "../../src/domain/Attempt.ts"
+import type { IntentId, PublicKey, TransferId } from "../../src/domain/Hex.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { movementOf, stepsOf } from "../../src/submitter/movementOf.ts"
+import { maySend, nextSend, rebroadcastBlocks, sendsMax } from "../../src/submitter/schedule.ts"
+import { referenceText } from "../../src/submitter/signIntent.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const signedAt = 1_800_000_000_000
+const attempt: Attempt = {
+  intentId: "cd".repeat(32) as IntentId,
+  k: 1,
+  chainId: "c",
+  party: "a".repeat(64),
+  nonce: 1n,
+  anchorHeight: 100n,
+  anchorHash: "",
+  windowBlocks: 100,
+  inputData: new Uint8Array(),
+  signature: "",
+  transferId: "ef".repeat(32) as TransferId,
+  difficulty: 1,
+  workIndex: 0,
+  work: undefined,
+  hashBare: undefined,
+  hashPrefixed: undefined,
+  state: "signed",
+  framing: undefined,
+  sends: 0,
+  nextAt: 0,
+  nextHeight: 0n,
+  createdAt: signedAt,
+  updatedAt: signedAt,
+}
+
+describe("when the same bytes may be sent", () => {
+  it.each([
+    [5, 2n, 3n],
+    [10, 2n, 3n],
+    [31, 4n, 4n],
+    [100, 10n, 10n],
+    [500, 50n, 10n],
+  ] as const)("a window of %i blocks: again each %i blocks, never in its last %i", (windowBlocks, again, margin) => {
+    assert.strictEqual(rebroadcastBlocks(windowBlocks), again)
+    assert.strictEqual(marginBlocks(windowBlocks), margin)
+    const of = { ...attempt, windowBlocks }
+    const last = deadlineHeight(of) - margin - 1n
+    assert.isTrue(maySend(of, last))
+    assert.isFalse(maySend(of, last + 1n))
+    assert.isFalse(maySend(of, deadlineHeight(of) + 1n))
+  })
+
+  it.effect("after silence waits a random time under a ceiling that doubles from half a second to eight", () =>
+    Effect.gen(function* () {
+      for (const [sends, ceiling] of [500, 1_000, 2_000, 4_000, 8_000].entries()) {
+        const waits: Array<number> = []
+        for (let i = 0; i < 200; i++) {
+          const next = yield* nextSend("resend", attempt, { sends: sends + 1, now: 1_000, height: 100n })
+          assert.strictEqual(next.nextHeight, 0n)
+          waits.push(next.nextAt - 1_000)
+        }
+        assert.isAtLeast(Math.min(...waits), 0)
+        assert.isAtMost(Math.max(...waits), ceiling)
+        assert.isAbove(Math.max(...waits), ceiling * 0.8)
+        assert.isBelow(Math.min(...waits), ceiling * 0.2)
+      }
+    }).pipe(Random.withSeed("schedule 1")),
+  )
+
+  it.effect("goes over to blocks after the quick sends, and for what is in the network already", () =>
+    Effect.gen(function* () {
+      const at = { now: 1_000, height: 120n }
+      const slow = { nextAt: 1_000, nextHeight: 130n }
+      assert.deepStrictEqual(yield* nextSend("resend", attempt, { ...at, sends: sendsMax }), slow)
+      assert.deepStrictEqual(yield* nextSend("nextBlock", attempt, { ...at, sends: sendsMax }), slow)
+      assert.deepStrictEqual(yield* nextSend("observe", attempt, { ...at, sends: 1 }), slow)
+      const soon = { nextAt: 1_000, nextHeight: 121n }
+      assert.deepStrictEqual(yield* nextSend("nextBlock", attempt, { ...at, sends: 1 }), soon)
+      for (const step of ["otherFraming", "newWork"] as const) {
+        assert.deepStrictEqual(yield* nextSend(step, attempt, { ...at, sends: 9 }), { nextAt: 1_000, nextHeight: 0n })
+      }
+    }),
+  )
+})
+
+describe("the reference of a payment", () => {
+  it("names the installation and the journal's head in at most 100 bytes", () => {
+    assert.strictEqual(
+      referenceText("0a1b2c3d", { seq: 36, hash: "ab".repeat(32) }),
+      `c1.0a1b2c3d.10.${"ab".repeat(8)}`,
+    )
+    const longest = referenceText("ffffffff", { seq: Number.MAX_SAFE_INTEGER, hash: "f".repeat(64) })
+    assert.isAtMost(Buffer.byteLength(longest), 100)
+  })
+})
+
+const asset = "c".repeat(64)
+const from = "a".repeat(64)
+const to = "b".repeat(64)
+const general = "ACCOUNT_TYPE_GENERAL"
+const intent: Intent = {
+  id: attempt.intentId,
+  treasury: "t",
+  rule: "r",
+  subject: "s",
+  episode: 1,
+  payment: {
+    from: "a",
+    fromKey: from as PublicKey,
+    to: "b",
+    toKey: to as PublicKey,
+    asset: "TOK",
+    assetId: asset,
+    amount: baseUnits(100n),
+  },
+  decimals: 0,
+  feeMax: 2n,
+  state: "in_flight",
+  detail: "",
+  fee: undefined,
+  settledAt: undefined,
+  createdAt: signedAt,
+  updatedAt: signedAt,
+}
+
+/** Seconds after the signature, party, balance. */
+type Row = readonly [number, string, bigint]
+const opening: ReadonlyArray<Row> = [
+  [-10, from, 1_000n],
+  [-10, to, 50n],
+]
+const rowOf = ([second, party, balance]: Row) => ({
+  party,
+  asset,
+  market: "",
+  type: general,
+  balance,
+  timestamp: BigInt(signedAt + second * 1_000) * 1_000_000n,
+})
+
+const movement = (rows: ReadonlyArray<Row>) =>
+  Effect.gen(function* () {
+    const store = testStore()
+    return yield* Effect.gen(function* () {
+      const observations = yield* Observations
+      yield* observations.advance(rows.map(rowOf), { timestamp: BigInt(signedAt + 60_000) * 1_000_000n, height: 1n })
+      return yield* movementOf(intent, attempt)
+    }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+  })
+
+describe("the movement of balances", () => {
+  it("is made of the steps of the general account alone", () => {
+    const rows = [
+      rowOf([0, from, 10n]),
+      { ...rowOf([1, from, 99n]), type: "ACCOUNT_TYPE_MARGIN", market: "m" },
+      rowOf([2, from, 4n]),
+      rowOf([3, from, 9n]),
+    ]
+    assert.deepStrictEqual(
+      stepsOf(rows).map(({ by }) => by),
+      [-6n, 5n],
+    )
+    assert.deepStrictEqual(stepsOf(rows.slice(0, 1)), [])
+  })
+
+  it.effect("proves an execution where both ends moved in one block, with a fee that was allowed", () =>
+    Effect.gen(function* () {
+      const seen = yield* movement([...opening, [5, from, 899n], [5, to, 150n]])
+      assert.deepStrictEqual(seen, { fee: 1n, settledAt: BigInt(signedAt + 5_000) * 1_000_000n })
+    }),
+  )
+
+  const noProofs: ReadonlyArray<readonly [string, ReadonlyArray<Row>]> = [
+    ["the receiver gained nothing", [[5, from, 899n]]],
+    [
+      "the receiver gained more",
+      [
+        [5, from, 899n],
+        [5, to, 151n],
+      ],
+    ],
+    [
+      "the ends moved in different blocks",
+      [
+        [5, from, 899n],
+        [6, to, 150n],
+      ],
+    ],
+    [
+      "the fee is above what was allowed",
+      [
+        [5, from, 897n],
+        [5, to, 150n],
+      ],
+    ],
+    [
+      "less than the amount was lost",
+      [
+        [5, from, 901n],
+        [5, to, 150n],
+      ],
+    ],
+    [
+      "it was before the signature",
+      [
+        [-5, from, 899n],
+        [-5, to, 150n],
+      ],
+    ],
+    [
+      "two blocks fit",
+      [
+        [5, from, 899n],
+        [5, to, 150n],
+        [9, from, 799n],
+        [9, to, 250n],
+      ],
+    ],
+  ]
+  for (const [what, rows] of noProofs) {
+    it.effect(`proves nothing where ${what}`, () =>
+      Effect.map(movement([...opening, ...rows]), (seen) => assert.isUndefined(seen)),
+    )
+  }
+})

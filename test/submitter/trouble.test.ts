@@ -1,0 +1,175 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { flow, paid, reason, round, states } from "../support/Flow.ts"
+import { at, request, type TestClient } from "../support/TestClient.ts"
+import { chainId, one } from "../support/TestSandbox.ts"
+
+const arm = (client: TestClient, fault: Readonly<Record<string, unknown>>) =>
+  request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+const disarm = (client: TestClient) => request(client, "/sandbox/faults", { method: "DELETE" })
+
+/** Waits until the network holds a transaction that is in no block yet. */
+const taken = (client: TestClient) =>
+  Effect.gen(function* () {
+    for (;;) {
+      const reply = yield* request(client, "/sandbox/ledger")
+      if (at(reply, "mempool.0") !== undefined) return
+    }
+  })
+
+const proposed = new Set(["submit", "confirm"])
+const decided = new Set(["decide"])
+const sendsOf = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  return yield* outbox.sends(intent!.id)
+})
+const attemptsOf = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  return yield* outbox.attempts(intent!.id)
+})
+
+describe("a payment in trouble", () => {
+  it.effect("whose answer was lost is sent again as the same bytes, and executes once", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+          yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
+          const sending = yield* Effect.forkChild(submitOnce())
+          yield* taken(client)
+          yield* TestClock.adjust("300 millis")
+          yield* Fiber.join(sending)
+          assert.deepStrictEqual(yield* states, ["unknown"])
+          // The quick resend falls into the time before the next block: the network knows the bytes.
+          yield* TestClock.adjust("1 second")
+          yield* submitOnce()
+          const sends = yield* sendsOf
+          assert.deepStrictEqual(
+            sends.map((s) => s.outcome),
+            ["ambiguous", "duplicate"],
+          )
+          assert.strictEqual(sends[1]?.txHash, sends[0]?.txHash)
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.strictEqual((yield* attemptsOf).length, 1, "signed once")
+          assert.strictEqual((yield* paid(sandbox)).length, 1)
+          assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
+        }),
+      { network: ", requestDeadline: 300ms" },
+    ),
+  )
+
+  it.effect("waits while the network is down, and is sent as it was signed once it is back", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* arm(client, { operation: "submit", kind: "drop_before" })
+        yield* submitOnce()
+        assert.deepStrictEqual(yield* states, ["unknown"])
+        yield* arm(client, { operation: "any", kind: "http_status", status: 503 })
+        for (let i = 0; i < 3; i++) {
+          yield* TestClock.adjust("1 second")
+          yield* submitOnce()
+          yield* Effect.ignore(confirmOnce())
+        }
+        assert.deepStrictEqual(yield* states, ["unknown"], "nothing is concluded from silence")
+        yield* disarm(client)
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.strictEqual((yield* attemptsOf).length, 1)
+        assert.strictEqual(new Set((yield* sendsOf).map((s) => s.txHash)).size, 1)
+        assert.strictEqual((yield* paid(sandbox)).length, 1)
+      }),
+    ),
+  )
+
+  it.effect("is never signed for another chain: the treasury halts", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+          const halts = yield* (yield* Brake).halts
+          assert.deepStrictEqual(
+            halts.map((h) => h.reason),
+            ["chain_changed"],
+          )
+          assert.include(halts[0]?.detail ?? "", chainId)
+          assert.deepStrictEqual(yield* attemptsOf, [])
+          assert.strictEqual((yield* sandbox.ledger.executed).length, 0)
+          yield* round(options, sandbox)
+          assert.strictEqual(yield* reason, "halted")
+        }),
+      { chain: "another-chain" },
+    ),
+  )
+
+  for (const [what, stop, go] of [
+    [
+      "a HALT file",
+      Effect.flatMap(Brake, (brake) => brake.halt("halt_file", "stop")),
+      Effect.flatMap(Brake, (brake) => brake.release("halt_file", "gone")),
+    ],
+    [
+      "a pause of its receiver",
+      Effect.flatMap(Brake, (brake) =>
+        brake.pause({ scope: "party:bob", reason: "audit", author: "ana", until: undefined }),
+      ),
+      Effect.flatMap(Brake, (brake) => brake.resume({ scope: "party:bob", reason: "done", author: "ana" })),
+    ],
+  ] as const) {
+    it.effect(`that was signed is not sent again under ${what}, and goes on after it`, () =>
+      flow((options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+          yield* arm(client, { operation: "submit", kind: "drop_before" })
+          yield* submitOnce()
+          yield* disarm(client)
+          const before = (yield* sendsOf).length
+          assert.strictEqual(before, 1)
+          yield* stop
+          yield* TestClock.adjust("1 second")
+          for (let i = 0; i < 3; i++) yield* submitOnce()
+          assert.strictEqual((yield* sendsOf).length, before)
+          yield* go
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.strictEqual((yield* attemptsOf).length, 1)
+          assert.strictEqual((yield* paid(sandbox)).length, 1)
+        }),
+      ),
+    )
+  }
+
+  it.effect("that no gateway took before its window ended is given up by two complete listings", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+        yield* submitOnce()
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
+        yield* disarm(client)
+        for (let i = 0; i < 12; i++) yield* round(options, sandbox, decided)
+        const [attempt] = yield* attemptsOf
+        assert.strictEqual(attempt?.state, "expired")
+        const kinds = (yield* (yield* Outbox).evidence(attempt?.intentId ?? "")).map((e) => e.kind)
+        assert.deepStrictEqual(
+          kinds.filter((kind) => kind === "absent"),
+          ["absent", "absent"],
+        )
+        assert.deepStrictEqual(yield* states, ["abandoned"])
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+      }),
+    ),
+  )
+})

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { treasuryOf } from "../../src/config/Treasury.ts"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { type DaemonOptions, daemonLayer, prepare } from "../../src/daemon.ts"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import type { TestClient } from "./TestClient.ts"
+import { chainId, scenarioText, usdt, withSandbox } from "./TestSandbox.ts"
+
+const seed = "test"
+export const alice = publicKeyOf(seed, "alice")
+export const bob = publicKeyOf(seed, "bob")
+
+export interface FlowSetup {
+  readonly mode?: string
+  /** Of the scenario's lines. */
+  readonly change?: Readonly<Record<string, string>>
+  /** Behind the scenario's lines. */
+  readonly scenario?: string
+  /** Chain that the treasury believes in. */
+  readonly chain?: string
+  /** More keys of the treasury's network, each with a comma before it. */
+  readonly network?: string
+  /** More rules, indented by two. */
+  readonly rules?: string
+  /** More top-level keys. */
+  readonly more?: string
+}
+
+const treasuryText = (
+  url: string,
+  { mode = "live", chain = chainId, network = "", rules = "", more = "" }: FlowSetup,
+) => `
+version: 1
+name: flow
+mode: ${mode}
+network: { chainId: ${chain}, gateways: { sandbox: "${url}" }${network} }
+assets: { USDT: { id: ${usdt}, decimals: 6 } }
+parties:
+  alice: { publicKey: "${alice}", signer: { sandbox: alice } }
+  bob: { publicKey: "${bob}" }
+rules:
+  - name: keep-bob
+    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
+${rules}
+policy:
+  allow:
+    - { from: alice, to: [bob], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4 }
+${more}`
+
+/** One second, one block, and one round of each loop but those left out. */
+export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip: ReadonlySet<string> = new Set()) =>
+  Effect.gen(function* () {
+    const { network, parties, assets, keepMillis } = options.treasury
+    yield* TestClock.adjust("1 second")
+    yield* sandbox.stepBlock
+    yield* pollBalances({ ...network, parties, assets, keepMillis })
+    if (!skip.has("decide")) yield* decideOnce()
+    if (!skip.has("submit")) yield* submitOnce()
+    if (!skip.has("confirm")) yield* confirmOnce()
+  })
+
+export type Flow = (
+  options: DaemonOptions,
+  sandbox: Sandbox["Service"],
+  client: TestClient,
+) => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
+
+/** A treasury against a real network over real HTTP, its loops run by hand. */
+export const flow = (use: Flow, setup: FlowSetup = {}) =>
+  TestClock.setTime(1_800_000_000_000).pipe(
+    Effect.andThen(
+      withSandbox({ text: scenarioText(setup.scenario ?? "", setup.change ?? {}) }, (client, sandbox) =>
+        Effect.gen(function* () {
+          const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
+          writeKeys(join(dataDir, "sandbox"), seed, ["alice"])
+          const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(sandbox.url, setup)))
+          const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: sandbox.url }
+          yield* prepare(options).pipe(
+            Effect.andThen(pollAssets()),
+            Effect.andThen(use(options, sandbox, client)),
+            Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
+            Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
+          )
+        }),
+      ),
+    ),
+  )
+
+/** What alice's key really did. */
+export const paid = (sandbox: Sandbox["Service"]) =>
+  Effect.map(sandbox.ledger.executed, (all) => all.filter((tx) => tx.party === alice && tx.code === 0))
+/** States of the newest payments. */
+export const states = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(10)),
+  (intents) => intents.map((i) => i.state),
+)
+/** Why the first rule is silent. */
+export const reason = Effect.map(
+  Effect.flatMap(RuleStates, (store) => store.all),
+  (all) => all[0]?.reason,
+)
