@@ -21,43 +21,50 @@ import { chainId, scenarioText, usdt, withSandbox } from "./TestSandbox.ts"
 const seed = "test"
 export const alice = publicKeyOf(seed, "alice")
 export const bob = publicKeyOf(seed, "bob")
+export const eve = publicKeyOf(seed, "eve")
 
 export interface FlowSetup {
   readonly mode?: string
   /** Of the scenario's lines. */
   readonly change?: Readonly<Record<string, string>>
-  /** Behind the scenario's lines. */
-  readonly scenario?: string
+  /** More assets of the scenario, indented by four. */
+  readonly assets?: string
   /** Chain that the treasury believes in. */
   readonly chain?: string
   /** More keys of the treasury's network, each with a comma before it. */
   readonly network?: string
+  /** More keys of the party alice, each with a comma before it. */
+  readonly alice?: string
   /** More rules, indented by two. */
   readonly rules?: string
   /** More top-level keys. */
   readonly more?: string
 }
 
-const treasuryText = (
-  url: string,
-  { mode = "live", chain = chainId, network = "", rules = "", more = "" }: FlowSetup,
-) => `
+const scenarioOf = ({ assets = "", change = {} }: FlowSetup): string =>
+  scenarioText("", change).replace("  deposits:\n", `${assets}  deposits:\n`)
+
+const treasuryText = (url: string, setup: FlowSetup) => {
+  const { mode = "live", chain = chainId, network = "", rules = "", more = "" } = setup
+  return `
 version: 1
 name: flow
 mode: ${mode}
 network: { chainId: ${chain}, gateways: { sandbox: "${url}" }${network} }
 assets: { USDT: { id: ${usdt}, decimals: 6 } }
 parties:
-  alice: { publicKey: "${alice}", signer: { sandbox: alice } }
+  alice: { publicKey: "${alice}", signer: { sandbox: alice }${setup.alice ?? ""} }
   bob: { publicKey: "${bob}" }
+  eve: { publicKey: "${eve}" }
 rules:
   - name: keep-bob
     topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
 ${rules}
 policy:
   allow:
-    - { from: alice, to: [bob], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4 }
+    - { from: alice, to: [bob, eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4 }
 ${more}`
+}
 
 /** One second, one block, and one round of each loop but those left out. */
 export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip: ReadonlySet<string> = new Set()) =>
@@ -81,7 +88,7 @@ export type Flow = (
 export const flow = (use: Flow, setup: FlowSetup = {}) =>
   TestClock.setTime(1_800_000_000_000).pipe(
     Effect.andThen(
-      withSandbox({ text: scenarioText(setup.scenario ?? "", setup.change ?? {}) }, (client, sandbox) =>
+      withSandbox({ text: scenarioOf(setup) }, (client, sandbox) =>
         Effect.gen(function* () {
           const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
           writeKeys(join(dataDir, "sandbox"), seed, ["alice"])

@@ -1,0 +1,100 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { flow, paid, round, states } from "../support/Flow.ts"
+import { one } from "../support/TestSandbox.ts"
+
+const proposed = new Set(["submit", "confirm"])
+const eveRule = (priority: number) => `  - name: keep-eve
+    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "100", target: "190" }] }
+    priority: ${priority}
+`
+/** What each rule did last: its reason, or that it acts. */
+const reasons = Effect.map(
+  Effect.flatMap(RuleStates, (store) => store.all),
+  (all) => Object.fromEntries(all.map((m) => [m.rule, m.reason ?? m.state])),
+)
+/** Eve has an account once someone pays her. */
+const welcome = (amount: string) => ({
+  idempotencyKey: "welcome",
+  transfer: { from: "alice", to: "eve", asset: "USDT", amount },
+})
+
+describe("deciding", () => {
+  for (const [priority, winner, loser] of [
+    [1, "keep-eve", "keep-bob"],
+    [900, "keep-bob", "keep-eve"],
+  ] as const) {
+    it.effect(`gives scarce money to the rule whose priority number is lower: ${winner}`, () =>
+      flow(
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            yield* submitPayment(options.treasury, "live", welcome("40"))
+            for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+            for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+            assert.deepStrictEqual(yield* reasons, { [winner]: "in_flight", [loser]: "short" })
+            const open = yield* (yield* Outbox).open
+            assert.deepStrictEqual(
+              open.map((i) => i.rule),
+              [winner],
+            )
+          }),
+        { alice: ', floor: { USDT: "700" }', rules: eveRule(priority) },
+      ),
+    )
+  }
+
+  it.effect("is durable once: the same need, looked at again, makes no second payment and writes nothing", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        assert.deepStrictEqual(yield* states, ["proposed"])
+        yield* decideOnce()
+        const before = (yield* (yield* Journal).head).seq
+        for (let i = 0; i < 5; i++) {
+          yield* TestClock.adjust("1 second")
+          yield* decideOnce()
+        }
+        assert.deepStrictEqual(yield* states, ["proposed"])
+        assert.strictEqual((yield* (yield* Journal).head).seq, before)
+        assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_flight" })
+      }),
+    ),
+  )
+
+  it.effect("counts each need as an episode of its own, with an id of its own", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        const first = (yield* (yield* Outbox).recent(1))[0]
+        const [memory] = yield* (yield* RuleStates).all
+        assert.strictEqual(memory?.episode, 1)
+        assert.strictEqual(first?.episode, 1)
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+        assert.strictEqual((yield* paid(sandbox)).length, 1, "in band: silent")
+        assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
+      }),
+    ),
+  )
+
+  it.effect("stops on knowledge that has grown old, and says how old", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* round(options, sandbox, proposed)
+        yield* TestClock.adjust("10 minutes")
+        yield* decideOnce()
+        const [memory] = yield* (yield* RuleStates).all
+        assert.strictEqual(memory?.reason, "stale")
+        assert.match(memory?.detail ?? "", /60[0-9]\.[0-9] s old/)
+        assert.deepStrictEqual(yield* states, [])
+      }),
+    ),
+  )
+})
