@@ -5,6 +5,7 @@ import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
+import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
@@ -21,13 +22,14 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const open = yield* outbox.open
   const live = yield* outbox.live
   if (live.length === 0) return
-  const { height } = yield* (yield* Tip).head
+  const head = yield* (yield* Tip).head
+  if (!(yield* isOurChain(head))) return
   for (const attempt of live) {
     const intent = open.find((i) => i.id === attempt.intentId)
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
     // What the awaited answer says comes first: two loops would write about one attempt at once.
     if (yield* draining.isSending(attempt)) continue
-    yield* confirmIntent({ intent, attempt, height }).pipe(
+    yield* confirmIntent({ intent, attempt, height: head.height }).pipe(
       Effect.catchTag("GatewayError", (error) =>
         Effect.logWarning("a payment could not be looked up", { intent: intent.id, reason: error.message }),
       ),

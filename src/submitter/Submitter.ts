@@ -6,6 +6,7 @@ import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { brakeFor } from "./brakeFor.ts"
 import { Draining } from "./Draining.ts"
+import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
@@ -29,8 +30,9 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   if (current.state === "reserved" && !(yield* signIntent(current))) return
   const live = (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
   if (live === undefined) return
-  const { height } = yield* (yield* Tip).head
-  yield* sendAttempt(live, height)
+  const head = yield* (yield* Tip).head
+  if (!(yield* isOurChain(head))) return
+  yield* sendAttempt(live, head.height)
   yield* reflect(intent.id)
 })
 

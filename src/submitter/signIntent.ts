@@ -9,7 +9,6 @@ import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
-import { Brake } from "../store/Brake.ts"
 import { Database } from "../store/Database.ts"
 import { Journal, type JournalHead } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
@@ -20,6 +19,7 @@ import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { powHashFunction } from "../tx/ProofOfWork.ts"
 import { transferId } from "../tx/Transaction.ts"
+import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
@@ -49,7 +49,11 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   if (watermark === undefined || now - Number(watermark.timestamp / 1_000_000n) > options.maxAgeMillis) return false
   const tip = yield* Tip
   const head = yield* tip.head
-  if (!(yield* sameChain(head))) return false
+  if (!(yield* isOurChain(head))) return false
+  if (head.pow.hashFunction !== powHashFunction) {
+    yield* Effect.logError("the network asks for an unknown proof of work", { hashFunction: head.pow.hashFunction })
+    return false
+  }
   const anchor = yield* chooseAnchor(intent.payment.fromKey, [head, ...(yield* tip.recent)])
   if (anchor === undefined) return false
   const database = yield* Database
@@ -67,21 +71,6 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
     transferId: signed.success,
   })
   return true
-})
-
-/** Another chain, or another hash function, stops everything: the signature would mean something else. */
-const sameChain = Effect.fnUntraced(function* (head: ChainHead) {
-  const options = yield* SubmitterOptions
-  const brake = yield* Brake
-  if (head.chainId !== options.chainId) {
-    const detail = `the gateway is on chain ${head.chainId}, this treasury on ${options.chainId}`
-    yield* brake.halt("chain_changed", detail)
-    yield* say("halted", { detail })
-    return false
-  }
-  if (head.pow.hashFunction === powHashFunction) return true
-  yield* Effect.logError("the network asks for an unknown proof of work", { hashFunction: head.pow.hashFunction })
-  return false
 })
 
 /** The newest known block on which the party still has a place at base difficulty. */

@@ -6,6 +6,7 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { SubmitterOptions } from "../../src/submitter/SubmitterOptions.ts"
 import { flow, paid, reason, round, states } from "../support/Flow.ts"
 import { at, request, type TestClient } from "../support/TestClient.ts"
 import { chainId, one } from "../support/TestSandbox.ts"
@@ -110,6 +111,28 @@ describe("a payment in trouble", () => {
           assert.strictEqual(yield* reason, "halted")
         }),
       { chain: "another-chain" },
+    ),
+  )
+
+  it.effect("is not given up on the word of another chain's ledger", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* arm(client, { operation: "submit", kind: "drop_before" })
+        yield* submitOnce()
+        // From here on the gateway speaks for a chain that is not the treasury's.
+        const elsewhere = { ...(yield* SubmitterOptions), chainId: "our-chain" }
+        const sends = (yield* sendsOf).length
+        for (let i = 0; i < 20; i++) {
+          yield* round(options, sandbox, decided).pipe(Effect.provideService(SubmitterOptions, elsewhere))
+        }
+        assert.deepStrictEqual(yield* states, ["unknown"])
+        assert.strictEqual((yield* sendsOf).length, sends)
+        assert.deepStrictEqual(
+          (yield* (yield* Brake).halts).map((h) => h.reason),
+          ["chain_changed"],
+        )
+      }),
     ),
   )
 

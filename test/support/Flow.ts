@@ -16,7 +16,7 @@ import { RuleStates } from "../../src/store/RuleStates.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import type { TestClient } from "./TestClient.ts"
-import { chainId, scenarioText, usdt, withSandbox } from "./TestSandbox.ts"
+import { chainId, scenarioText, usdt, vega, withSandbox } from "./TestSandbox.ts"
 
 const seed = "test"
 export const alice = publicKeyOf(seed, "alice")
@@ -51,9 +51,10 @@ version: 1
 name: flow
 mode: ${mode}
 network: { chainId: ${chain}, gateways: { sandbox: "${url}" }${network} }
-assets: { USDT: { id: ${usdt}, decimals: 6 } }
+assets: { USDT: { id: ${usdt}, decimals: 6 }, VEGA: { id: ${vega}, decimals: 18 } }
 parties:
   alice: { publicKey: "${alice}", signer: { sandbox: alice }${setup.alice ?? ""} }
+  carol: { publicKey: "${publicKeyOf(seed, "carol")}", signer: { sandbox: carol } }
   bob: { publicKey: "${bob}" }
   eve: { publicKey: "${eve}" }
 rules:
@@ -91,7 +92,7 @@ export const flow = (use: Flow, setup: FlowSetup = {}) =>
       withSandbox({ text: scenarioOf(setup) }, (client, sandbox) =>
         Effect.gen(function* () {
           const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
-          writeKeys(join(dataDir, "sandbox"), seed, ["alice"])
+          writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol"])
           const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(sandbox.url, setup)))
           const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: sandbox.url }
           yield* prepare(options).pipe(
