@@ -152,8 +152,10 @@ const record = Effect.fnUntraced(function* (
       return { intent: yield* outbox.move(intent, "rehearsed", { detail }), episode }
     }
     const stored = Option.getOrUndefined(yield* outbox.byId(intent.id))
-    // A rehearsed payment moves no balance, so its need stays: it is told once, until the condition has cleared.
-    if (stored === undefined || !isFinalIntent(stored.state) || stored.state === "rehearsed") {
+    // A rehearsed payment moves no balance, so its need stays: it is told once, until the condition has cleared. Once
+    // the treasury is live, the same need is paid.
+    const told = stored?.state === "rehearsed" && options.mode !== "live"
+    if (stored === undefined || !isFinalIntent(stored.state) || told) {
       return { intent: undefined, episode }
     }
   }

@@ -1,6 +1,7 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount, parseAmount } from "../domain/Amount.ts"
+import type { Payment } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { windowUse } from "../rules/decide.ts"
 import { feeMax, judge } from "../rules/Policy.ts"
@@ -80,8 +81,9 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     Effect.gen(function* () {
       const known = (yield* outbox.byId(intent.id)).pipe((o) => (o._tag === "Some" ? o.value : undefined))
       if (known !== undefined) {
-        if (known.payment.amount !== payment.amount || known.payment.toKey !== to.publicKey) {
-          const was = `${formatAmount(known.payment.amount, known.decimals)} to ${known.payment.to}`
+        if (!samePayment(known.payment, payment)) {
+          const { from: payer, to: payee, asset: paid, amount } = known.payment
+          const was = `${formatAmount(amount, known.decimals)} ${paid} ${payer} -> ${payee}`
           return yield* rejected(`"${idempotencyKey}" stands for another payment (${was})`, "give this one its own key")
         }
         return { intentId: intent.id, created: false, state: known.state }
@@ -97,6 +99,9 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     }),
   )
 })
+
+const samePayment = (a: Payment, b: Payment): boolean =>
+  a.fromKey === b.fromKey && a.toKey === b.toKey && a.assetId === b.assetId && a.amount === b.amount
 
 const partyOf = (treasury: Treasury, name: string): Effect.Effect<Party, SubmitRejected> => {
   const party = treasury.parties.get(name)

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
+import { EngineOptions } from "../../src/engine/EngineOptions.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -80,6 +81,38 @@ describe("deciding", () => {
         for (let i = 0; i < 5; i++) yield* round(options, sandbox)
         assert.strictEqual((yield* paid(sandbox)).length, 1, "in band: silent")
         assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
+      }),
+    ),
+  )
+
+  it.effect("pays in mode live what was only rehearsed before, though the need never went away", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 5; i++) yield* round(options, sandbox, proposed)
+          assert.deepStrictEqual(yield* states, ["rehearsed"])
+          const live = { ...(yield* EngineOptions), mode: "live" as const }
+          yield* TestClock.adjust("10 minutes")
+          for (let i = 0; i < 3; i++) {
+            yield* round(options, sandbox, proposed).pipe(Effect.provideService(EngineOptions, live))
+          }
+          assert.deepStrictEqual(yield* states, ["proposed", "rehearsed"])
+        }),
+      { mode: "observe" },
+    ),
+  )
+
+  it.effect("takes the same key of a person for the same payment alone: each part of it counts", () =>
+    flow((options) =>
+      Effect.gen(function* () {
+        const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "20" }
+        const ask = (change: Partial<typeof transfer>) =>
+          submitPayment(options.treasury, "live", { idempotencyKey: "k", transfer: { ...transfer, ...change } })
+        yield* ask({})
+        for (const change of [{ from: "carol" }, { to: "eve" }, { asset: "VEGA" }, { amount: "20.000001" }]) {
+          assert.include((yield* Effect.flip(ask(change))).message, "another payment (20.00 USDT alice -> bob)")
+        }
+        assert.isFalse((yield* ask({ amount: "20.00" })).created)
       }),
     ),
   )
