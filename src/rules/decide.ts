@@ -50,8 +50,8 @@ export const decide = (rule: PayingRule, level: Level, snapshot: Snapshot, timer
 
 const stops = (rule: PayingRule, level: Level, snapshot: Snapshot): Held | undefined => {
   if (snapshot.halts.length > 0) return hold("halted", `halted: ${snapshot.halts.join(", ")}`)
-  const scopes = ["all", `rule:${rule.name}`, `party:${level.party.name}`]
-  if (rule.kind === "topUp") scopes.push(`party:${rule.from.name}`)
+  const other = rule.kind === "topUp" ? rule.from : rule.to
+  const scopes = ["all", `rule:${rule.name}`, `party:${level.party.name}`, `party:${other.name}`]
   const pause = snapshot.pauses.find((p) => scopes.includes(p.scope))
   return pause === undefined ? undefined : hold("paused", `paused (${pause.scope}): ${pause.reason}`)
 }

@@ -233,6 +233,21 @@ describe("a sweep", () => {
     assert.strictEqual(decision.payment.to, "reserve")
   })
 
+  it.each(["all", "rule:keep", "party:hot", "party:reserve"])("is paused by %s, as its sending would be", (scope) => {
+    const world = { hot: 600, snapshot: { pauses: [{ scope, reason: "audit" }] } }
+    const { decision } = decide(sweep, sweep.levels[0]!, snapshotOf(world), ripe)
+    assert.strictEqual(decision._tag === "Hold" && decision.reason, "paused")
+  })
+
+  it("pays what the account can, the highest fee included, where all of it is wanted", () => {
+    const all = { ...sweep, levels: [{ ...level, trigger: units(500), target: units(0) }] }
+    const { decision } = decide(all, all.levels[0]!, snapshotOf({ hot: 501 }), ripe)
+    assert.strictEqual(decision._tag, "Act")
+    if (decision._tag !== "Act") return
+    const { amount } = decision.payment
+    assert.isAtMost(Number(amount + feeMax(policy.maxFee, amount)), Number(units(501)))
+  })
+
   it("is in band up to its level", () => {
     const decision = at(500)
     assert.strictEqual(decision._tag === "Hold" && decision.reason, "in_band")
