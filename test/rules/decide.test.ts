@@ -240,12 +240,13 @@ describe("a sweep", () => {
   })
 
   it("pays what the account can, the highest fee included, where all of it is wanted", () => {
-    const all = { ...sweep, levels: [{ ...level, trigger: units(500), target: units(0) }] }
-    const { decision } = decide(all, all.levels[0]!, snapshotOf({ hot: 501 }), ripe)
+    const all = { ...sweep, levels: [{ ...level, trigger: units(200), target: units(0) }] }
+    const { decision } = decide(all, all.levels[0]!, snapshotOf({ hot: 250 }), ripe)
     assert.strictEqual(decision._tag, "Act")
     if (decision._tag !== "Act") return
     const { amount } = decision.payment
-    assert.isAtMost(Number(amount + feeMax(policy.maxFee, amount)), Number(units(501)))
+    assert.isAtMost(Number(amount + feeMax(policy.maxFee, amount)), Number(units(250)))
+    assert.isAtLeast(Number(amount), Number(units(249)))
   })
 
   it("is in band up to its level", () => {
