@@ -1,0 +1,99 @@
+import { rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { drain, prepare } from "../src/daemon.ts"
+import { Brake } from "../src/store/Brake.ts"
+import { Journal } from "../src/store/Journal.ts"
+import { Outbox } from "../src/store/Outbox.ts"
+import { Settings } from "../src/store/Settings.ts"
+import { Draining } from "../src/submitter/Draining.ts"
+import { submitOnce } from "../src/submitter/Submitter.ts"
+import { flow, paid, round, states } from "./support/Flow.ts"
+import { at, request } from "./support/TestClient.ts"
+import { chainId } from "./support/TestSandbox.ts"
+
+const halts = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (all) => all.map((h) => `${h.reason}: ${h.detail}`),
+)
+const proposed = new Set(["submit", "confirm"])
+const sends = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  return (yield* outbox.sends(intent?.id ?? "")).map((s) => s.outcome)
+})
+
+describe("the daemon at its start", () => {
+  it.effect("keeps the name of its installation, and notes each start", () =>
+    flow((options) =>
+      Effect.gen(function* () {
+        const settings = yield* Settings
+        const journal = yield* Journal
+        const name = yield* settings.get("installation")
+        assert.match(name ?? "", /^[0-9a-f]{8}$/)
+        const before = (yield* journal.head).seq
+        yield* prepare(options)
+        assert.strictEqual(yield* settings.get("installation"), name)
+        assert.strictEqual((yield* journal.head).seq, before + 1)
+      }),
+    ),
+  )
+
+  it.effect("halts while a HALT file lies in its data directory, and ends that halt alone once it is gone", () =>
+    flow((options) =>
+      Effect.gen(function* () {
+        const file = join(options.dataDir, "HALT")
+        writeFileSync(file, "ana: audit\n")
+        yield* prepare(options)
+        yield* prepare(options)
+        assert.deepStrictEqual(yield* halts, ["halt_file: ana: audit"])
+        yield* (yield* Brake).halt("chain_changed", "elsewhere")
+        rmSync(file)
+        yield* prepare(options)
+        assert.deepStrictEqual(yield* halts, ["chain_changed: elsewhere"])
+      }),
+    ),
+  )
+})
+
+describe("the daemon at its end", () => {
+  it.effect("begins no send any more", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* drain(1_000)
+        yield* submitOnce()
+        assert.deepStrictEqual(yield* states, ["proposed"])
+        assert.deepStrictEqual(yield* sends, [])
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+      }),
+    ),
+  )
+
+  it.effect("waits for an answer that is awaited, but not for ever", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        const fault = { operation: "submit", kind: "accept_drop_answer", count: 1 }
+        yield* request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+        const sending = yield* Effect.forkChild(submitOnce())
+        while (at(yield* request(client, "/sandbox/ledger"), "mempool.0") === undefined) yield* Effect.yieldNow
+        const draining = yield* Draining
+        assert.strictEqual(yield* draining.sending, 1)
+        const patient = yield* Effect.forkChild(drain(3_600_000))
+        const hasty = yield* Effect.forkChild(drain(500))
+        yield* TestClock.adjust("500 millis")
+        yield* Fiber.join(hasty)
+        assert.strictEqual(yield* draining.sending, 1, "it gave up waiting, the answer is still awaited")
+        yield* TestClock.adjust(options.treasury.network.requestDeadlineMillis)
+        yield* Fiber.join(sending)
+        yield* TestClock.adjust("1 second")
+        yield* Fiber.join(patient)
+        assert.deepStrictEqual(yield* sends, ["ambiguous"])
+      }),
+    ),
+  )
+})
