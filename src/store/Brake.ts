@@ -44,7 +44,10 @@ export class Brake extends Context.Service<
       readonly author: string
       readonly until: number | undefined
     }) => Effect.Effect<void, StoreError>
-    /** Ends the pauses of the scope and, for scope "all", halts by an operator. Returns how many ended. */
+    /**
+     * Ends the pauses of the scope and, for scope "all", the halts; a halt whose cause is still there comes back at
+     * the next look. The HALT file's ends with the file. Returns how many ended.
+     */
     readonly resume: (resume: {
       readonly scope: string
       readonly reason: string
@@ -72,7 +75,8 @@ export class Brake extends Context.Service<
           AND (until IS NULL OR until > ${at}) RETURNING seq`
         const lifted =
           scope === "all"
-            ? yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason = 'operator' AND ended_at IS NULL RETURNING seq`
+            ? yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason <> 'halt_file' AND ended_at IS NULL
+                RETURNING seq`
             : []
         yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
         return ended.length + lifted.length

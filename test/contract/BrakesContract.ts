@@ -35,13 +35,13 @@ export const brakeContract = (name: string, restart: Restart<Brake>) =>
       ),
     )
 
-    it.effect("halts once for one reason, and lets only an operator's own be resumed", () =>
+    it.effect("halts once for one reason, until a person resumes or the HALT file is gone", () =>
       restart(
         Effect.gen(function* () {
           const brake = yield* Brake
           yield* brake.halt("chain_changed", "first")
           yield* brake.halt("chain_changed", "second")
-          yield* brake.halt("operator", "stop")
+          yield* brake.halt("halt_file", "stop")
         }),
         Effect.gen(function* () {
           const brake = yield* Brake
@@ -55,9 +55,9 @@ export const brakeContract = (name: string, restart: Restart<Brake>) =>
           yield* brake.resume({ scope: "all", ...words })
           assert.deepStrictEqual(
             (yield* brake.halts).map((h) => h.reason),
-            ["chain_changed"],
+            ["halt_file"],
           )
-          yield* brake.release("chain_changed", "seen to be gone")
+          yield* brake.release("halt_file", "the file is gone")
           assert.deepStrictEqual(yield* brake.halts, [])
         }),
       ),
