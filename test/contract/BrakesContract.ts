@@ -49,7 +49,7 @@ export const brakeContract = (name: string, restart: Restart<Brake>) =>
             (yield* brake.halts).map((h) => [h.reason, h.detail]),
             [
               ["chain_changed", "first"],
-              ["operator", "stop"],
+              ["halt_file", "stop"],
             ],
           )
           yield* brake.resume({ scope: "all", ...words })
