@@ -1,6 +1,7 @@
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { PublicKey } from "../domain/Hex.ts"
+import { submittedRule } from "../domain/Intent.ts"
 import type { Level, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { asArray, durationMillis } from "./Fields.ts"
 import { needFile, type Reporter } from "./Reporter.ts"
@@ -98,6 +99,9 @@ export const resolveRules = (
   return (raw.rules ?? []).flatMap((rule, i) => {
     if (names.has(rule.name)) {
       report.add(["rules", i, "name"], `a second rule "${rule.name}"`, "give each rule its own name")
+    }
+    if (rule.name === submittedRule) {
+      report.add(["rules", i, "name"], `"${rule.name}" stands for payments of people`, "give the rule another name")
     }
     names.add(rule.name)
     const resolved = resolveRule(rule, ["rules", i], parties, assets, report)

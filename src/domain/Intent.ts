@@ -35,6 +35,9 @@ export const isFinalIntent = (state: IntentState): state is FinalIntentState => 
 export const mayMoveIntent = (from: IntentState, to: IntentState): boolean =>
   !isFinalIntent(from) && intentMoves[from].includes(to)
 
+/** The rule name under which payments of people stand; no rule of a file may have it. */
+export const submittedRule = "submit"
+
 /** One decided payment. It reaches exactly one final state, or waits visibly for a person. */
 export interface Intent {
   readonly id: IntentId

@@ -2,7 +2,7 @@ import { Clock, Effect, Schema } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount, parseAmount } from "../domain/Amount.ts"
 import type { Payment } from "../domain/Decision.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { windowUse } from "../rules/decide.ts"
 import { feeMax, judge } from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
@@ -30,9 +30,6 @@ export const SubmitBody = Schema.Struct({
 
 const rejected = (message: string, remedy: string, byPolicy = false) =>
   new SubmitRejected({ message, remedy, byPolicy })
-
-/** The rule name under which payments of people stand in the outbox. */
-const ruleName = "submit"
 
 /** Judges a payment of a person by the policy, and records it for the submitter like any other. */
 export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Treasury, mode: Mode, body: unknown) {
@@ -62,9 +59,9 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     amount: parsed.units,
   }
   const intent: Intent = {
-    id: intentIdOf({ treasury: treasury.name, rule: ruleName, subject: idempotencyKey, episode: 1 }),
+    id: intentIdOf({ treasury: treasury.name, rule: submittedRule, subject: idempotencyKey, episode: 1 }),
     treasury: treasury.name,
-    rule: ruleName,
+    rule: submittedRule,
     subject: idempotencyKey,
     episode: 1,
     payment,

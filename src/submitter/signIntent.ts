@@ -4,7 +4,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
 import { shortId } from "../domain/Hex.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { type Intent, submittedRule } from "../domain/Intent.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
@@ -39,7 +39,9 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const observations = yield* Observations
   const now = yield* Clock.currentTimeMillis
   const k = (yield* outbox.attempts(intent.id)).length + 1
-  if (k === 1 && now - intent.createdAt > decisionValidMillis) {
+  // A person's payment has no rule that would decide it anew: it waits as long as it must.
+  const isStale = intent.rule !== submittedRule && now - intent.createdAt > decisionValidMillis
+  if (k === 1 && isStale) {
     yield* outbox.move(intent, "cancelled", { detail: "decided too long ago and never signed; the rule decides anew" })
     yield* finished("cancelled")
     yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail: "never signed; the rule decides anew" })

@@ -38,6 +38,12 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
   ["a target on the wrong side", 'target: "25_000" }', 'target: "2_500" }', /wrong side/],
   ["a limit below one transfer", 'per24h: "100_000"', 'per24h: "10_000"', /per24h/],
   ["a rule of no kind", "    topUp:\n", "    topup:\n", /unknown key "topup"; did you mean "topUp"/],
+  [
+    "a rule with the name of people's payments",
+    "name: keep-hot-funded",
+    "name: submit",
+    /stands for payments of people/,
+  ],
   ["a key given twice", "mode: live", "mode: live\nmode: live", /unique|keep one/i],
   [
     "a scenario without its seed",

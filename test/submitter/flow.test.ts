@@ -144,6 +144,8 @@ describe("a payment from its decision to its end", () => {
         assert.isFalse((yield* ask("a", "20")).created)
         assert.include((yield* Effect.flip(ask("a", "21"))).message, "stands for another payment")
         assert.include((yield* Effect.flip(ask("b", "200.000001"))).message, "amount")
+        // However long it had to wait: no rule would decide it anew.
+        yield* TestClock.adjust("1 hour")
         for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
         assert.deepStrictEqual((yield* paid(sandbox)).length, 1)
         assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 70n * one)
