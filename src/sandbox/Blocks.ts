@@ -97,7 +97,8 @@ const turnEpoch = (chain: Chain): void => {
 }
 
 const execute = (chain: Chain, tx: Tx, index: number): Included => {
-  const error = run(chain, tx)
+  const doomed = chain.faults.doomed.delete(tx.hash)
+  const error = run(chain, tx, doomed ? "could not transfer funds, not enough funds to transfer" : undefined)
   return {
     hash: tx.hash,
     party: tx.party,
@@ -115,11 +116,11 @@ const execute = (chain: Chain, tx: Tx, index: number): Included => {
   }
 }
 
-/** What the command does; the text of its failure, if it fails. */
-const run = (chain: Chain, tx: Tx): string | undefined => {
+/** What the command does; the text of its failure, if it fails. A transfer that a fault doomed fails in any case. */
+const run = (chain: Chain, tx: Tx, doomed: string | undefined): string | undefined => {
   switch (tx.command.case) {
     case "transfer":
-      return executeTransfer(chain, tx, tx.command.value)
+      return executeTransfer(chain, tx, tx.command.value, doomed)
     case "updatePartyProfile":
       return undefined
     case "cancelTransfer":

@@ -1,5 +1,6 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { Schema } from "effect"
 
 /** The operations that a fault can hit: one per path that the sandbox serves. */
 export const operations = [
@@ -21,50 +22,154 @@ export const operations = [
 ] as const
 export type Operation = (typeof operations)[number]
 
-/**
- * accept_drop_answer: the request has its effect, the answer never comes.
- * drop_before: the connection ends before the request had any effect.
- * delay: the answer comes late. http_status: an error answer comes instead, without effect.
- */
-export const faultKinds = ["accept_drop_answer", "drop_before", "delay", "http_status"] as const
+/** What can go wrong. `faults/kinds.ts` says of each what it does, where it strikes and what it needs to be told. */
+export const faultKinds = [
+  "accept_drop_answer",
+  "drop_before",
+  "delay",
+  "duplicate_delivery",
+  "http_status",
+  "html_body",
+  "truncated_body",
+  "endless_body",
+  "wrong_content_length",
+  "gzip_bomb",
+  "stale_read",
+  "rolled_back_read",
+  "lagging_replica",
+  "reorganised_pages",
+  "cursor_cycle",
+  "clock_skew",
+  "chain_id_change",
+  "changed_pow",
+  "lying_success",
+  "lying_failure",
+  "wrong_hash",
+  "late_broadcast",
+  "lost_mempool",
+  "execution_failure",
+] as const
 export type FaultKind = (typeof faultKinds)[number]
 
 export const faultStatuses = [403, 429, 500, 502, 503, 504] as const
-export type FaultStatus = (typeof faultStatuses)[number]
+/** Codes of refusal that a lie can use. */
+export const faultCodes = [51, 60, 70, 80, 89] as const
 
-/** What is to go wrong. Without count and duration it goes on until it is taken away. */
-export interface FaultSpec {
-  readonly operation: Operation | "any"
-  readonly kind: FaultKind
-  /** Probability that a request is hit: above 0, at most 1. */
-  readonly rate: number
-  /** How many requests it hits before it ends. */
-  readonly count?: number
-  readonly durationMillis?: number
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+/** Milliseconds in faults: at most a day. */
+const dayMillis = 86_400_000
+
+/** The keys of a fault in JSON. All but operation and kind may be left out where the kind does not need them. */
+export const faultFields = {
+  operation: Schema.Literals([...operations, "any"]),
+  kind: Schema.Literals(faultKinds),
+  /** How many requests it hits before it ends. Without count and duration it goes on until it is taken away. */
+  count: Schema.optionalKey(between(1, 1_000_000)),
+  durationMillis: Schema.optionalKey(between(1, dayMillis)),
   /** Of `http_status`. */
-  readonly status?: FaultStatus
+  status: Schema.optionalKey(Schema.Literals(faultStatuses)),
+  /** Of `http_status`: whether the request has its effect all the same. Default false. */
+  effect: Schema.optionalKey(Schema.Boolean),
   /** Of `delay`. */
-  readonly delayMillis?: number
+  delayMillis: Schema.optionalKey(between(1, dayMillis)),
+  /** How far behind reads are, or how much later a transaction is broadcast. Default 3. */
+  blocks: Schema.optionalKey(between(1, 500)),
+  /** Of `clock_skew`; negative: the network's clock is slow. */
+  skewMillis: Schema.optionalKey(between(-dayMillis, dayMillis)),
+  /** Of `lying_failure` and `late_broadcast`: the refusal that is told. Default 70. */
+  code: Schema.optionalKey(Schema.Literals(faultCodes)),
+  /** Of `changed_pow`: zero bits that are asked for from now on. */
+  difficulty: Schema.optionalKey(between(0, 256)),
+  /** Of `chain_id_change`. */
+  chainId: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(64))),
 }
 
-export interface Fault extends FaultSpec {
-  readonly id: number
+export const faultRate = Schema.Finite.check(Schema.isBetween({ minimum: 0.000_001, maximum: 1 }))
+
+/** What is to go wrong; `rate` is the probability that a request is hit. */
+const FaultSpecSchema = Schema.Struct({ ...faultFields, rate: faultRate })
+export type FaultSpec = typeof FaultSpecSchema.Type
+
+const StoredFault = Schema.Struct({
+  ...faultFields,
+  rate: faultRate,
+  id: Schema.Int,
   /** Unix milliseconds after which it is over. */
-  readonly untilMillis?: number
+  untilMillis: Schema.optionalKey(Schema.Int),
+  /** The newest block when it began. */
+  armedHeight: Schema.Int,
+  hits: Schema.Int,
+  draws: Schema.Int,
+})
+
+export interface Fault extends Omit<typeof StoredFault.Type, "hits" | "draws"> {
   hits: number
   draws: number
+}
+
+/** Bytes that the network kept back and will broadcast by itself. */
+const Late = Schema.Struct({ height: Schema.Int, hex: Schema.String })
+
+/** The registry as the ledger file keeps it. */
+export const StoredFaults = Schema.Struct({
+  nextId: Schema.Int,
+  armed: Schema.Array(StoredFault),
+  late: Schema.optionalKey(Schema.Array(Late)),
+  doomed: Schema.optionalKey(Schema.Array(Schema.String)),
+  mempoolLost: Schema.optionalKey(Schema.Boolean),
+})
+
+/** A block of the past as far as a reading needs it. */
+export interface Moment {
+  readonly height: number
+  readonly time: bigint
+  readonly hash: string
 }
 
 export interface FaultRegistry {
   nextId: number
   armed: Array<Fault>
+  late: Array<typeof Late.Type>
+  /** Hashes of accepted transactions that will fail in their block. */
+  readonly doomed: Set<string>
+  /** The next block finds an empty mempool. */
+  mempoolLost: boolean
+  /** Newest last; only of this run, so that after a restart nothing older can be read. */
+  readonly past: Array<Moment>
 }
 
-export const emptyFaults = (): FaultRegistry => ({ nextId: 1, armed: [] })
+export const emptyFaults = (): FaultRegistry => ({
+  nextId: 1,
+  armed: [],
+  late: [],
+  doomed: new Set(),
+  mempoolLost: false,
+  past: [],
+})
 
-export const arm = (registry: FaultRegistry, spec: FaultSpec, nowMillis: number): Fault => {
-  const until = spec.durationMillis === undefined ? {} : { untilMillis: nowMillis + spec.durationMillis }
-  const fault: Fault = { ...spec, ...until, id: registry.nextId++, hits: 0, draws: 0 }
+export const storeFaults = ({ nextId, armed, late, doomed, mempoolLost }: FaultRegistry): typeof StoredFaults.Type => ({
+  nextId,
+  armed: armed.map((fault) => ({ ...fault })),
+  late: [...late],
+  doomed: [...doomed],
+  mempoolLost,
+})
+
+export const restoreFaults = (registry: FaultRegistry, stored: typeof StoredFaults.Type): void => {
+  registry.nextId = stored.nextId
+  registry.armed = stored.armed.map((fault) => ({ ...fault }))
+  registry.late = [...(stored.late ?? [])]
+  for (const hash of stored.doomed ?? []) registry.doomed.add(hash)
+  registry.mempoolLost = stored.mempoolLost ?? false
+}
+
+export const arm = (
+  registry: FaultRegistry,
+  spec: FaultSpec,
+  now: { readonly millis: number; readonly height: number },
+): Fault => {
+  const until = spec.durationMillis === undefined ? {} : { untilMillis: now.millis + spec.durationMillis }
+  const fault: Fault = { ...spec, ...until, id: registry.nextId++, armedHeight: now.height, hits: 0, draws: 0 }
   registry.armed.push(fault)
   return fault
 }
@@ -76,16 +181,13 @@ export const disarm = (registry: FaultRegistry, id: number | undefined): number 
   return before - registry.armed.length
 }
 
-/** The first armed fault that hits this request; the draw is seeded, so a run repeats. */
-export const hitBy = (
+/** The armed faults that hit a request, oldest first; the draws are seeded, so a run repeats. */
+export const hitsOf = (
   registry: FaultRegistry,
-  at: { readonly operation: Operation; readonly seed: string; readonly nowMillis: number },
-): Fault | undefined => {
-  if (registry.armed.length === 0) return undefined
+  at: { readonly isMeant: (fault: FaultSpec) => boolean; readonly seed: string; readonly nowMillis: number },
+): ReadonlyArray<Fault> => {
   registry.armed = registry.armed.filter((fault) => fault.untilMillis === undefined || fault.untilMillis > at.nowMillis)
-  return registry.armed.find(
-    (fault) => (fault.operation === "any" || fault.operation === at.operation) && draw(at.seed, fault) < fault.rate,
-  )
+  return registry.armed.filter((fault) => at.isMeant(fault) && draw(at.seed, fault) < fault.rate)
 }
 
 /** Counts a hit and retires the fault after its last one. */
@@ -98,27 +200,4 @@ const draw = (seed: string, fault: Fault): number => {
   if (fault.rate >= 1) return 0
   const hash = sha3_256(utf8ToBytes(`fault\0${seed}\0${fault.id}\0${fault.draws++}`))
   return new DataView(hash.buffer, hash.byteOffset).getUint32(0) / 2 ** 32
-}
-
-/** For the log: what is about to go wrong. */
-export const describeFault = (spec: FaultSpec): string => {
-  const which =
-    spec.operation === "any"
-      ? "every answer"
-      : spec.operation === "submit"
-        ? "the next answer"
-        : `${spec.operation}: the next answer`
-  const times = spec.count === undefined ? " until further notice" : spec.count === 1 ? "" : `, ${spec.count} times`
-  switch (spec.kind) {
-    case "accept_drop_answer":
-      return spec.operation === "submit"
-        ? `${which} will be lost after the network took the payment${times}`
-        : `${which} will be lost${times}`
-    case "drop_before":
-      return `${which} will not come, and the request has no effect${times}`
-    case "delay":
-      return `${which} will come ${spec.delayMillis ?? 0} ms late${times}`
-    case "http_status":
-      return `${which} will be HTTP ${spec.status ?? 503}${times}`
-  }
 }

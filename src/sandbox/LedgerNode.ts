@@ -1,12 +1,16 @@
 import { Clock, Deferred, Effect, Semaphore } from "effect"
 import { txHash } from "../tx/Transaction.ts"
 import { produceBlock } from "./Blocks.ts"
-import type { Chain } from "./Chain.ts"
+import { type Chain, hashesMax } from "./Chain.ts"
 import { checkTx, codes } from "./checkTx.ts"
-import { arm, describeFault, disarm, type Fault, type FaultSpec, hitBy, type Operation, spend } from "./Faults.ts"
+import { arm, disarm, type Fault, type FaultSpec, hitsOf, type Operation, spend } from "./Faults.ts"
+import { rememberMoment } from "./faults/asOf.ts"
+import { describeFault, isMeantFor } from "./faults/kinds.ts"
+import { loseMempool, takeLate } from "./faults/playFaults.ts"
 import type { LedgerFile } from "./LedgerFile.ts"
 import { addPending, forget, refuses, remember } from "./Mempool.ts"
 import type { SandboxError } from "./SandboxError.ts"
+import type { Scenario } from "./Scenario.ts"
 
 /** What the mempool says about submitted bytes. `known`: it would not look at them, in the network's words. */
 export type Submission =
@@ -17,16 +21,21 @@ export type Submission =
 export interface LedgerNode {
   /** Looks at the chain between two changes. */
   readonly read: <A>(look: (chain: Chain) => A) => Effect.Effect<A, SandboxError>
-  /** Hands bytes to the mempool. Accepted bytes are on disk when it returns; the same bytes again are turned away. */
-  readonly submit: (bytes: Uint8Array) => Effect.Effect<Submission, SandboxError>
+  /**
+   * Hands bytes to the mempool. Accepted bytes are on disk when it returns; the same bytes again are turned away. A
+   * fault may let other rules decide than the scenario's.
+   */
+  readonly submit: (bytes: Uint8Array, rules?: Scenario) => Effect.Effect<Submission, SandboxError>
   readonly stepBlock: Effect.Effect<void, SandboxError>
   readonly armFault: (spec: FaultSpec) => Effect.Effect<Fault, SandboxError>
   /** Without an id it takes all faults away. Returns how many went. */
   readonly disarmFault: (id: number | undefined) => Effect.Effect<number, SandboxError>
-  /** The fault that hits a request of this operation, if any; it is not spent yet. */
-  readonly faultFor: (operation: Operation) => Effect.Effect<Fault | undefined, SandboxError>
+  /** The faults that hit a request of this operation; none is spent yet. */
+  readonly faultsFor: (operation: Operation) => Effect.Effect<ReadonlyArray<Fault>, SandboxError>
   /** Counts a hit. False where another request took the last one meanwhile: then the fault does not happen. */
   readonly spendFault: (fault: Fault) => Effect.Effect<boolean, SandboxError>
+  /** Changes what faults left behind for later blocks. */
+  readonly alterFaults: (work: (chain: Chain) => void) => Effect.Effect<void, SandboxError>
   /** Never succeeds; fails when the files failed. From then on every other member fails the same way. */
   readonly broken: Effect.Effect<never, SandboxError>
 }
@@ -43,13 +52,17 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
     const change = <A>(work: Effect.Effect<A, SandboxError>): Effect.Effect<A, SandboxError> =>
       alone(Effect.uninterruptible(Effect.tapCause(work, (cause) => Deferred.failCause(failure, cause))))
 
-    const submit = Effect.fn("LedgerNode.submit")((bytes: Uint8Array) =>
-      change(Effect.suspend(() => submitTo(chain, file, bytes))),
+    rememberMoment(chain, hashesMax)
+    const submit = Effect.fn("LedgerNode.submit")((bytes: Uint8Array, rules?: Scenario) =>
+      change(Effect.suspend(() => submitTo(rules === undefined ? chain : { ...chain, scenario: rules }, file, bytes))),
     )
     const stepBlock = change(
       Effect.gen(function* () {
+        for (const bytes of takeLate(chain)) yield* submitTo(chain, file, bytes)
+        const lost = loseMempool(chain)
         const delta = produceBlock(chain, yield* Clock.currentTimeMillis)
-        yield* file.saveBlock(chain, delta)
+        yield* file.saveBlock(chain, { ...delta, gone: [...lost, ...delta.gone] })
+        rememberMoment(chain, hashesMax)
         for (const fault of delta.armed) yield* Effect.logInfo("sandbox", { detail: describeFault(fault) })
       }),
     ).pipe(Effect.withSpan("LedgerNode.stepBlock"))
@@ -60,7 +73,8 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
       armFault: (spec) =>
         change(
           Effect.gen(function* () {
-            const fault = arm(chain.faults, spec, yield* Clock.currentTimeMillis)
+            const millis = yield* Clock.currentTimeMillis
+            const fault = arm(chain.faults, spec, { millis, height: chain.height })
             yield* file.saveState(chain)
             yield* Effect.logInfo("sandbox", { detail: describeFault(fault) })
             return fault
@@ -73,9 +87,14 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
             return Effect.as(file.saveState(chain), gone)
           }),
         ),
-      faultFor: (operation) =>
-        Effect.flatMap(Clock.currentTimeMillis, (nowMillis) =>
-          alone(Effect.sync(() => hitBy(chain.faults, { operation, seed: chain.scenario.seed, nowMillis }))),
+      faultsFor: (operation) =>
+        Effect.suspend(() =>
+          chain.faults.armed.length === 0
+            ? Effect.succeed([])
+            : Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+                const at = { isMeant: isMeantFor(operation), seed: chain.scenario.seed, nowMillis }
+                return alone(Effect.sync(() => hitsOf(chain.faults, at)))
+              }),
         ),
       spendFault: (fault) =>
         change(
@@ -83,6 +102,13 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
             if (!chain.faults.armed.includes(fault)) return Effect.succeed(false)
             spend(chain.faults, fault)
             return Effect.as(file.saveState(chain), true)
+          }),
+        ),
+      alterFaults: (work) =>
+        change(
+          Effect.suspend(() => {
+            work(chain)
+            return file.saveState(chain)
           }),
         ),
       broken: Deferred.await(failure),

@@ -4,7 +4,8 @@ import { durationMillis, parseListen } from "../config/Fields.ts"
 import { decodeYaml, type YamlDocument } from "../config/Yaml.ts"
 import { parseAmount } from "../domain/Amount.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
-import { type FaultSpec, faultStatuses } from "./Faults.ts"
+import { type FaultSpec, faultCodes, faultStatuses } from "./Faults.ts"
+import { problemOfFault } from "./faults/kinds.ts"
 import type { ProfileName } from "./Profiles.ts"
 import { ScenarioText } from "./ScenarioText.ts"
 
@@ -199,20 +200,34 @@ const buildFault = (
   raw: NonNullable<ScenarioText["faults"]>[number],
   report: (message: string, remedy: string) => void,
 ): FaultSpec => {
-  const status = faultStatuses.find((s) => String(s) === raw.status)
-  if (raw.kind === "http_status" && status === undefined) {
-    report("http_status needs a status that the sandbox can send", `write status: one of ${faultStatuses.join(", ")}`)
-  }
-  if (raw.kind === "delay" && raw.delay === undefined) report("a delay needs its length", "write delay: 2s")
   const rate = Number(raw.rate ?? "1")
   if (rate <= 0 || rate > 1) report("rate is a probability", "write a number above 0 and at most 1")
-  return {
+  const known = <A extends number>(key: "status" | "code", values: ReadonlyArray<A>): A | undefined => {
+    const found = values.find((value) => String(value) === raw[key])
+    if (raw[key] !== undefined && found === undefined) {
+      report(`${key} ${raw[key]} is none that the sandbox can send`, `write ${key}: one of ${values.join(", ")}`)
+    }
+    return found
+  }
+  const status = known("status", faultStatuses)
+  const code = known("code", faultCodes)
+  const skew = raw.skew === undefined ? undefined : durationMillis(raw.skew.replace("-", ""))
+  const fault: FaultSpec = {
     operation: raw.operation,
     kind: raw.kind,
     rate,
     ...(raw.count === undefined ? {} : { count: Number(raw.count) }),
     ...(raw.duration === undefined ? {} : { durationMillis: durationMillis(raw.duration) }),
     ...(status === undefined ? {} : { status }),
+    ...(code === undefined ? {} : { code }),
+    ...(raw.effect === undefined ? {} : { effect: raw.effect === "true" }),
     ...(raw.delay === undefined ? {} : { delayMillis: durationMillis(raw.delay) }),
+    ...(raw.blocks === undefined ? {} : { blocks: Number(raw.blocks) }),
+    ...(skew === undefined ? {} : { skewMillis: raw.skew?.startsWith("-") === true ? -skew : skew }),
+    ...(raw.difficulty === undefined ? {} : { difficulty: Number(raw.difficulty) }),
+    ...(raw.chainId === undefined ? {} : { chainId: raw.chainId }),
   }
+  const problem = problemOfFault(fault)
+  if (problem !== undefined) report(problem.message, problem.remedy)
+  return fault
 }

@@ -77,7 +77,16 @@ export const ScenarioText = Schema.Struct({
         count: Schema.optionalKey(WholeText),
         duration: Schema.optionalKey(DurationText),
         status: Schema.optionalKey(WholeText),
+        effect: Schema.optionalKey(YesNo),
+        code: Schema.optionalKey(WholeText),
         delay: Schema.optionalKey(DurationText),
+        blocks: Schema.optionalKey(WholeText),
+        /** A duration, with "-" in front where the network's clock is slow. */
+        skew: Schema.optionalKey(
+          Schema.String.check(Schema.isPattern(/^-?[0-9]+(ms|s|m|h|d)$/, { expected: 'a duration such as "-90s"' })),
+        ),
+        difficulty: Schema.optionalKey(WholeText),
+        chainId: Schema.optionalKey(Name),
       }),
     ),
   ),

@@ -10,7 +10,7 @@ export const playScript = (chain: Chain, nowMillis: number): ReadonlyArray<Fault
   for (const spender of chain.scenario.spenders) spend(chain, spender)
   return chain.scenario.faults
     .filter(({ height }) => height === chain.height)
-    .map(({ fault }) => arm(chain.faults, fault, nowMillis))
+    .map(({ fault }) => arm(chain.faults, fault, { millis: nowMillis, height: chain.height }))
 }
 
 /** Puts each asset into the status that its height asks for; an enabled asset gets the network's own accounts. */

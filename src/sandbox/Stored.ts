@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { type AccountTypeName, accountTypeNumbers } from "../domain/AccountType.ts"
 import { type AssetStatusName, assetStatusNumbers } from "../domain/Asset.ts"
 import type { Chain, Included, Transfer } from "./Chain.ts"
-import { faultKinds, faultStatuses, operations } from "./Faults.ts"
+import { restoreFaults, StoredFaults, storeFaults } from "./Faults.ts"
 
 /** The forms in which the ledger file keeps what has no columns of its own: JSON text with amounts as digits. */
 const Big = Schema.BigIntFromString
@@ -57,20 +57,6 @@ const StoredIncluded: Schema.Codec<Omit<Included, "bytes">, unknown> = Schema.St
 })
 export const IncludedText = Schema.fromJsonString(StoredIncluded)
 
-const StoredFault = Schema.Struct({
-  id: Schema.Int,
-  operation: Schema.Literals([...operations, "any"]),
-  kind: Schema.Literals(faultKinds),
-  rate: Schema.Finite,
-  count: Schema.optionalKey(Schema.Int),
-  durationMillis: Schema.optionalKey(Schema.Int),
-  untilMillis: Schema.optionalKey(Schema.Int),
-  status: Schema.optionalKey(Schema.Literals(faultStatuses)),
-  delayMillis: Schema.optionalKey(Schema.Int),
-  hits: Schema.Int,
-  draws: Schema.Int,
-})
-
 /** Where the chain stands: everything small enough to be written whole with each block. */
 const StoredState = Schema.Struct({
   height: Schema.Int,
@@ -83,7 +69,7 @@ const StoredState = Schema.Struct({
     firstBlock: Schema.Int,
     transfers: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
   }),
-  faults: Schema.Struct({ nextId: Schema.Int, armed: Schema.Array(StoredFault) }),
+  faults: StoredFaults,
 })
 export const StateText = Schema.fromJsonString(StoredState)
 export type StoredState = typeof StoredState.Type
@@ -94,7 +80,7 @@ export const stateOf = (chain: Chain): StoredState => ({
   hash: chain.hash,
   genesisTime: chain.genesisTime,
   epoch: { ...chain.epoch, transfers: [...chain.epoch.transfers] },
-  faults: { nextId: chain.faults.nextId, armed: chain.faults.armed.map((fault) => ({ ...fault })) },
+  faults: storeFaults(chain.faults),
 })
 
 export const restoreState = (chain: Chain, state: StoredState): void => {
@@ -106,6 +92,5 @@ export const restoreState = (chain: Chain, state: StoredState): void => {
   chain.epoch.startTime = state.epoch.startTime
   chain.epoch.firstBlock = state.epoch.firstBlock
   for (const [party, count] of state.epoch.transfers) chain.epoch.transfers.set(party, count)
-  chain.faults.nextId = state.faults.nextId
-  chain.faults.armed = state.faults.armed.map((fault) => ({ ...fault }))
+  restoreFaults(chain.faults, state.faults)
 }

@@ -3,7 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { formatAmount } from "../../src/domain/Amount.ts"
-import { arm, emptyFaults, hitBy, spend } from "../../src/sandbox/Faults.ts"
+import { arm, emptyFaults, hitsOf, spend } from "../../src/sandbox/Faults.ts"
+import { isMeantFor } from "../../src/sandbox/faults/kinds.ts"
 import * as Test from "../support/TestClient.ts"
 import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 
@@ -161,10 +162,10 @@ describe("other faults", () => {
   it("hit the same requests with the same seed, and about as many as the rate says", () => {
     const run = (seed: string) => {
       const registry = emptyFaults()
-      arm(registry, { operation: "any", kind: "drop_before", rate: 0.3 }, 0)
+      arm(registry, { operation: "any", kind: "drop_before", rate: 0.3 }, { millis: 0, height: 1 })
       return Array.from(
         { length: 1_000 },
-        () => hitBy(registry, { operation: "height", seed, nowMillis: 1 }) !== undefined,
+        () => hitsOf(registry, { isMeant: isMeantFor("height"), seed, nowMillis: 1 }).length > 0,
       )
     }
     assert.deepStrictEqual(run("a"), run("a"))
@@ -174,10 +175,12 @@ describe("other faults", () => {
 
   it("end with their duration", () => {
     const registry = emptyFaults()
-    const fault = arm(registry, { operation: "submit", kind: "drop_before", rate: 1, durationMillis: 1_000 }, 5_000)
-    assert.strictEqual(hitBy(registry, { operation: "submit", seed: "s", nowMillis: 5_999 }), fault)
+    const spec = { operation: "submit", kind: "drop_before", rate: 1, durationMillis: 1_000 } as const
+    const fault = arm(registry, spec, { millis: 5_000, height: 1 })
+    const hits = (nowMillis: number) => hitsOf(registry, { isMeant: isMeantFor("submit"), seed: "s", nowMillis })
+    assert.deepStrictEqual(hits(5_999), [fault])
     spend(registry, fault)
-    assert.isUndefined(hitBy(registry, { operation: "submit", seed: "s", nowMillis: 6_000 }))
+    assert.deepStrictEqual(hits(6_000), [])
     assert.deepStrictEqual(registry.armed, [])
   })
 })

@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { Chain } from "../Chain.ts"
-import { describeFault, type Fault, faultKinds, faultStatuses, operations } from "../Faults.ts"
+import { type Fault, faultFields, faultRate } from "../Faults.ts"
+import { describeFault, problemOfFault } from "../faults/kinds.ts"
 import { type Answer, type Refusal, refuse } from "./Answer.ts"
 import type { Ask, Route } from "./Route.ts"
 
@@ -14,18 +15,8 @@ const BlocksBody = Schema.Struct({
   count: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: blocksMax }))),
 })
 
-/** Milliseconds in faults: at most a day. */
-const Millis = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400_000 }))
-
-const FaultBody = Schema.Struct({
-  operation: Schema.Literals([...operations, "any"]),
-  kind: Schema.Literals(faultKinds),
-  rate: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.000001, maximum: 1 }))),
-  count: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 }))),
-  durationMillis: Schema.optionalKey(Millis),
-  status: Schema.optionalKey(Schema.Literals(faultStatuses)),
-  delayMillis: Schema.optionalKey(Millis),
-})
+/** A fault to arm; it hits every request where no rate is given. */
+const FaultBody = Schema.Struct({ ...faultFields, rate: Schema.optionalKey(faultRate) })
 
 const bodyOf = <A>(schema: Schema.ConstraintDecoder<A>, ask: Ask): Effect.Effect<A, Refusal> =>
   Effect.flatMap(ask.body, (text) =>
@@ -108,11 +99,9 @@ const armFault: Route = {
   answer: ({ node }, ask) =>
     Effect.gen(function* () {
       const spec = yield* bodyOf(FaultBody, ask)
-      if (spec.kind === "http_status" && spec.status === undefined) {
-        return yield* refuse(answerOf({ error: `http_status needs a status: ${faultStatuses.join(", ")}` }, 400))
-      }
-      if (spec.kind === "delay" && spec.delayMillis === undefined) {
-        return yield* refuse(answerOf({ error: "a delay needs delayMillis" }, 400))
+      const problem = problemOfFault(spec)
+      if (problem !== undefined) {
+        return yield* refuse(answerOf({ error: `${problem.message}: ${problem.remedy}` }, 400))
       }
       return answerOf({ fault: describe(yield* node.armFault({ ...spec, rate: spec.rate ?? 1 })) })
     }),
@@ -125,5 +114,14 @@ const disarmFaults: Route = {
   answer: ({ node }) => Effect.map(node.disarmFault(undefined), (gone) => answerOf({ gone })),
 }
 
+/** Takes one fault away. */
+const disarmFault: Route = {
+  ...own,
+  method: "DELETE",
+  path: "/sandbox/faults/:id",
+  answer: ({ node }, ask) =>
+    Effect.map(node.disarmFault(Number(ask.params["id"])), (gone) => answerOf({ gone }, gone === 0 ? 404 : 200)),
+}
+
 /** The sandbox's own paths, which no network has. */
-export const controls: ReadonlyArray<Route> = [blocks, ledger, listFaults, armFault, disarmFaults]
+export const controls: ReadonlyArray<Route> = [blocks, ledger, listFaults, armFault, disarmFaults, disarmFault]

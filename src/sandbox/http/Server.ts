@@ -2,9 +2,14 @@ import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequ
 import { ByteSize, Clock, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { Fault } from "../Faults.ts"
+import { kinds, type Stage } from "../faults/kinds.ts"
+import { spoilPages } from "../faults/pages.ts"
+import { statusAnswer } from "../faults/statusAnswer.ts"
+import { twist } from "../faults/twist.ts"
+import { breakAnswer, hangUp } from "../faults/wire.ts"
 import { toMicros } from "../Time.ts"
 import { accounts } from "./Accounts.ts"
-import { type Answer, nodeError, plainError, refuse } from "./Answer.ts"
+import { type Answer, plainError, refuse } from "./Answer.ts"
 import { asset, assets } from "./Assets.ts"
 import { balanceChanges } from "./BalanceChanges.ts"
 import { controls } from "./Control.ts"
@@ -38,8 +43,6 @@ const routes: ReadonlyArray<Route> = [
 
 /** The largest message between the network's gateway and its node. */
 const messageMax = ByteSize.mebibytes(4)
-/** How long an answer is withheld before the connection ends. */
-const silence = "30 seconds"
 
 /** All paths of the profile, with the network's answers to unknown paths and wrong methods. */
 export const layerRoutes = (world: World, limiter: RateLimiter | undefined) =>
@@ -71,19 +74,19 @@ const serve = (world: World, limiter: RateLimiter | undefined, route: Route) =>
       const nowMillis = yield* Clock.currentTimeMillis
       const limited = route.operation !== undefined && route.operation !== "health" && limiter !== undefined
       const passage = limited ? pass(limiter, addressOf(request), nowMillis) : { headers: {}, refusal: undefined }
-      const headers = { ...passage.headers, ...(yield* blockHeaders(world, route)) }
-      if (passage.refusal !== undefined) return respond(passage.refusal, headers)
-      const fault = route.operation === undefined ? undefined : yield* world.node.faultFor(route.operation)
-      const instead = fault === undefined ? undefined : yield* strikeBefore(world, request, fault)
-      if (instead !== undefined) return respond(instead, headers)
+      const faults = route.operation === undefined ? [] : yield* world.node.faultsFor(route.operation)
+      const instead = passage.refusal ?? (faults.length === 0 ? undefined : yield* strikeBefore(world, request, faults))
+      if (instead !== undefined) return respond(instead, { ...passage.headers, ...(yield* blockHeaders(world, route)) })
+      const met = faults.length === 0 ? { world, headers: world } : yield* meet(world, faults)
+      const headers = { ...passage.headers, ...(yield* blockHeaders(met.headers, route)) }
       const { params } = yield* HttpRouter.RouteContext
+      const ask = askOf(request, params)
       const answer = yield* route
-        .answer(world, askOf(request, params))
+        .answer(met.world, ask)
         .pipe(Effect.catchTag("Refusal", (refusal) => Effect.succeed<Answer>(refusal.answer)))
-      if (fault?.kind === "accept_drop_answer" && (answer.accepted ?? answer.status === 200)) {
-        if (yield* world.node.spendFault(fault)) return yield* withhold(request)
-      }
-      return respond(answer, headers)
+      return faults.length === 0
+        ? respond(answer, headers)
+        : yield* strikeAfter(world, request, faults, { answer, headers, after: ask.query.get("pagination.after")?.[0] })
     },
     Effect.catchTag("SandboxError", () =>
       Effect.succeed(respond(plainError("Unavailable", "the ledger is out of order", false), {})),
@@ -125,64 +128,61 @@ const respond = (answer: Answer, headers: Readonly<Record<string, string>>) => {
 const addressOf = (request: HttpServerRequest.HttpServerRequest): string =>
   NodeHttpServerRequest.toIncomingMessage(request).socket.remoteAddress?.replace(/^::ffff:/, "") ?? ""
 
+const stageOf = (fault: Fault): Stage => {
+  const late = fault.kind === "http_status" && fault.effect === true
+  return late ? "wire" : kinds[fault.kind].stage
+}
+
 /** What happens to a request before it has any effect; undefined where it goes on. */
 const strikeBefore = Effect.fnUntraced(function* (
   world: World,
   request: HttpServerRequest.HttpServerRequest,
-  fault: Fault,
+  faults: ReadonlyArray<Fault>,
 ) {
-  if (fault.kind === "accept_drop_answer" || !(yield* world.node.spendFault(fault))) return undefined
-  switch (fault.kind) {
-    case "drop_before":
-      return yield* hangUp(request)
-    case "delay":
-      yield* Effect.sleep(fault.delayMillis ?? 0)
-      return undefined
-    case "http_status":
-      return faultAnswer(fault)
+  for (const fault of faults) {
+    if (stageOf(fault) !== "before" || !(yield* world.node.spendFault(fault))) continue
+    if (fault.kind === "http_status") return statusAnswer(fault)
+    if (fault.kind === "drop_before") return yield* hangUp(request)
+    yield* Effect.sleep(fault.delayMillis ?? 0)
   }
+  return undefined
 })
 
-const faultAnswer = (fault: Fault): Answer => {
-  switch (fault.status) {
-    case 403:
-      return {
-        ...plainError("PermissionDenied", "temporarily banned for continuing to request while rate limited", true),
-        headers: { "RateLimit-Retry-After": "600" },
-      }
-    case 429:
-      return plainError("ResourceExhausted", "api request rate limit exceeded", true)
-    case 500:
-      return nodeError("Internal", { code: 10_000, message: "internal error", inner: "" })
-    case 502:
-      return {
-        status: 502,
-        body: "<html><h1>502 Bad Gateway</h1></html>",
-        text: true,
-        headers: { "content-type": "text/html" },
-        fromNode: false,
-      }
-    case 504:
-      return plainError("DeadlineExceeded", "context deadline exceeded", false)
-    default:
-      return plainError("Unavailable", 'connection error: desc = "transport: error while dialing"', false)
+/** The network that the request meets: the true one, seen through each fault that changes it. */
+const meet = Effect.fnUntraced(function* (world: World, faults: ReadonlyArray<Fault>) {
+  let met = { world, headers: world }
+  for (const fault of faults) {
+    if (stageOf(fault) === "world" && (yield* world.node.spendFault(fault))) met = twist(met, fault)
   }
-}
+  return met
+})
 
-/** Ends the connection without an answer. */
-const hangUp = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<never> =>
-  Effect.suspend(() => {
-    NodeHttpServerRequest.toIncomingMessage(request).socket.destroy()
-    return Effect.never
-  })
-
-/** Leaves the caller without an answer until it gives up, then ends the connection. */
-const withhold = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<never> =>
-  Effect.sleep(silence).pipe(
-    Effect.andThen(hangUp(request)),
-    Effect.onInterrupt(() =>
-      Effect.sync(() => {
-        NodeHttpServerRequest.toIncomingMessage(request).socket.destroy()
-      }),
-    ),
-  )
+/** What happens to an answer on its way: the first fault that breaks it wins. */
+const strikeAfter = Effect.fnUntraced(function* (
+  world: World,
+  request: HttpServerRequest.HttpServerRequest,
+  faults: ReadonlyArray<Fault>,
+  given: {
+    readonly answer: Answer
+    readonly headers: Readonly<Record<string, string>>
+    readonly after: string | undefined
+  },
+) {
+  let { answer } = given
+  for (const fault of faults) {
+    if (stageOf(fault) !== "body" || !(yield* world.node.spendFault(fault))) continue
+    answer = spoilPages(answer, fault, { seed: world.scenario.seed, after: given.after ?? "" })
+  }
+  for (const fault of faults) {
+    // A lost answer is kept for a request that had an effect: a refusal moves no money.
+    const wasted = fault.kind === "accept_drop_answer" && !(answer.accepted ?? answer.status === 200)
+    if (stageOf(fault) !== "wire" || wasted || !(yield* world.node.spendFault(fault))) continue
+    if (fault.kind === "http_status") return respond(statusAnswer(fault), given.headers)
+    return yield* breakAnswer(request, fault.kind, {
+      status: answer.status,
+      headers: { ...(answer.fromNode ? given.headers : {}), ...answer.headers },
+      body: answer.text ? String(answer.body) : JSON.stringify(answer.body),
+    })
+  }
+  return respond(answer, given.headers)
+})

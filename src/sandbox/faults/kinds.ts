@@ -1,0 +1,147 @@
+import { type FaultKind, type FaultSpec, faultStatuses, type Operation } from "../Faults.ts"
+
+/**
+ * Where a fault strikes. before: instead of the request's effect, or ahead of it. world: the request meets another
+ * network than the real one. body: the true answer is changed. wire: the true answer goes out broken, or not at all.
+ */
+export type Stage = "before" | "world" | "body" | "wire"
+
+interface Kind {
+  readonly stage: Stage
+  /** Which operations it can hit; "any" means all of these. */
+  readonly hits: "all" | "reads" | "lists" | "submit" | "chain"
+  /** A key without which it means nothing. */
+  readonly needs?: "status" | "delayMillis" | "skewMillis" | "difficulty" | "chainId"
+  /** Ends the sentence "The next answer ...". */
+  readonly says: (spec: FaultSpec) => string
+}
+
+/** Where a fault names no number of blocks. */
+export const blocksOf = (spec: FaultSpec): number => spec.blocks ?? 3
+export const codeOf = (spec: FaultSpec): number => spec.code ?? 70
+
+const plain = (stage: Stage, hits: Kind["hits"], text: string): Kind => ({ stage, hits, says: () => text })
+
+/** All kinds of faults: the one place that says what each does. */
+export const kinds: Readonly<Record<FaultKind, Kind>> = {
+  accept_drop_answer: {
+    stage: "wire",
+    hits: "all",
+    says: ({ operation }) =>
+      operation === "submit" ? "will be lost after the network took the payment" : "will be lost",
+  },
+  drop_before: plain("before", "all", "will not come, and the request has no effect"),
+  delay: { stage: "before", hits: "all", needs: "delayMillis", says: (s) => `will come ${s.delayMillis} ms late` },
+  duplicate_delivery: plain("world", "submit", "will be that to the second delivery of the same request"),
+  http_status: {
+    stage: "before",
+    hits: "all",
+    needs: "status",
+    says: ({ status, effect }) => `will be HTTP ${status}${effect === true ? " after the request had its effect" : ""}`,
+  },
+  html_body: plain("wire", "all", "will be a page of HTML with status 200"),
+  truncated_body: plain("wire", "all", "will end in the middle"),
+  endless_body: plain("wire", "all", "will not end"),
+  wrong_content_length: plain("wire", "all", "will announce fewer bytes than it has"),
+  gzip_bomb: plain("wire", "all", "will be a gigabyte, packed small"),
+  stale_read: plain("world", "reads", "will be as of now, under the headers of later blocks"),
+  rolled_back_read: {
+    stage: "world",
+    hits: "reads",
+    says: (s) => `will show the chain as it was ${blocksOf(s)} blocks ago, and so it stays`,
+  },
+  lagging_replica: {
+    stage: "world",
+    hits: "reads",
+    says: (s) => `will come from a node that is ${blocksOf(s)} blocks behind`,
+  },
+  reorganised_pages: plain("body", "lists", "will have its rows in another order, one twice and one not at all"),
+  cursor_cycle: plain("body", "lists", "will promise a next page that is never the last"),
+  clock_skew: {
+    stage: "world",
+    hits: "reads",
+    needs: "skewMillis",
+    says: (s) => `will have its times shifted by ${s.skewMillis} ms`,
+  },
+  chain_id_change: {
+    stage: "world",
+    hits: "chain",
+    needs: "chainId",
+    says: (s) => `will be that of chain ${s.chainId}`,
+  },
+  changed_pow: {
+    stage: "world",
+    hits: "chain",
+    needs: "difficulty",
+    says: (s) => `will ask for work of difficulty ${s.difficulty}`,
+  },
+  lying_success: plain("world", "submit", "will say that the network took what it threw away"),
+  lying_failure: {
+    stage: "world",
+    hits: "submit",
+    says: (s) => `will refuse with code ${codeOf(s)} what the network took`,
+  },
+  wrong_hash: plain("world", "submit", "will name another transaction"),
+  late_broadcast: {
+    stage: "world",
+    hits: "submit",
+    says: (s) => `will refuse with code ${codeOf(s)} what is broadcast ${blocksOf(s)} blocks later`,
+  },
+  lost_mempool: plain("world", "submit", "will be followed by the loss of all that waits for a block"),
+  execution_failure: plain("world", "submit", "will accept what then fails in its block"),
+}
+
+const lists: ReadonlySet<string> = new Set(["balanceChanges", "assets", "accounts", "transfers", "parameters"])
+
+/** Whether a kind can hit an operation at all. */
+export const fits = (kind: FaultKind, operation: Operation): boolean => {
+  switch (kinds[kind].hits) {
+    case "all":
+    case "chain":
+      return true
+    case "submit":
+      return operation === "submit"
+    case "reads":
+      return operation !== "submit"
+    case "lists":
+      return lists.has(operation)
+  }
+}
+
+/** Whether a fault is meant for requests of this operation. */
+export const isMeantFor =
+  (operation: Operation) =>
+  (spec: FaultSpec): boolean =>
+    (spec.operation === "any" || spec.operation === operation) && fits(spec.kind, operation)
+
+/** Why a fault as written makes no sense, with a remedy; undefined where it does. */
+export const problemOfFault = (
+  spec: Omit<FaultSpec, "rate">,
+): { readonly message: string; readonly remedy: string } | undefined => {
+  const { needs, hits } = kinds[spec.kind]
+  if (needs !== undefined && spec[needs] === undefined) {
+    return missing[needs]
+  }
+  if (spec.operation === "any" || fits(spec.kind, spec.operation)) return undefined
+  return { message: `${spec.kind} cannot hit ${spec.operation}`, remedy: `it hits ${hits}: write operation: any` }
+}
+
+const missing: Readonly<Record<NonNullable<Kind["needs"]>, { readonly message: string; readonly remedy: string }>> = {
+  status: {
+    message: "http_status needs a status that the sandbox can send",
+    remedy: `write status: one of ${faultStatuses.join(", ")}`,
+  },
+  delayMillis: { message: "a delay needs its length", remedy: "write delay: 2s, or delayMillis in JSON" },
+  skewMillis: { message: "clock_skew needs its size", remedy: "write skew: -90s, or skewMillis in JSON" },
+  difficulty: { message: "changed_pow needs a difficulty", remedy: "write difficulty: 18" },
+  chainId: { message: "chain_id_change needs a name", remedy: "write chainId: other-chain" },
+}
+
+/** For the log: what is about to go wrong. */
+export const describeFault = (spec: FaultSpec): string => {
+  const whose = spec.operation === "any" || spec.operation === "submit" ? "" : `${spec.operation}: `
+  const which = spec.operation === "any" ? "every answer" : "the next answer"
+  const often = spec.rate < 1 ? ` with probability ${spec.rate}` : ""
+  const times = spec.count === undefined ? " until further notice" : spec.count === 1 ? "" : `, ${spec.count} times`
+  return `${whose}${which} ${kinds[spec.kind].says(spec)}${often}${times}`
+}

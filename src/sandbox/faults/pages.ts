@@ -1,0 +1,43 @@
+import { sha3_256 } from "@noble/hashes/sha3.js"
+import { utf8ToBytes } from "@noble/hashes/utils.js"
+import type { Fault } from "../Faults.ts"
+import type { Answer } from "../http/Answer.ts"
+
+interface Listing {
+  readonly edges: ReadonlyArray<{ readonly cursor: string }>
+  readonly pageInfo: { readonly startCursor: string }
+}
+
+const isListing = (value: unknown): value is Listing =>
+  typeof value === "object" && value !== null && "edges" in value && Array.isArray(value.edges) && "pageInfo" in value
+
+/** Changes the listings inside an answer; other answers stay as they are. */
+export const spoilPages = (
+  answer: Answer,
+  fault: Fault,
+  ask: { readonly seed: string; readonly after: string },
+): Answer => {
+  if (answer.status !== 200 || typeof answer.body !== "object" || answer.body === null) return answer
+  const spoilt = Object.entries(answer.body).map(([key, value]: [string, unknown]) => {
+    if (!isListing(value)) return [key, value]
+    return [key, fault.kind === "cursor_cycle" ? cycle(value, ask.after) : reorganise(value, fault, ask.seed)]
+  })
+  return { ...answer, body: Object.fromEntries(spoilt) }
+}
+
+/** The page ends where it began: who follows its cursor gets the same one for ever. */
+const cycle = (page: Listing, after: string): Listing => {
+  const endCursor = after === "" ? page.pageInfo.startCursor : after
+  return { ...page, pageInfo: { ...page.pageInfo, ...{ hasNextPage: true, endCursor } } }
+}
+
+/** Another order, drawn from the seed; then one row in the place of another. A page of one row stays as it is. */
+const reorganise = (page: Listing, fault: Fault, seed: string): Listing => {
+  if (page.edges.length < 2) return page
+  const rank = (cursor: string, n: number): string =>
+    Buffer.from(sha3_256(utf8ToBytes(`page\0${seed}\0${fault.id}\0${fault.hits}\0${n}\0${cursor}`))).toString("hex")
+  const ranked = page.edges.map((edge, n) => ({ edge, rank: rank(edge.cursor, n) }))
+  const edges = ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ edge }) => edge)
+  const kept = edges.slice(0, -1)
+  return { ...page, edges: [...kept, kept[0]!] }
+}

@@ -1,0 +1,129 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex } from "@noble/hashes/utils.js"
+import { Effect } from "effect"
+import { txHash } from "../../tx/Transaction.ts"
+import type { Chain } from "../Chain.ts"
+import type { Fault } from "../Faults.ts"
+import type { World } from "../http/Route.ts"
+import type { LedgerNode } from "../LedgerNode.ts"
+import type { Scenario } from "../Scenario.ts"
+import { asOf, momentAt, skewed } from "./asOf.ts"
+import { blocksOf, codeOf } from "./kinds.ts"
+
+/** The network that a request meets, and the one that the headers of its answer tell of. */
+export interface Twisted {
+  readonly world: World
+  readonly headers: World
+}
+
+/** Puts a fault of stage "world" between a request and the true network. */
+export const twist = ({ world, headers }: Twisted, fault: Fault): Twisted => {
+  const both = (change: (world: World) => World): Twisted => ({ world: change(world), headers: change(headers) })
+  switch (fault.kind) {
+    case "stale_read":
+      return { world: viewed(world, (chain) => back(chain, fault.armedHeight)), headers }
+    case "rolled_back_read":
+      return both((w) => viewed(w, (chain) => back(chain, fault.armedHeight - blocksOf(fault))))
+    case "lagging_replica":
+      return both((w) => viewed(w, (chain) => back(chain, chain.height - blocksOf(fault))))
+    case "clock_skew":
+      return both((w) => viewed(w, (chain) => skewed(chain, BigInt(fault.skewMillis ?? 0) * 1_000_000n)))
+    case "chain_id_change":
+      return both((w) => otherwise(w, { chainId: fault.chainId ?? "" }))
+    case "changed_pow":
+      return both((w) => otherwise(w, { pow: { ...w.scenario.pow, difficulty: fault.difficulty ?? 0 } }))
+    default:
+      return { world: { ...world, node: lyingNode(world.node, fault) }, headers }
+  }
+}
+
+const back = (chain: Chain, height: number): Chain => {
+  const moment = momentAt(chain.faults, height)
+  return moment === undefined || moment.height === chain.height ? chain : asOf(chain, moment)
+}
+
+const viewed = (world: World, view: (chain: Chain) => Chain): World => ({
+  ...world,
+  node: { ...world.node, read: (look) => world.node.read((chain) => look(view(chain))) },
+})
+
+/** Tells and checks by other rules; blocks are made by the true ones. */
+const otherwise = (world: World, change: Partial<Scenario>): World => {
+  const scenario = { ...world.scenario, ...change }
+  const { node } = viewed(world, (chain) => ({ ...chain, scenario }))
+  return { ...world, scenario, node: { ...node, submit: (bytes) => world.node.submit(bytes, scenario) } }
+}
+
+const refusals: Readonly<Record<number, string>> = {
+  51: "proposals are disabled",
+  60: "tx.signature.value (invalid signature)",
+  70: "could not transfer funds, not enough funds to transfer",
+  80: "unknown command",
+  89: "failed to verify proof of work",
+}
+
+const refusal = (bytes: Uint8Array, fault: Fault) => {
+  const code = codeOf(fault)
+  return { _tag: "Checked", hash: txHash(bytes), code, text: refusals[code] ?? "" } as const
+}
+
+/** A node that does something else with a submission than it says. */
+const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
+  switch (fault.kind) {
+    case "lying_success":
+      return {
+        ...node,
+        submit: (bytes) => Effect.succeed({ _tag: "Checked", hash: txHash(bytes), code: 0, text: "" }),
+      }
+    case "lying_failure":
+      return {
+        ...node,
+        submit: (bytes, rules) =>
+          Effect.map(node.submit(bytes, rules), (said) =>
+            said._tag === "Checked" && said.code === 0 ? refusal(bytes, fault) : said,
+          ),
+      }
+    case "wrong_hash":
+      return {
+        ...node,
+        submit: (bytes, rules) =>
+          Effect.map(node.submit(bytes, rules), (said) =>
+            said._tag === "Checked" ? { ...said, hash: bytesToHex(sha256(sha256(bytes))) } : said,
+          ),
+      }
+    case "late_broadcast":
+      return {
+        ...node,
+        submit: (bytes) =>
+          Effect.as(
+            node.alterFaults((chain) => {
+              chain.faults.late.push({ height: chain.height + blocksOf(fault), hex: bytesToHex(bytes) })
+            }),
+            refusal(bytes, fault),
+          ),
+      }
+    case "lost_mempool":
+      return {
+        ...node,
+        submit: (bytes, rules) =>
+          Effect.tap(node.submit(bytes, rules), () =>
+            node.alterFaults((chain) => {
+              chain.faults.mempoolLost = true
+            }),
+          ),
+      }
+    case "execution_failure":
+      return {
+        ...node,
+        submit: (bytes, rules) =>
+          Effect.andThen(
+            node.alterFaults((chain) => void chain.faults.doomed.add(txHash(bytes))),
+            node.submit(bytes, rules),
+          ),
+      }
+    case "duplicate_delivery":
+      return { ...node, submit: (bytes, rules) => Effect.andThen(node.submit(bytes, rules), node.submit(bytes, rules)) }
+    default:
+      return node
+  }
+}
