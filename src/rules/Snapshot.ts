@@ -49,9 +49,8 @@ export const reservedFrom = (snapshot: Snapshot, party: string, assetId: string)
     .filter(({ payment }) => payment.fromKey === party && payment.assetId === assetId)
     .reduce((sum, { payment, feeMax }) => sum + payment.amount + feeMax, 0n)
 
-/** Age of the knowledge in milliseconds; never negative, whatever the clocks say. */
-export const ageMillis = (snapshot: Snapshot, asOf: bigint): number =>
-  Math.max(0, snapshot.now - Number(asOf / 1_000_000n))
+/** Age of the knowledge in milliseconds; negative where the block is ahead of our clock. */
+export const ageMillis = (snapshot: Snapshot, asOf: bigint): number => snapshot.now - Number(asOf / 1_000_000n)
 
 /** The fee the network would take for it: trunc(min(amount · factor, quanta · quantum)); undefined if unknown. */
 export const networkFee = (snapshot: Snapshot, asset: PinnedAsset, amount: bigint): bigint | undefined => {

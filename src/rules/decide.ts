@@ -60,8 +60,13 @@ const knowledge = (level: Level, snapshot: Snapshot, balance: bigint | undefined
   if (snapshot.asOf === undefined) return hold("no_data", "no balance was read yet")
   if (balance === undefined) return hold("no_data", `no balance of ${subjectOf(level)} was ever seen`)
   const age = ageMillis(snapshot, snapshot.asOf)
-  if (age <= snapshot.maxAgeMillis) return undefined
   const seconds = (millis: number) => (millis / 1_000).toFixed(1)
+  // A block from the future never grows old, so it would be believed for ever.
+  if (-age > snapshot.maxAgeMillis) {
+    const limit = seconds(snapshot.maxAgeMillis)
+    return hold("stale", `the newest final block is ${seconds(-age)} s ahead of our clock; the limit is ${limit} s`)
+  }
+  if (age <= snapshot.maxAgeMillis) return undefined
   return hold(
     "stale",
     `the newest final block is ${seconds(age)} s old; the limit is ${seconds(snapshot.maxAgeMillis)} s`,

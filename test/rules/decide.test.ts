@@ -132,6 +132,13 @@ describe("a top-up", () => {
     ["no_data", { hot: undefined }, {}, ripe, /hot\/USDT/],
     ["no_data", { snapshot: { asOf: undefined } }, {}, ripe, /yet/],
     ["stale", { snapshot: { asOf: BigInt(now - 31_000) * 1_000_000n } }, {}, ripe, /31\.0 s old; the limit is 30\.0 s/],
+    [
+      "stale",
+      { snapshot: { asOf: BigInt(now + 31_000) * 1_000_000n } },
+      {},
+      ripe,
+      /31\.0 s ahead of our clock; the limit is 30\.0 s/,
+    ],
     ["in_band", { hot: 100 }, {}, ripe, /100\.00 is not below 100/],
     ["pending", {}, {}, { ...ripe, firingSince: now - 10_000 }, /40\.00 is below 100; must stay so for 20 s/],
     ["pending", {}, {}, { ...ripe, observations: 0 }, /seen twice/],
