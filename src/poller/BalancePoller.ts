@@ -4,6 +4,7 @@ import type { BalanceChange, BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { Page } from "../gateway/schema/Paging.ts"
+import { walkPages } from "../gateway/walkPages.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import { Observations, type Watermark } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -31,6 +32,8 @@ const settleNanos = 5_000_000_000n
 /** How far a first reading goes back where the gateway tells no balances; ranges may not exceed 365 days. */
 const backfillNanos = 364n * 86_400_000_000_000n
 const microsecond = 1_000n
+/** How far a block may be ahead of our clock. */
+const aheadNanosMax = 30_000_000_000n
 
 const pruneMillis = 3_600_000
 
@@ -102,37 +105,48 @@ const filterOf = (options: BalancePollerOptions) => ({
  */
 const baseline = Effect.fnUntraced(function* (options: BalancePollerOptions) {
   const reader = yield* GatewayReader
-  const rows: Array<BalanceChange> = []
-  let mark: BlockMark | undefined
-  let after: string | undefined
-  const first = reader
-    .accounts({ ...filterOf(options), first: pageRows })
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  let page = yield* first
+  const walk = yield* walkPages((after) =>
+    reader.accounts({ ...filterOf(options), first: pageRows, ...(after === undefined ? {} : { after }) }),
+  ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-  while (page !== undefined) {
-    mark ??= page.mark
-    const timestamp = (mark?.timestamp ?? now - settleNanos) - microsecond
-    for (const { node } of page.rows) rows.push({ ...node, timestamp })
-    const cursor = page.pageInfo.endCursor
-    if (!page.pageInfo.hasNextPage || cursor === "" || cursor === after) break
-    after = cursor
-    page = yield* reader.accounts({ ...filterOf(options), first: pageRows, after })
-  }
-  if (page === undefined)
+  if (walk === undefined) {
     return yield* nextWindow(options, { timestamp: now - backfillNanos, height: 0n, updatedAt: 0 })
+  }
+  const { mark } = walk
+  if (!walk.complete) {
+    yield* Effect.logWarning("the listing of accounts does not end", { rows: walk.rows.length })
+    return undefined
+  }
+  if (mark !== undefined && (yield* isFromTheFuture(mark))) return undefined
+  const until = mark?.timestamp ?? now - settleNanos
   return {
-    rows: watched(options, rows),
-    until: mark?.timestamp ?? now - settleNanos,
+    rows: watched(
+      options,
+      walk.rows.map((row) => ({ ...row, timestamp: until - microsecond })),
+    ),
+    until,
     height: mark === undefined ? 0n : mark.height - 1n,
     more: false,
   }
+})
+
+/**
+ * Whether a block is further ahead of our clock than clocks differ. Were it believed, every later block would seem to
+ * come from the past, and balances would stand still for ever.
+ */
+const isFromTheFuture = Effect.fnUntraced(function* (mark: BlockMark) {
+  const ahead = mark.timestamp - BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  if (ahead <= aheadNanosMax) return false
+  const seconds = String(ahead / 1_000_000_000n)
+  yield* Effect.logWarning("the gateway is ahead of our clock", { height: String(mark.height), seconds })
+  return true
 })
 
 /** The rows from the watermark to the newest final block; undefined where the gateway has nothing newer. */
 const nextWindow = Effect.fnUntraced(function* (options: BalancePollerOptions, watermark: Watermark) {
   const first = yield* read(options, watermark.timestamp, undefined)
   if (first.mark === undefined) return yield* windowWithoutMarks(options, watermark)
+  if (yield* isFromTheFuture(first.mark)) return undefined
   if (first.mark.timestamp <= watermark.timestamp) {
     if (first.mark.timestamp < watermark.timestamp) {
       yield* Effect.logWarning("the gateway went backwards", { height: String(first.mark.height) })
@@ -158,20 +172,30 @@ const halve = Effect.fnUntraced(function* (options: BalancePollerOptions, start:
   return undefined
 })
 
+/**
+ * Without marks windows overlap, so that rows which came late are not missed. A window that overflows is read in parts,
+ * until one reaches beyond the watermark: what lies wholly in the overlap brings nothing forward.
+ */
 const windowWithoutMarks = Effect.fnUntraced(function* (options: BalancePollerOptions, watermark: Watermark) {
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const until = ((now - settleNanos) / microsecond) * microsecond
   if (until <= watermark.timestamp) return undefined
-  const start = watermark.timestamp - settleNanos
+  const rows: Array<Page<BalanceChange>["rows"][number]> = []
+  let start = watermark.timestamp - settleNanos
   let end = until
   for (let i = 0; i < halvingsMax; i++) {
     const page = yield* read(options, start, end)
-    if (!page.pageInfo.hasNextPage) {
-      const timestamp = end > watermark.timestamp ? end : watermark.timestamp
-      return final(options, page, { timestamp, height: 1n }, end < until)
+    if (page.pageInfo.hasNextPage) {
+      if (end - start <= microsecond) break
+      end = start + ((end - start) / 2n / microsecond) * microsecond
+      if (end <= start) end = start + microsecond
+      continue
     }
-    end = start + ((end - start) / 2n / microsecond) * microsecond
-    if (end <= start) break
+    rows.push(...page.rows)
+    if (end > watermark.timestamp) return final(options, { ...page, rows }, { timestamp: end, height: 1n }, end < until)
+    const size = end - start
+    start = end
+    end = start + 2n * size < until ? start + 2n * size : until
   }
   yield* Effect.logError("one moment holds more rows than a page", { start: String(start), rows: pageRows })
   return undefined

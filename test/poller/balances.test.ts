@@ -22,6 +22,9 @@ class Node {
   begun: bigint | undefined = 1_000_000n
   accounts: Array<Row> | undefined = []
   asked = 0
+  /** Whether the pages of accounts name each other for ever. */
+  circle = false
+  pages = 0
 
   answer(url: URL): { readonly status: number; readonly body: unknown } {
     const edges = (list: ReadonlyArray<unknown>) => list.map((node) => ({ cursor: "x", node }))
@@ -29,6 +32,11 @@ class Node {
     const mine = (row: Row) => url.searchParams.getAll("filter.partyIds").includes(row.party)
     if (url.pathname.endsWith("/accounts")) {
       if (this.accounts === undefined) return { status: 501, body: { code: 12, message: "no", details: [] } }
+      this.pages++
+      if (this.circle) {
+        const endCursor = this.pages % 2 === 0 ? "even" : "odd"
+        return { status: 200, body: { accounts: { edges: [], pageInfo: { ...info(true), endCursor } } } }
+      }
       const list = this.accounts.map((r) => ({
         owner: r.party,
         balance: String(r.balance),
@@ -172,5 +180,59 @@ describe("reading balance changes", () => {
           )
         }),
       ),
+  )
+
+  it.live("takes no balances from pages that run in a circle, and asks again later", () =>
+    withNode((node, poll, seen, store) =>
+      Effect.gen(function* () {
+        node.circle = true
+        yield* poll
+        assert.isBelow(node.pages, 10)
+        assert.isUndefined(yield* store.watermark)
+        node.circle = false
+        node.accounts = [row(0n, 5n)]
+        yield* poll
+        assert.deepStrictEqual(yield* seen, ["a999000=5"])
+      }),
+    ),
+  )
+
+  it.live("believes no block from the future: later ones would all seem to be from the past", () =>
+    withNode((node, poll, seen, store) =>
+      Effect.gen(function* () {
+        const real = BigInt(Date.now() - 1_000) * 1_000_000n
+        const lied = real + 3_600_000_000_000n
+        node.begun = lied
+        yield* poll
+        assert.isUndefined(yield* store.watermark, "not at the first reading")
+        node.begun = real
+        yield* poll
+        node.begun = lied
+        node.rows = [row(real, 6n), row(real + 1_000n, 7n)]
+        yield* poll
+        assert.strictEqual((yield* store.watermark)?.timestamp, real, "nor later")
+        node.begun = real + 1_000_000n
+        yield* poll
+        assert.deepStrictEqual((yield* seen).slice(-2), [`a${real}=6`, `a${real + 1_000n}=7`])
+      }),
+    ),
+  )
+
+  it.live("gets past an overlap that holds more rows than a page, without block headers", () =>
+    withNode((node, poll, seen) =>
+      Effect.gen(function* () {
+        node.begun = undefined
+        yield* poll
+        const now = BigInt(Date.now()) * 1_000_000n
+        for (let i = 0n; i < 3_000n; i++) node.rows.push(row(now - 9_900_000_000n + i * 1_000n, i))
+        node.rows.push(row(now - 5_000_500_000n, 9n), row(now - 5_000_400_000n, 10n))
+        for (let more = true, rounds = 0; more; rounds++) {
+          more = yield* poll
+          assert.isBelow(rounds, 20, "each round gets further")
+        }
+        assert.strictEqual((yield* seen).length, 3_002)
+        assert.isBelow(node.asked, 60)
+      }),
+    ),
   )
 })
