@@ -1,27 +1,41 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import { type AssetState, type Chain, hashesMax, type Included, type Transfer } from "./Chain.ts"
+import {
+  type AssetState,
+  type BusEvent,
+  type Chain,
+  type Deposit,
+  hashesMax,
+  type Included,
+  type Transfer,
+  type Withdrawal,
+} from "./Chain.ts"
 import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
 import type { Fault } from "./Faults.ts"
-import { type BalanceRow, closeBlock } from "./Ledger.ts"
+import { closeBlock, type LedgerDelta } from "./Ledger.ts"
 import { forget, removePending } from "./Mempool.ts"
+import { cancelTransfer, payRecurring } from "./Recurring.ts"
 import { isAllowed, prune, recordSeen, type Seen, verifyWork, zerosOf } from "./ReplayGuard.ts"
 import { playScript } from "./Script.ts"
 import { deliverDue, executeTransfer } from "./Transfers.ts"
 import type { Tx } from "./Tx.ts"
+import { executeWithdrawal } from "./Withdrawals.ts"
 
 /** Everything that one block changed: what the store writes in one commit. */
-export interface BlockDelta {
-  readonly rows: ReadonlyArray<BalanceRow>
+export interface BlockDelta extends LedgerDelta {
   readonly included: ReadonlyArray<Included>
   readonly seen: ReadonlyArray<Seen>
   readonly transfers: ReadonlyArray<Transfer>
+  readonly withdrawals: ReadonlyArray<Withdrawal>
+  readonly deposits: ReadonlyArray<Deposit>
   readonly assets: ReadonlyArray<AssetState>
   /** Hashes that left the mempool, included or not. */
   readonly gone: ReadonlyArray<string>
   /** Newest height whose replay guards were forgotten. */
   readonly prunedTo: number
   readonly armed: ReadonlyArray<Fault>
+  /** What the event bus tells, in its order. */
+  readonly events: ReadonlyArray<BusEvent>
 }
 
 /** Makes the next block: takes what may be included, plays the script, executes, and checks again what still waits. */
@@ -31,25 +45,38 @@ export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
   beginBlock(chain, proposal, nowMillis)
   const prunedTo = prune(chain)
   turnEpoch(chain)
-  const armed = playScript(chain, nowMillis)
+  const { deposits, armed } = playScript(chain, nowMillis)
   deliverDue(chain)
-  const included = proposal.map(({ tx }, index) => execute(chain, tx, index))
+  const events = drain(chain, "")
+  const included = proposal.map(({ tx }, index) => {
+    const result = execute(chain, tx, index)
+    chain.events.push({ _tag: "result", result })
+    events.push(...drain(chain, result.hash.toUpperCase()))
+    return result
+  })
   for (const entry of included) chain.included.push(entry)
-  const rows = closeBlock(chain.ledger, chain.time)
+  const delta = closeBlock(chain.ledger, chain.time)
   const gone = commit(chain, included)
   const transfers = [...chain.changedTransfers].flatMap((id) => chain.transfers.get(id) ?? [])
   chain.changedTransfers.clear()
   return {
-    rows,
+    ...delta,
     included,
     seen: proposal.map(({ tx, zeros }) => ({ ...seenOf(tx), zeros })),
     transfers,
+    withdrawals: events.flatMap(({ event }) => (event._tag === "withdrawal" ? [event.withdrawal] : [])),
+    deposits,
     assets: [...chain.assets.values()].filter((asset) => statusBefore.get(asset.id) !== asset.status),
     gone,
     prunedTo,
     armed,
+    events,
   }
 }
+
+/** Takes what was said since the last time. */
+const drain = (chain: Chain, txHash: string): Array<BusEvent> =>
+  chain.events.splice(0).map((event) => ({ event, txHash }))
 
 const seenOf = ({ hash, party, nonce, tid, height }: Tx) => ({ hash, party, nonce, tid, height })
 
@@ -86,10 +113,14 @@ const beginBlock = (chain: Chain, proposal: ReadonlyArray<{ readonly tx: Tx }>, 
   chain.hashes.delete(chain.height - hashesMax)
 }
 
-/** Limits per epoch start anew. After a pause longer than an epoch there is one new epoch, not many. */
+/**
+ * Recurring transfers pay at an epoch's end; limits per epoch start anew. After a pause longer than an epoch there is one
+ * new epoch, not many.
+ */
 const turnEpoch = (chain: Chain): void => {
   const { epoch } = chain
   if (epoch.seq > 0 && chain.time < epoch.startTime + chain.epochNanos) return
+  payRecurring(chain)
   epoch.seq++
   epoch.startTime = chain.time
   epoch.firstBlock = chain.height
@@ -116,19 +147,31 @@ const execute = (chain: Chain, tx: Tx, index: number): Included => {
   }
 }
 
-/** What the command does; the text of its failure, if it fails. A transfer that a fault doomed fails in any case. */
+const ordersFail = "OrderError: Invalid Market ID"
+
+/** Commands that a network without markets, proposals and validators cannot carry out, with its words for it. */
+const failures = new Map([
+  ["Submit Order", ordersFail],
+  ["Amend Order", ordersFail],
+  ["Cancel Order", ordersFail],
+  ["Vote on Proposal", "proposal does not exist"],
+  ["Delegate", "invalid node ID"],
+  ["Undelegate", "invalid node ID"],
+])
+
+/** What the command does; the text of its failure, if it fails. A command that a fault doomed fails in any case. */
 const run = (chain: Chain, tx: Tx, doomed: string | undefined): string | undefined => {
   switch (tx.command.case) {
     case "transfer":
       return executeTransfer(chain, tx, tx.command.value, doomed)
-    case "updatePartyProfile":
-      return undefined
     case "cancelTransfer":
-      return "recurring transfer does not exists"
-    case "voteSubmission":
-      return "proposal does not exist"
+      return doomed ?? cancelTransfer(chain, tx, tx.command.value.transferId)
+    case "withdrawSubmission":
+      return doomed ?? executeWithdrawal(chain, tx, tx.command.value)
+    case "updatePartyProfile":
+      return doomed
     default:
-      return "not executed here"
+      return doomed ?? failures.get(tx.commandName) ?? `the sandbox cannot execute "${tx.commandName}"`
   }
 }
 

@@ -3,7 +3,7 @@ import type { AccountTypeName } from "../domain/AccountType.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
 import { emptyFaults, type FaultRegistry } from "./Faults.ts"
 import { publicKeyOf } from "./Keys.ts"
-import { emptyLedger, type Ledger } from "./Ledger.ts"
+import { type AccountEvent, emptyLedger, type Ledger } from "./Ledger.ts"
 import { emptyMempool, type Mempool } from "./Mempool.ts"
 import { type Profile, profiles } from "./Profiles.ts"
 import { emptyGuard, type ReplayGuard } from "./ReplayGuard.ts"
@@ -16,6 +16,29 @@ export interface AssetState extends ScenarioAsset {
   status: AssetStatusName
 }
 
+export const transferStatuses = {
+  STATUS_PENDING: 1,
+  STATUS_DONE: 2,
+  STATUS_REJECTED: 3,
+  STATUS_STOPPED: 4,
+  STATUS_CANCELLED: 5,
+} as const
+export type TransferStatus = keyof typeof transferStatuses
+
+/** When a transfer pays: once, or at the end of each epoch from one to another. */
+export type TransferKind =
+  | { readonly _tag: "oneOff"; readonly deliverOn: bigint }
+  | {
+      readonly _tag: "recurring"
+      readonly startEpoch: number
+      /** Without it: until it is cancelled, or stopped for want of money. */
+      readonly endEpoch?: number
+      /** By how much the amount grows from epoch to epoch, as written. */
+      readonly factor: string
+      /** With one it pays by what happens on markets, of which there are none: it never pays. */
+      readonly dispatched: boolean
+    }
+
 /** A transfer as the data node keeps it: the latest version of what the network said about it. */
 export interface Transfer {
   readonly id: string
@@ -26,16 +49,42 @@ export interface Transfer {
   readonly asset: string
   readonly amount: bigint
   readonly reference: string
-  readonly deliverOn: bigint
-  readonly fee: bigint
-  readonly epoch: number
-  readonly status: "STATUS_DONE" | "STATUS_REJECTED"
-  /** Block time of this version, Unix nanoseconds cut to microseconds. */
+  readonly kind: TransferKind
+  /** One for each payment that it made. */
+  readonly fees: ReadonlyArray<{ readonly epoch: number; readonly amount: bigint }>
+  readonly status: TransferStatus
+  /** Block time of this version, Unix nanoseconds. */
   readonly time: bigint
-  /** Why it was rejected; "" otherwise. */
+  /** Why it was rejected, stopped or cancelled; "" otherwise. */
   readonly reason: string
-  /** False while the money of a later delivery waits in the asset's account of pending transfers. */
-  readonly delivered: boolean
+  /** Whether more is to come: a delivery, or payments of later epochs. */
+  readonly open: boolean
+}
+
+export const withdrawalStatuses = { STATUS_OPEN: 1, STATUS_REJECTED: 2, STATUS_FINALIZED: 3 } as const
+
+/** Money on its way out of the network. */
+export interface Withdrawal {
+  readonly id: string
+  readonly party: string
+  readonly asset: string
+  readonly amount: bigint
+  readonly status: keyof typeof withdrawalStatuses
+  /** Block time, Unix nanoseconds. */
+  readonly time: bigint
+  /** Address on the other chain; "" where there is none. */
+  readonly receiver: string
+}
+
+/** Money that came into the network. */
+export interface Deposit {
+  readonly id: string
+  readonly party: string
+  readonly asset: string
+  readonly amount: bigint
+  /** Block times, Unix nanoseconds. */
+  readonly created: bigint
+  readonly credited: bigint
 }
 
 /** A transaction in a block, with what became of it. */
@@ -66,6 +115,21 @@ export interface Epoch {
   readonly transfers: Map<string, number>
 }
 
+/** What a block said on the event bus, in its order. */
+export type ChainEvent =
+  | AccountEvent
+  | { readonly _tag: "transfer"; readonly transfer: Transfer }
+  | { readonly _tag: "withdrawal"; readonly withdrawal: Withdrawal }
+  | { readonly _tag: "asset"; readonly asset: AssetState }
+  | { readonly _tag: "result"; readonly result: Included }
+
+/** One event with the transaction that caused it, if one did. */
+export interface BusEvent {
+  readonly event: ChainEvent
+  /** Upper case; "" for what happened at the block's beginning or end. */
+  readonly txHash: string
+}
+
 /** The whole state of the network in memory. Only blocks, submissions and faults change it, one at a time. */
 export interface Chain {
   readonly scenario: Scenario
@@ -83,10 +147,14 @@ export interface Chain {
   readonly ledger: Ledger
   readonly assets: Map<string, AssetState>
   readonly transfers: Map<string, Transfer>
-  /** Ids of transfers whose money still waits for its delivery. */
-  readonly undelivered: Set<string>
+  /** Ids of transfers of which more is to come, in the order in which they were sent. */
+  readonly openTransfers: Set<string>
   /** Ids of transfers that the block being made changed. */
   readonly changedTransfers: Set<string>
+  readonly withdrawals: Map<string, Withdrawal>
+  readonly deposits: Map<string, Deposit>
+  /** Events of the block being made. */
+  readonly events: Array<ChainEvent>
   readonly included: Array<Included>
   readonly mempool: Mempool
   readonly guard: ReplayGuard
@@ -94,27 +162,33 @@ export interface Chain {
   readonly faults: FaultRegistry
 }
 
-export const emptyChain = (scenario: Scenario): Chain => ({
-  scenario,
-  profile: profiles[scenario.profile],
-  keys: new Map(scenario.parties.map((name) => [name, publicKeyOf(scenario.seed, name)])),
-  epochNanos: BigInt(durationMillis(scenario.epochLength)) * 1_000_000n,
-  height: 0,
-  time: 0n,
-  hash: "",
-  genesisTime: 0n,
-  hashes: new Map(),
-  ledger: emptyLedger(),
-  assets: new Map(),
-  transfers: new Map(),
-  undelivered: new Set(),
-  changedTransfers: new Set(),
-  included: [],
-  mempool: emptyMempool(),
-  guard: emptyGuard(),
-  epoch: { seq: 0, startTime: 0n, firstBlock: 0, transfers: new Map() },
-  faults: emptyFaults(),
-})
+export const emptyChain = (scenario: Scenario): Chain => {
+  const events: Array<ChainEvent> = []
+  return {
+    scenario,
+    profile: profiles[scenario.profile],
+    keys: new Map(scenario.parties.map((name) => [name, publicKeyOf(scenario.seed, name)])),
+    epochNanos: BigInt(durationMillis(scenario.epochLength)) * 1_000_000n,
+    height: 0,
+    time: 0n,
+    hash: "",
+    genesisTime: 0n,
+    hashes: new Map(),
+    ledger: emptyLedger(events),
+    assets: new Map(),
+    transfers: new Map(),
+    openTransfers: new Set(),
+    changedTransfers: new Set(),
+    withdrawals: new Map(),
+    deposits: new Map(),
+    events,
+    included: [],
+    mempool: emptyMempool(),
+    guard: emptyGuard(),
+    epoch: { seq: 0, startTime: 0n, firstBlock: 0, transfers: new Map() },
+    faults: emptyFaults(),
+  }
+}
 
 /** Public key of a party of the scenario. Throws a RangeError for other names. */
 export const keyOfParty = (chain: Chain, name: string): string => {

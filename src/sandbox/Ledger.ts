@@ -22,14 +22,67 @@ export interface BalanceRow {
   readonly balance: bigint
 }
 
-/** All money of the network in whole base units. History is ordered by time, then account id. */
+/** Why money moved, by the numbers that the network's streams use for it. */
+export const movementTypes = {
+  TRANSFER_TYPE_LOSS: 1,
+  TRANSFER_TYPE_INFRASTRUCTURE_FEE_PAY: 11,
+  TRANSFER_TYPE_WITHDRAW: 18,
+  TRANSFER_TYPE_DEPOSIT: 19,
+  TRANSFER_TYPE_TRANSFER_FUNDS_SEND: 22,
+  TRANSFER_TYPE_TRANSFER_FUNDS_DISTRIBUTE: 23,
+} as const
+export type MovementType = keyof typeof movementTypes
+
+/** One entry of the ledger: money that left one account for another. */
+export interface Movement {
+  /** Block time cut to microseconds, and a microsecond more for each entry before it in its block. */
+  readonly time: bigint
+  /** Block time cut to microseconds. */
+  readonly blockTime: bigint
+  readonly type: MovementType
+  readonly amount: bigint
+  readonly from: Account
+  readonly to: Account
+  /** What both held after it. */
+  readonly fromBalance: bigint
+  readonly toBalance: bigint
+  /** The transfer that it is part of; "" for fees, deposits and withdrawals. */
+  readonly transferId: string
+}
+
+/** What readers of the event bus hear of an account. */
+export interface AccountEvent {
+  readonly _tag: "account"
+  readonly account: Account
+  readonly balance: bigint
+}
+
+/**
+ * All money of the network in whole base units. History is ordered by time, then account id. The sum over all accounts
+ * of an asset changes by deposit and withdrawal alone; the end of each block makes sure of it.
+ */
 export interface Ledger {
   readonly accounts: Map<string, Account>
   readonly rows: Array<BalanceRow>
-  readonly touched: Set<Account>
+  readonly movements: Array<Movement>
+  /** Accounts that the block being made touched, with what they held before it. */
+  readonly touched: Map<Account, bigint>
+  /** Movements of the block being made. */
+  readonly moved: Array<Omit<Movement, "time" | "blockTime">>
+  /** What the block being made brought into being (or took out of it), by asset. */
+  readonly issued: Map<string, bigint>
+  readonly events: { readonly push: (event: AccountEvent) => unknown }
 }
 
-export const emptyLedger = (): Ledger => ({ accounts: new Map(), rows: [], touched: new Set() })
+export const emptyLedger = (events: Ledger["events"]): Ledger => ({
+  accounts: new Map(),
+  rows: [],
+  movements: [],
+  touched: new Map(),
+  moved: [],
+  issued: new Map(),
+  events,
+})
 
 type Key = AccountKey & { readonly type: AccountTypeName }
 
@@ -48,7 +101,7 @@ export const openAccount = (ledger: Ledger, key: Key): Account => {
   const { asset, party, market, type } = key
   const account: Account = { id: accountId(key), asset, party, market, type, balance: 0n }
   ledger.accounts.set(name, account)
-  ledger.touched.add(account)
+  change(ledger, account, 0n)
   return account
 }
 
@@ -57,28 +110,89 @@ export const restoreAccount = (ledger: Ledger, account: Account): void => {
   ledger.accounts.set(keyOf(account), account)
 }
 
-/** A deposit: the only way in which money comes into being. */
-export const deposit = (ledger: Ledger, account: Account, amount: bigint): void => {
-  account.balance += amount
-  ledger.touched.add(account)
+/** Of the outside world's account nobody hears after its first row: it holds nothing. */
+const change = (ledger: Ledger, account: Account, by: bigint): void => {
+  if (!ledger.touched.has(account)) ledger.touched.set(account, account.balance)
+  account.balance += by
+  ledger.events.push({ _tag: "account", account, balance: account.balance })
+}
+
+const issue = (ledger: Ledger, asset: string, amount: bigint): void => {
+  ledger.issued.set(asset, (ledger.issued.get(asset) ?? 0n) + amount)
+}
+
+const outside = (ledger: Ledger, asset: string): Account =>
+  openAccount(ledger, { party: network, asset, market: "", type: "ACCOUNT_TYPE_EXTERNAL" })
+
+/** The only way in which money comes into being. */
+export const deposit = (ledger: Ledger, to: Account, amount: bigint): void => {
+  const from = outside(ledger, to.asset)
+  issue(ledger, to.asset, amount)
+  change(ledger, to, amount)
+  const after = { fromBalance: 0n, toBalance: to.balance, transferId: "" }
+  ledger.moved.push({ type: "TRANSFER_TYPE_DEPOSIT", amount, from, to, ...after })
+}
+
+/** The only way in which money leaves the network. Throws a RangeError where the account holds less. */
+export const withdraw = (ledger: Ledger, from: Account, amount: bigint): void => {
+  checkCovered(from, amount)
+  const to = outside(ledger, from.asset)
+  issue(ledger, from.asset, -amount)
+  change(ledger, from, -amount)
+  const after = { fromBalance: from.balance, toBalance: 0n, transferId: "" }
+  ledger.moved.push({ type: "TRANSFER_TYPE_WITHDRAW", amount, from, to, ...after })
 }
 
 /** Moves money. Throws a RangeError where the account holds less: callers check first, so that is a defect. */
-export const move = (ledger: Ledger, from: Account, to: Account, amount: bigint): void => {
-  if (amount < 0n || amount > from.balance) throw new RangeError(`cannot move ${amount} out of ${from.balance}`)
-  from.balance -= amount
-  to.balance += amount
-  ledger.touched.add(from)
-  ledger.touched.add(to)
+export const move = (
+  ledger: Ledger,
+  step: Pick<Movement, "from" | "to" | "amount" | "type"> & { readonly transferId?: string },
+): void => {
+  const { from, to, amount, type, transferId = "" } = step
+  checkCovered(from, amount)
+  change(ledger, from, -amount)
+  change(ledger, to, amount)
+  const after = { fromBalance: from.balance, toBalance: to.balance, transferId }
+  ledger.moved.push({ type, amount, from, to, ...after })
 }
 
-/** Ends a block: one row for each account that it touched. Returns the rows, in their order. */
-export const closeBlock = (ledger: Ledger, time: bigint): ReadonlyArray<BalanceRow> => {
-  const accounts = [...ledger.touched].sort((a, b) => (a.id < b.id ? -1 : 1))
-  const rows = accounts.map((account) => ({ time: toMicros(time), account, balance: account.balance }))
+const checkCovered = (from: Account, amount: bigint): void => {
+  if (amount < 0n || amount > from.balance) throw new RangeError(`cannot move ${amount} out of ${from.balance}`)
+}
+
+/** What a block did to the ledger. */
+export interface LedgerDelta {
+  readonly rows: ReadonlyArray<BalanceRow>
+  readonly movements: ReadonlyArray<Movement>
+}
+
+/**
+ * Ends a block: one row for each account that it touched, and its movements, both in their order. Throws a RangeError
+ * where money appeared or vanished: no block that does that may ever be seen.
+ */
+export const closeBlock = (ledger: Ledger, blockTime: bigint): LedgerDelta => {
+  checkSums(ledger)
+  const time = toMicros(blockTime)
+  const accounts = [...ledger.touched.keys()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const rows = accounts.map((account) => ({ time, account, balance: account.balance }))
   for (const row of rows) ledger.rows.push(row)
+  const movements = ledger.moved.map((moved, n) => ({ time: time + BigInt(n) * 1_000n, blockTime: time, ...moved }))
+  for (const movement of movements) ledger.movements.push(movement)
   ledger.touched.clear()
-  return rows
+  ledger.moved.length = 0
+  ledger.issued.clear()
+  return { rows, movements }
+}
+
+const checkSums = (ledger: Ledger): void => {
+  const sums = new Map<string, bigint>()
+  for (const [{ asset, balance }, before] of ledger.touched) {
+    sums.set(asset, (sums.get(asset) ?? 0n) + balance - before)
+  }
+  for (const [asset, sum] of sums) {
+    const issued = ledger.issued.get(asset) ?? 0n
+    if (sum !== issued) throw new RangeError(`the sum of ${asset} changed by ${sum}, but ${issued} was issued`)
+  }
 }
 
 /** The network's own accounts of an asset, there from the block that enables it. */

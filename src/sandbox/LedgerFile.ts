@@ -6,12 +6,23 @@ import type { BlockDelta } from "./Blocks.ts"
 import { type Chain, emptyChain, hashesMax, type Included } from "./Chain.ts"
 import { checkStatic } from "./checkStatic.ts"
 import { codes } from "./checkTx.ts"
-import { type Account, restoreAccount } from "./Ledger.ts"
+import { type Account, type Movement, restoreAccount } from "./Ledger.ts"
 import { addPending, remember } from "./Mempool.ts"
 import { recordSeen } from "./ReplayGuard.ts"
 import { SandboxError } from "./SandboxError.ts"
 import type { Scenario } from "./Scenario.ts"
-import { IncludedText, restoreState, StateText, StoredAccount, StoredStatus, stateOf, TransferText } from "./Stored.ts"
+import {
+  DepositText,
+  IncludedText,
+  restoreState,
+  StateText,
+  StoredAccount,
+  StoredMovement,
+  StoredStatus,
+  stateOf,
+  TransferText,
+  WithdrawalText,
+} from "./Stored.ts"
 import type { Tx } from "./Tx.ts"
 
 /** The ledger on disk: one commit per block, one per accepted transaction. What was answered survives a kill. */
@@ -34,6 +45,11 @@ const tables = [
      PRIMARY KEY (time, account)) WITHOUT ROWID`,
   "CREATE TABLE IF NOT EXISTS assets (id TEXT PRIMARY KEY, status TEXT NOT NULL)",
   "CREATE TABLE IF NOT EXISTS transfers (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
+  "CREATE TABLE IF NOT EXISTS withdrawals (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
+  "CREATE TABLE IF NOT EXISTS deposits (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
+  `CREATE TABLE IF NOT EXISTS movements (seq INTEGER PRIMARY KEY, time INTEGER NOT NULL,
+     blockTime INTEGER NOT NULL, type TEXT NOT NULL, amount TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
+     sourceBalance TEXT NOT NULL, targetBalance TEXT NOT NULL, transfer TEXT NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS included (height INTEGER NOT NULL, position INTEGER NOT NULL, body TEXT NOT NULL,
      bytes BLOB NOT NULL, PRIMARY KEY (height, position))`,
   `CREATE TABLE IF NOT EXISTS seen (seq INTEGER PRIMARY KEY, height INTEGER NOT NULL, hash TEXT NOT NULL,
@@ -61,7 +77,7 @@ export const openLedgerFile = (
   Effect.gen(function* () {
     const sql = yield* NodeSqlite.make({ filename }).pipe(Effect.provide(Reactivity.layer))
     for (const table of tables) yield* sql.unsafe(table)
-    const identity = `chain ${scenario.chainId}, seed ${scenario.seed}`
+    const identity = `chain ${scenario.chainId}, seed ${scenario.seed}, format 2`
     const found = yield* getMeta(sql, "identity")
     if (found === undefined) yield* setMeta(sql, "identity", identity)
     else if (found !== identity) {
@@ -102,12 +118,22 @@ const saveBlock = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: Bl
     const changes = Arr.map(rows, (r) => ({ time: r.time, account: r.account.id, balance: r.balance.toString() }))
     yield* sql`INSERT INTO changes ${sql.insert(changes)}`
   }
+  for (const movements of Arr.chunksOf(delta.movements, chunkSize)) {
+    yield* sql`INSERT INTO movements ${sql.insert(Arr.map(movements, rowOf))}`
+  }
   for (const { id, status } of delta.assets) {
     yield* sql`INSERT INTO assets ${sql.insert({ id, status })} ON CONFLICT (id) DO UPDATE SET status = excluded.status`
   }
   for (const transfer of delta.transfers) {
     const row = { id: transfer.id, body: yield* Schema.encodeEffect(TransferText)(transfer) }
     yield* sql`INSERT INTO transfers ${sql.insert(row)} ON CONFLICT (id) DO UPDATE SET body = excluded.body`
+  }
+  for (const withdrawal of delta.withdrawals) {
+    const row = { id: withdrawal.id, body: yield* Schema.encodeEffect(WithdrawalText)(withdrawal) }
+    yield* sql`INSERT INTO withdrawals ${sql.insert(row)} ON CONFLICT (id) DO UPDATE SET body = excluded.body`
+  }
+  for (const made of delta.deposits) {
+    yield* sql`INSERT INTO deposits ${sql.insert({ id: made.id, body: yield* Schema.encodeEffect(DepositText)(made) })}`
   }
   for (const entry of delta.included) {
     const body = yield* Schema.encodeEffect(IncludedText)(entry)
@@ -137,7 +163,15 @@ const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {
   for (const { body } of yield* sql<{ body: string }>`SELECT body FROM transfers ORDER BY seq`) {
     const transfer = yield* Schema.decodeEffect(TransferText)(body)
     chain.transfers.set(transfer.id, transfer)
-    if (!transfer.delivered) chain.undelivered.add(transfer.id)
+    if (transfer.open) chain.openTransfers.add(transfer.id)
+  }
+  for (const { body } of yield* sql<{ body: string }>`SELECT body FROM withdrawals ORDER BY seq`) {
+    const withdrawal = yield* Schema.decodeEffect(WithdrawalText)(body)
+    chain.withdrawals.set(withdrawal.id, withdrawal)
+  }
+  for (const { body } of yield* sql<{ body: string }>`SELECT body FROM deposits ORDER BY seq`) {
+    const made = yield* Schema.decodeEffect(DepositText)(body)
+    chain.deposits.set(made.id, made)
   }
   yield* loadTransactions(sql, chain)
   return chain
@@ -156,6 +190,39 @@ const loadLedger = Effect.fnUntraced(function* (sql: Sql, chain: Chain) {
     const owner = accounts.get(account)
     if (owner !== undefined) chain.ledger.rows.push({ time: BigInt(time), account: owner, balance: BigInt(balance) })
   }
+  const movements = sql`
+    SELECT time, blockTime, type, amount, source, target, sourceBalance, targetBalance, transfer
+    FROM movements ORDER BY seq`
+  for (const row of yield* movements) {
+    const stored = yield* Schema.decodeUnknownEffect(StoredMovement)(row)
+    const from = accounts.get(stored.source)
+    const to = accounts.get(stored.target)
+    if (from === undefined || to === undefined) continue
+    const { type, amount, sourceBalance: fromBalance, targetBalance: toBalance, transfer: transferId } = stored
+    chain.ledger.movements.push({
+      time: BigInt(stored.time),
+      blockTime: BigInt(stored.blockTime),
+      type,
+      amount,
+      from,
+      to,
+      fromBalance,
+      toBalance,
+      transferId,
+    })
+  }
+})
+
+const rowOf = (movement: Movement) => ({
+  time: movement.time,
+  blockTime: movement.blockTime,
+  type: movement.type,
+  amount: movement.amount.toString(),
+  source: movement.from.id,
+  target: movement.to.id,
+  sourceBalance: movement.fromBalance.toString(),
+  targetBalance: movement.toBalance.toString(),
+  transfer: movement.transferId,
 })
 
 const loadTransactions = Effect.fnUntraced(function* (sql: Sql, chain: Chain) {

@@ -28,6 +28,8 @@ export interface Profile {
   readonly replayHole: boolean
   /** 0.74 refuses the command that changes the margin mode. */
   readonly marginMode: boolean
+  /** From 0.79 on a recurring transfer is done one epoch after its last payment. */
+  readonly recurringEndsLate: boolean
   readonly accountTypes: ReadonlySet<AccountTypeName>
   /** Requests a second and burst of one caller; the second bucket, of the same size, leads to the ban. */
   readonly rateLimit: { readonly perSecond: number; readonly burst: number; readonly banMillis: number } | undefined
@@ -62,6 +64,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     lossyCursor: false,
     replayHole: false,
     marginMode: true,
+    recurringEndsLate: false,
     accountTypes: specified,
     rateLimit: undefined,
   },
@@ -74,6 +77,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     commaLists: false,
     replayHole: true,
     marginMode: false,
+    recurringEndsLate: false,
     accountTypes: specified,
   },
   "0.75": {
@@ -85,6 +89,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     commaLists: true,
     replayHole: true,
     marginMode: true,
+    recurringEndsLate: false,
     accountTypes: specified,
   },
   "0.79": {
@@ -96,6 +101,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     commaLists: true,
     replayHole: false,
     marginMode: true,
+    recurringEndsLate: true,
     // 24 was reserved when 32 took its place.
     accountTypes: accountTypes((number) => number !== 24),
   },

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { ConfigError, type Problem } from "../config/ConfigError.ts"
 import { durationMillis, parseListen } from "../config/Fields.ts"
 import { decodeYaml, type YamlDocument } from "../config/Yaml.ts"
-import { parseAmount } from "../domain/Amount.ts"
+import { formatAmount, parseAmount } from "../domain/Amount.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
 import { type FaultSpec, faultCodes, faultStatuses } from "./Faults.ts"
 import { problemOfFault } from "./faults/kinds.ts"
@@ -26,6 +26,14 @@ export interface ScenarioAsset {
       }
   /** In order of height; the last one whose height is reached holds. */
   readonly statuses: ReadonlyArray<{ readonly height: number; readonly status: AssetStatusName }>
+}
+
+/** Money that comes into the network at a block. */
+export interface ScenarioDeposit {
+  readonly party: string
+  readonly assetId: string
+  readonly amount: bigint
+  readonly height: number
 }
 
 /** Takes money from one party for another without a transaction, as a trading loss would. */
@@ -59,9 +67,12 @@ export interface Scenario {
   readonly feeFactor: string
   readonly feeMaxQuantum: string
   readonly minTransferQuantum: string
+  readonly minWithdrawalQuantum: string
+  /** Whether markets may be traded on; orders are refused with code 51 where not. */
+  readonly trading: boolean
   readonly parties: ReadonlyArray<string>
   readonly assets: ReadonlyArray<ScenarioAsset>
-  readonly deposits: ReadonlyArray<{ readonly party: string; readonly assetId: string; readonly amount: bigint }>
+  readonly deposits: ReadonlyArray<ScenarioDeposit>
   readonly spenders: ReadonlyArray<Spender>
   readonly faults: ReadonlyArray<{ readonly height: number; readonly fault: FaultSpec }>
 }
@@ -111,12 +122,19 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
     feeFactor: raw.feeFactor ?? "0.001",
     feeMaxQuantum: raw.feeMaxQuantum ?? "1",
     minTransferQuantum: raw.minTransferQuantum ?? "0.1",
+    minWithdrawalQuantum: raw.minWithdrawalQuantum ?? "10",
+    trading: raw.trading !== "off",
     parties: raw.parties,
     assets,
-    deposits: (raw.deposits ?? []).map((d, i) => ({
-      party: party(d.party, ["deposits", i, "party"]),
-      ...money(d.asset, d.amount, ["deposits", i, "amount"]),
-    })),
+    deposits: checkDeposits(
+      (raw.deposits ?? []).map((d, i) => ({
+        party: party(d.party, ["deposits", i, "party"]),
+        height: Math.max(1, Number(d.block ?? "1")),
+        ...money(d.asset, d.amount, ["deposits", i, "amount"]),
+      })),
+      assets,
+      report,
+    ),
     spenders: (raw.spenders ?? []).map((s, i): Spender => {
       const path = ["spenders", i]
       const at = (s.at ?? []).map((entry, k): [number, bigint] => [
@@ -145,6 +163,41 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
       fault: buildFault(f, (message, remedy) => report(["faults", i], message, remedy)),
     })),
   }
+}
+
+/** The faucet of a built-in asset gives so much at once, the bridge lets one party deposit so much in all. */
+const checkDeposits = (
+  deposits: ReadonlyArray<ScenarioDeposit>,
+  assets: ReadonlyArray<ScenarioAsset>,
+  report: Report,
+): ReadonlyArray<ScenarioDeposit> => {
+  const sums = new Map<string, bigint>()
+  for (const [i, { party, assetId, amount, height }] of deposits.entries()) {
+    const asset = assets.find(({ id }) => id === assetId)
+    if (asset === undefined) continue
+    const status = asset.statuses.findLast((entry) => entry.height <= height)?.status
+    if (status !== "STATUS_ENABLED") {
+      const enabled = asset.statuses.find((entry) => entry.status === "STATUS_ENABLED")?.height
+      const remedy = enabled === undefined ? "enable the asset, or leave the deposit out" : `write block: ${enabled}`
+      report(["deposits", i], `${asset.symbol} is not enabled at block ${height}`, remedy)
+    }
+    const sum = (sums.get(`${party} ${assetId}`) ?? 0n) + amount
+    sums.set(`${party} ${assetId}`, sum)
+    const { source } = asset
+    const limit = BigInt(source.kind === "builtin" ? source.maxFaucetAmountMint || "0" : source.lifetimeLimit)
+    if (limit === 0n || (source.kind === "builtin" ? amount : sum) <= limit) continue
+    const most = formatAmount(limit, asset.decimals)
+    report(
+      ["deposits", i, "amount"],
+      source.kind === "builtin"
+        ? `the faucet of ${asset.symbol} gives at most ${most} at once`
+        : `one party may deposit at most ${most} ${asset.symbol} in all`,
+      source.kind === "builtin"
+        ? "split the deposit, or raise builtin.maxFaucetAmountMint"
+        : "raise erc20.lifetimeLimit",
+    )
+  }
+  return deposits
 }
 
 const units = (text: string, decimals: number, report: Report, path: ReadonlyArray<PropertyKey>): bigint => {

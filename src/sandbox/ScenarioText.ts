@@ -53,9 +53,13 @@ export const ScenarioText = Schema.Struct({
   feeFactor: Schema.optionalKey(DecimalText),
   feeMaxQuantum: Schema.optionalKey(DecimalText),
   minTransferQuantum: Schema.optionalKey(DecimalText),
+  minWithdrawalQuantum: Schema.optionalKey(DecimalText),
+  trading: Schema.optionalKey(oneOf("on", "off")),
   parties: Schema.Array(Name),
   assets: Schema.Array(AssetSchema),
-  deposits: Schema.optionalKey(Schema.Array(Schema.Struct({ party: Name, asset: Name, amount: AmountText }))),
+  deposits: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ party: Name, asset: Name, amount: AmountText, block: Schema.optionalKey(WholeText) })),
+  ),
   spenders: Schema.optionalKey(
     Schema.Array(
       Schema.Struct({

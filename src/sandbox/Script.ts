@@ -1,16 +1,25 @@
-import { type Chain, keyOfParty } from "./Chain.ts"
+import { sha3_256 } from "@noble/hashes/sha3.js"
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
+import { type Chain, type Deposit, keyOfParty } from "./Chain.ts"
 import { arm, type Fault } from "./Faults.ts"
 import { assetAccountTypes, deposit, move, network, openAccount } from "./Ledger.ts"
 import type { Spender } from "./Scenario.ts"
 
-/** The economy: what the scenario does by itself at the beginning of a block. Returns the faults that it armed. */
-export const playScript = (chain: Chain, nowMillis: number): ReadonlyArray<Fault> => {
+/** What a block's script did that the store must know. */
+export interface Played {
+  readonly deposits: ReadonlyArray<Deposit>
+  readonly armed: ReadonlyArray<Fault>
+}
+
+/** The economy: what the scenario does by itself at the beginning of a block. */
+export const playScript = (chain: Chain, nowMillis: number): Played => {
   moveAssets(chain)
-  if (chain.height === 1) payDeposits(chain)
+  const deposits = payDeposits(chain)
   for (const spender of chain.scenario.spenders) spend(chain, spender)
-  return chain.scenario.faults
+  const armed = chain.scenario.faults
     .filter(({ height }) => height === chain.height)
     .map(({ fault }) => arm(chain.faults, fault, { millis: nowMillis, height: chain.height }))
+  return { deposits, armed }
 }
 
 /** Puts each asset into the status that its height asks for; an enabled asset gets the network's own accounts. */
@@ -18,7 +27,9 @@ const moveAssets = (chain: Chain): void => {
   for (const listed of chain.scenario.assets) {
     const status = listed.statuses.findLast(({ height }) => height <= chain.height)?.status
     if (status === undefined || chain.assets.get(listed.id)?.status === status) continue
-    chain.assets.set(listed.id, { ...listed, status })
+    const asset = { ...listed, status }
+    chain.assets.set(listed.id, asset)
+    chain.events.push({ _tag: "asset", asset })
     if (status !== "STATUS_ENABLED") continue
     for (const type of assetAccountTypes)
       openAccount(chain.ledger, { party: network, asset: listed.id, market: "", type })
@@ -28,11 +39,17 @@ const moveAssets = (chain: Chain): void => {
 const generalOf = (chain: Chain, party: string, asset: string) =>
   openAccount(chain.ledger, { party: keyOfParty(chain, party), asset, market: "", type: "ACCOUNT_TYPE_GENERAL" })
 
-const payDeposits = (chain: Chain): void => {
-  for (const { party, assetId, amount } of chain.scenario.deposits) {
-    deposit(chain.ledger, generalOf(chain, party, assetId), amount)
-  }
-}
+/** Pays what the scenario brings into the network at this height. */
+const payDeposits = (chain: Chain): ReadonlyArray<Deposit> =>
+  chain.scenario.deposits.flatMap(({ party, assetId, amount, height }, n): ReadonlyArray<Deposit> => {
+    if (height !== chain.height) return []
+    const account = generalOf(chain, party, assetId)
+    deposit(chain.ledger, account, amount)
+    const id = bytesToHex(sha3_256(utf8ToBytes(`deposit\0${chain.scenario.seed}\0${n}`)))
+    const made = { id, party: account.party, asset: assetId, amount, created: chain.time, credited: chain.time }
+    chain.deposits.set(id, made)
+    return [made]
+  })
 
 /** Takes what the plan says, or what is left: a script never fails. */
 const spend = (chain: Chain, spender: Spender): void => {
@@ -43,5 +60,6 @@ const spend = (chain: Chain, spender: Spender): void => {
   if (wanted === 0n) return
   const from = generalOf(chain, spender.from, spender.assetId)
   const amount = wanted < from.balance ? wanted : from.balance
-  if (amount > 0n) move(chain.ledger, from, generalOf(chain, spender.to, spender.assetId), amount)
+  const to = generalOf(chain, spender.to, spender.assetId)
+  if (amount > 0n) move(chain.ledger, { from, to, amount, type: "TRANSFER_TYPE_LOSS" })
 }

@@ -1,8 +1,18 @@
 import { Schema } from "effect"
 import { type AccountTypeName, accountTypeNumbers } from "../domain/AccountType.ts"
 import { type AssetStatusName, assetStatusNumbers } from "../domain/Asset.ts"
-import type { Chain, Included, Transfer } from "./Chain.ts"
+import {
+  type Chain,
+  type Deposit,
+  type Included,
+  type Transfer,
+  type TransferStatus,
+  transferStatuses,
+  type Withdrawal,
+  withdrawalStatuses,
+} from "./Chain.ts"
 import { restoreFaults, StoredFaults, storeFaults } from "./Faults.ts"
+import { type MovementType, movementTypes } from "./Ledger.ts"
 
 /** The forms in which the ledger file keeps what has no columns of its own: JSON text with amounts as digits. */
 const Big = Schema.BigIntFromString
@@ -22,7 +32,17 @@ export const StoredStatus = Schema.Struct({
   status: Schema.Literals(Object.keys(assetStatusNumbers) as Array<AssetStatusName>),
 })
 
-const StoredTransfer: Schema.Codec<Transfer, unknown> = Schema.Struct({
+const StoredKind = Schema.Union([
+  Schema.TaggedStruct("oneOff", { deliverOn: Big }),
+  Schema.TaggedStruct("recurring", {
+    startEpoch: Schema.Int,
+    endEpoch: Schema.optionalKey(Schema.Int),
+    factor: Schema.String,
+    dispatched: Schema.Boolean,
+  }),
+])
+
+export const StoredTransfer: Schema.Codec<Transfer, unknown> = Schema.Struct({
   id: Schema.String,
   from: Schema.String,
   fromAccountType: AccountType,
@@ -31,15 +51,48 @@ const StoredTransfer: Schema.Codec<Transfer, unknown> = Schema.Struct({
   asset: Schema.String,
   amount: Big,
   reference: Schema.String,
-  deliverOn: Big,
-  fee: Big,
-  epoch: Schema.Int,
-  status: Schema.Literals(["STATUS_DONE", "STATUS_REJECTED"]),
+  kind: StoredKind,
+  fees: Schema.Array(Schema.Struct({ epoch: Schema.Int, amount: Big })),
+  status: Schema.Literals(Object.keys(transferStatuses) as Array<TransferStatus>),
   time: Big,
   reason: Schema.String,
-  delivered: Schema.Boolean,
+  open: Schema.Boolean,
 })
 export const TransferText = Schema.fromJsonString(StoredTransfer)
+
+export const StoredWithdrawal: Schema.Codec<Withdrawal, unknown> = Schema.Struct({
+  id: Schema.String,
+  party: Schema.String,
+  asset: Schema.String,
+  amount: Big,
+  status: Schema.Literals(Object.keys(withdrawalStatuses) as Array<Withdrawal["status"]>),
+  time: Big,
+  receiver: Schema.String,
+})
+export const WithdrawalText = Schema.fromJsonString(StoredWithdrawal)
+
+export const StoredDeposit: Schema.Codec<Deposit, unknown> = Schema.Struct({
+  id: Schema.String,
+  party: Schema.String,
+  asset: Schema.String,
+  amount: Big,
+  created: Big,
+  credited: Big,
+})
+export const DepositText = Schema.fromJsonString(StoredDeposit)
+
+/** A row of the table of movements; accounts by their ids. */
+export const StoredMovement = Schema.Struct({
+  time: Schema.Union([Schema.BigInt, Schema.Int]),
+  blockTime: Schema.Union([Schema.BigInt, Schema.Int]),
+  type: Schema.Literals(Object.keys(movementTypes) as Array<MovementType>),
+  amount: Big,
+  source: Schema.String,
+  target: Schema.String,
+  sourceBalance: Big,
+  targetBalance: Big,
+  transfer: Schema.String,
+})
 
 const StoredIncluded: Schema.Codec<Omit<Included, "bytes">, unknown> = Schema.Struct({
   hash: Schema.String,

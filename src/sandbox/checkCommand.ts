@@ -1,6 +1,7 @@
 import { accountTypeName, accountTypeNumbers } from "../domain/AccountType.ts"
 import type { InputData, Transfer } from "../tx/proto/transaction_pb.ts"
 import { type Complaints, complain, isId } from "./Complaints.ts"
+import { parseFactor } from "./Fraction.ts"
 import type { Profile } from "./Profiles.ts"
 import { commandOf } from "./Tx.ts"
 
@@ -64,6 +65,8 @@ const checkId = (text: string, at: { readonly complaints: Complaints; readonly p
 }
 
 const noParty = "0".repeat(64)
+/** Rewards that are paid by what happens on markets: 14 to 17 and 24 to 27. */
+const dispatchedTypes = new Set([14, 15, 16, 17, 24, 25, 26, 27])
 /** From 0.79 on two more kinds of account take one-off transfers. */
 const oneOffTypes = new Set(["ACCOUNT_TYPE_GENERAL", "ACCOUNT_TYPE_GLOBAL_REWARD", "ACCOUNT_TYPE_NETWORK_TREASURY"])
 const oneOffTypesLater = new Set([...oneOffTypes, "ACCOUNT_TYPE_BUY_BACK_FEES", "ACCOUNT_TYPE_LOCKED_FOR_STAKING"])
@@ -102,15 +105,20 @@ const checkTransferCommand = (
       if (command.kind.value.deliverOn < 0n) fail("kind.deliver_on", "must be positive or zero")
       break
     case "recurring": {
-      const { startEpoch, endEpoch, factor } = command.kind.value
+      const { startEpoch, endEpoch, factor, dispatchStrategy } = command.kind.value
       if (from === accountTypeNumbers.ACCOUNT_TYPE_VESTED_REWARDS) {
         fail("from_account_type", "account type is not valid for one recurring transfer")
       }
       if (endEpoch !== undefined && endEpoch <= 0n) fail("kind.end_epoch", "must be positive")
       if (startEpoch === 0n) fail("kind.start_epoch", "must be positive")
       if (endEpoch !== undefined && startEpoch > endEpoch) fail("kind.end_epoch", "must be after start_epoch")
-      if (!/^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i.test(factor)) fail("kind.factor", "not a valid float")
-      else if (Number(factor) <= 0) fail("kind.factor", "must be positive")
+      if (!/^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,6})?$/i.test(factor)) {
+        fail("kind.factor", "not a valid float")
+      } else if (parseFactor(factor) === undefined) fail("kind.factor", "must be positive")
+      const needed = dispatchedTypes.has(command.toAccountType)
+      if (needed !== (dispatchStrategy !== undefined)) {
+        fail("kind.dispatch_strategy", needed ? "is required" : "not allowed for to account type")
+      }
       break
     }
   }

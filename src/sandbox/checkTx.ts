@@ -12,7 +12,7 @@ export type Verdict =
   | { readonly code: 0; readonly tx: Tx }
   | { readonly code: 51 | 60 | 70 | 89; readonly text: string }
 
-/** The mempool's check: shape and signature (60), work and replay (89), limits (89), state of the ledger (70). */
+/** The mempool's check: shape and signature (60), work, replay and limits (89), gates (51), state (70). */
 export const checkTx = (chain: Chain, bytes: Uint8Array): Verdict => {
   const tx = checkStatic(bytes, { profile: chain.profile, chainId: chain.scenario.chainId })
   return Result.isFailure(tx) ? { code: codes.malformed, text: tx.failure } : checkAgain(chain, tx.success)
@@ -28,12 +28,28 @@ export const checkAgain = (chain: Chain, tx: Tx): Verdict => {
       text: "party has already submitted the maximum number of transfer requests per epoch",
     }
   }
+  if (!chain.scenario.trading && tradingCommands.has(tx.commandName)) {
+    return { code: codes.gate, text: "trading disabled" }
+  }
   if (tx.command.case === "transfer") {
     const payable = checkTransfer(chain, tx, tx.command.value)
     if (typeof payable === "string") return { code: codes.state, text: payable }
   }
   return { code: codes.ok, tx }
 }
+
+/** Commands that are refused while markets are closed. */
+const tradingCommands = new Set([
+  "Submit Order",
+  "Amend Order",
+  "Cancel Order",
+  "Liquidity Provision Order",
+  "Amend LiquidityProvision Order",
+  "Cancel LiquidityProvision Order",
+  "Stop Orders Submission",
+  "Stop Orders Cancellation",
+  "Batch Market Instructions",
+])
 
 /** Transfers and cancellations share one limit per party and epoch. */
 export const countsAsTransfer = (tx: Tx): boolean =>

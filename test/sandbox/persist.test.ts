@@ -165,7 +165,10 @@ describe("the ledger file", () => {
       const text = scenarioText("", { seed: "other" })
       const error = yield* Effect.flip(withSandbox({ dir, text }, (client) => Test.step(client)))
       assert.isTrue(error._tag === "SandboxError" && error.reason._tag === "OtherLedger")
-      assert.match(error.message, /chain sandbox-1, seed test, not of chain sandbox-1, seed other; use that one/)
+      assert.match(
+        error.message,
+        /chain sandbox-1, seed test, format 2, not of chain sandbox-1, seed other, format 2; use that one/,
+      )
     }),
   )
 })

@@ -22,6 +22,8 @@ describe("a scenario", () => {
         feeFactor: "0.001",
         feeMaxQuantum: "1",
         minTransferQuantum: "0.1",
+        minWithdrawalQuantum: "10",
+        trading: true,
         parties: [],
         assets: [],
         deposits: [],

@@ -46,8 +46,11 @@ describe("a submission", () => {
     ),
   )
 
+  const deposits =
+    '    - { party: eve, asset: USDT, amount: "1_000" }\n'.repeat(16) +
+    '    - { party: eve, asset: USDT, amount: "211" }\n'
   it.live("pays a fee of at most one quantum", () =>
-    withSandbox({ text: scenarioText('    - { party: eve, asset: USDT, amount: "16_211" }\n') }, (client, sandbox) =>
+    withSandbox({ text: scenarioText(deposits) }, (client, sandbox) =>
       Effect.gen(function* () {
         const command = Test.payment(client, "bob", 16_210n * one, { asset: usdt })
         yield* Test.submit(client, yield* draftOf(client, { from: "eve", command }))

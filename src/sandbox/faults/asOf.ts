@@ -17,7 +17,8 @@ export const momentAt = ({ past }: FaultRegistry, height: number): Moment | unde
 /** The chain as a reader saw it after an earlier block. Listings that keep no past show their present rows. */
 export const asOf = (chain: Chain, then: Moment): Chain => {
   const until = toMicros(then.time)
-  const rows = chain.ledger.rows.filter((row) => row.time <= until)
+  const isPast = ({ time }: { readonly time: bigint }): boolean => time <= until
+  const rows = chain.ledger.rows.filter(isPast)
   const balances = new Map(rows.map((row) => [row.account.id, row.balance]))
   const accounts = new Map<string, Account>()
   for (const [key, account] of chain.ledger.accounts) {
@@ -33,9 +34,16 @@ export const asOf = (chain: Chain, then: Moment): Chain => {
     height: then.height,
     time: then.time,
     hash: then.hash,
-    ledger: { ...chain.ledger, rows, accounts },
+    ledger: {
+      ...chain.ledger,
+      rows,
+      accounts,
+      movements: chain.ledger.movements.filter(({ blockTime }) => blockTime <= until),
+    },
     assets: new Map(assets),
-    transfers: new Map([...chain.transfers].filter(([, transfer]) => transfer.time <= until)),
+    transfers: new Map([...chain.transfers].filter(([, transfer]) => transfer.time <= then.time)),
+    withdrawals: new Map([...chain.withdrawals].filter(([, withdrawal]) => withdrawal.time <= then.time)),
+    deposits: new Map([...chain.deposits].filter(([, made]) => made.credited <= then.time)),
     included: chain.included.filter((entry) => entry.height <= then.height),
   }
 }
@@ -47,8 +55,19 @@ export const skewed = (chain: Chain, nanos: bigint): Chain => {
     ...chain,
     time: chain.time + nanos,
     genesisTime: chain.genesisTime + nanos,
-    ledger: { ...chain.ledger, rows: chain.ledger.rows.map(shift) },
+    ledger: {
+      ...chain.ledger,
+      rows: chain.ledger.rows.map(shift),
+      movements: chain.ledger.movements.map(shift),
+    },
     transfers: new Map([...chain.transfers].map(([id, transfer]) => [id, shift(transfer)])),
+    withdrawals: new Map([...chain.withdrawals].map(([id, withdrawal]) => [id, shift(withdrawal)])),
+    deposits: new Map(
+      [...chain.deposits].map(([id, made]) => [
+        id,
+        { ...made, created: made.created + nanos, credited: made.credited + nanos },
+      ]),
+    ),
     included: chain.included.map(shift),
     epoch: { ...chain.epoch, startTime: chain.epoch.startTime + nanos },
   }

@@ -21,7 +21,7 @@ const parametersOf = (scenario: Scenario): ReadonlyArray<Parameter> =>
     "spam.pow.numberOfPastBlocks": String(scenario.pow.pastBlocks),
     "spam.pow.numberOfTxPerBlock": String(scenario.pow.txPerBlock),
     "spam.protection.maxUserTransfersPerEpoch": String(scenario.transfersPerEpoch),
-    "spam.protection.minimumWithdrawalQuantumMultiple": "10",
+    "spam.protection.minimumWithdrawalQuantumMultiple": scenario.minWithdrawalQuantum,
     "transfer.fee.factor": scenario.feeFactor,
     "transfer.fee.maxQuantumAmount": scenario.feeMaxQuantum,
     "transfer.feeDiscountDecayFraction": "0.8",

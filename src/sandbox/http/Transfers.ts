@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { Transfer } from "../Chain.ts"
-import { formatTime } from "../Time.ts"
+import { formatFraction, parseFactor } from "../Fraction.ts"
+import { formatTime, toMicros } from "../Time.ts"
 import { nodeError, ok, refuse } from "./Answer.ts"
 import { cursorField, edgesOf, invalidPagination, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
 import { enums, scalar } from "./Query.ts"
@@ -13,11 +14,13 @@ const directions = new Map([
   ["TRANSFER_DIRECTION_TRANSFER_TO_OR_FROM", 3],
 ])
 
-const cursorOf = (transfer: Transfer): string => toCursor({ vegaTime: formatTime(transfer.time), id: transfer.id })
+const timeOf = (transfer: Transfer): string => formatTime(toMicros(transfer.time))
+
+const cursorOf = (transfer: Transfer): string => toCursor({ vegaTime: timeOf(transfer), id: transfer.id })
 
 const listing: Listing<Transfer> = {
   cursorOf,
-  keyOf: (transfer) => sortKey(formatTime(transfer.time), transfer.id),
+  keyOf: (transfer) => sortKey(timeOf(transfer), transfer.id),
   keyOfCursor: (decoded) => {
     const time = cursorField(decoded, "vegaTime")
     const id = cursorField(decoded, "id")
@@ -95,19 +98,28 @@ const nodeOf = (transfer: Transfer) => ({
     amount: transfer.amount.toString(),
     reference: transfer.reference,
     status: transfer.status,
-    timestamp: transfer.time.toString(),
+    timestamp: toMicros(transfer.time).toString(),
     ...(transfer.reason === "" ? {} : { reason: transfer.reason }),
-    oneOff: { deliverOn: transfer.deliverOn.toString() },
+    ...kindOf(transfer.kind),
   },
-  fees:
-    transfer.status === "STATUS_REJECTED"
-      ? []
-      : [
-          {
-            transferId: transfer.id,
-            amount: transfer.fee.toString(),
-            epoch: String(transfer.epoch),
-            discountApplied: "0",
-          },
-        ],
+  fees: transfer.fees.map(({ amount, epoch }) => ({
+    transferId: transfer.id,
+    amount: amount.toString(),
+    epoch: String(epoch),
+    discountApplied: "0",
+  })),
 })
+
+const kindOf = (kind: Transfer["kind"]) => {
+  if (kind._tag === "oneOff") return { oneOff: { deliverOn: toMicros(kind.deliverOn).toString() } }
+  const { startEpoch, endEpoch } = kind
+  const factor = parseFactor(kind.factor)
+  return {
+    recurring: {
+      startEpoch: String(startEpoch),
+      ...(endEpoch === undefined ? {} : { endEpoch: String(endEpoch) }),
+      factor: factor === undefined ? kind.factor : formatFraction(factor),
+      dispatchStrategy: kind.dispatched ? {} : null,
+    },
+  }
+}

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file transaction.proto.
  */
 export const file_transaction: GenFile = /*@__PURE__*/
-  fileDesc("ChF0cmFuc2FjdGlvbi5wcm90bxILY29mZmVyZXIudHgitgEKC1RyYW5zYWN0aW9uEhIKCmlucHV0X2RhdGEYASABKAwSKQoJc2lnbmF0dXJlGAIgASgLMhYuY29mZmVyZXIudHguU2lnbmF0dXJlEhIKB2FkZHJlc3MY6QcgASgJSAASEgoHcHViX2tleRjqByABKAlIABIQCgd2ZXJzaW9uGNAPIAEoDRImCgNwb3cYuBcgASgLMhguY29mZmVyZXIudHguUHJvb2ZPZldvcmtCBgoEZnJvbSI5CglTaWduYXR1cmUSDQoFdmFsdWUYASABKAkSDAoEYWxnbxgCIAEoCRIPCgd2ZXJzaW9uGAMgASgNIikKC1Byb29mT2ZXb3JrEgsKA3RpZBgBIAEoCRINCgVub25jZRgCIAEoBCKhBAoJSW5wdXREYXRhEg0KBW5vbmNlGAEgASgEEhQKDGJsb2NrX2hlaWdodBgCIAEoBBI9ChJvcmRlcl9jYW5jZWxsYXRpb24Y6gcgASgLMh4uY29mZmVyZXIudHguT3JkZXJDYW5jZWxsYXRpb25IABI/ChN3aXRoZHJhd19zdWJtaXNzaW9uGOwHIAEoCzIfLmNvZmZlcmVyLnR4LldpdGhkcmF3U3VibWlzc2lvbkgAEjcKD3ZvdGVfc3VibWlzc2lvbhjuByABKAsyGy5jb2ZmZXJlci50eC5Wb3RlU3VibWlzc2lvbkgAEj8KE2RlbGVnYXRlX3N1Ym1pc3Npb24Y8AcgASgLMh8uY29mZmVyZXIudHguRGVsZWdhdGVTdWJtaXNzaW9uSAASQwoVdW5kZWxlZ2F0ZV9zdWJtaXNzaW9uGPEHIAEoCzIhLmNvZmZlcmVyLnR4LlVuZGVsZWdhdGVTdWJtaXNzaW9uSAASKgoIdHJhbnNmZXIY9AcgASgLMhUuY29mZmVyZXIudHguVHJhbnNmZXJIABI3Cg9jYW5jZWxfdHJhbnNmZXIY9QcgASgLMhsuY29mZmVyZXIudHguQ2FuY2VsVHJhbnNmZXJIABJAChR1cGRhdGVfcGFydHlfcHJvZmlsZRiACCABKAsyHy5jb2ZmZXJlci50eC5VcGRhdGVQYXJ0eVByb2ZpbGVIAEIJCgdjb21tYW5kItkBCghUcmFuc2ZlchIZChFmcm9tX2FjY291bnRfdHlwZRgBIAEoDRIKCgJ0bxgCIAEoCRIXCg90b19hY2NvdW50X3R5cGUYAyABKA0SDQoFYXNzZXQYBCABKAkSDgoGYW1vdW50GAUgASgJEhEKCXJlZmVyZW5jZRgGIAEoCRImCgdvbmVfb2ZmGGUgASgLMhMuY29mZmVyZXIudHguT25lT2ZmSAASKwoJcmVjdXJyaW5nGGYgASgLMhYuY29mZmVyZXIudHguUmVjdXJyaW5nSABCBgoEa2luZCIcCgZPbmVPZmYSEgoKZGVsaXZlcl9vbhgBIAEoAyJWCglSZWN1cnJpbmcSEwoLc3RhcnRfZXBvY2gYASABKAQSFgoJZW5kX2Vwb2NoGAIgASgESACIAQESDgoGZmFjdG9yGAMgASgJQgwKCl9lbmRfZXBvY2giJQoOQ2FuY2VsVHJhbnNmZXISEwoLdHJhbnNmZXJfaWQYASABKAkiWgoSV2l0aGRyYXdTdWJtaXNzaW9uEg4KBmFtb3VudBgBIAEoCRINCgVhc3NldBgCIAEoCRIlCgNleHQYAyABKAsyGC5jb2ZmZXJlci50eC5XaXRoZHJhd0V4dCI7CgtXaXRoZHJhd0V4dBIsCgVlcmMyMBgBIAEoCzIdLmNvZmZlcmVyLnR4LkVyYzIwV2l0aGRyYXdFeHQiLAoQRXJjMjBXaXRoZHJhd0V4dBIYChByZWNlaXZlcl9hZGRyZXNzGAEgASgJIjQKDlZvdGVTdWJtaXNzaW9uEhMKC3Byb3Bvc2FsX2lkGAEgASgJEg0KBXZhbHVlGAIgASgNIjUKEkRlbGVnYXRlU3VibWlzc2lvbhIPCgdub2RlX2lkGAEgASgJEg4KBmFtb3VudBgCIAEoCSJHChRVbmRlbGVnYXRlU3VibWlzc2lvbhIPCgdub2RlX2lkGAEgASgJEg4KBmFtb3VudBgCIAEoCRIOCgZtZXRob2QYAyABKA0iOAoRT3JkZXJDYW5jZWxsYXRpb24SEAoIb3JkZXJfaWQYASABKAkSEQoJbWFya2V0X2lkGAIgASgJIkwKElVwZGF0ZVBhcnR5UHJvZmlsZRINCgVhbGlhcxgBIAEoCRInCghtZXRhZGF0YRgCIAMoCzIVLmNvZmZlcmVyLnR4Lk1ldGFkYXRhIiYKCE1ldGFkYXRhEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCWIGcHJvdG8z");
+  fileDesc("ChF0cmFuc2FjdGlvbi5wcm90bxILY29mZmVyZXIudHgitgEKC1RyYW5zYWN0aW9uEhIKCmlucHV0X2RhdGEYASABKAwSKQoJc2lnbmF0dXJlGAIgASgLMhYuY29mZmVyZXIudHguU2lnbmF0dXJlEhIKB2FkZHJlc3MY6QcgASgJSAASEgoHcHViX2tleRjqByABKAlIABIQCgd2ZXJzaW9uGNAPIAEoDRImCgNwb3cYuBcgASgLMhguY29mZmVyZXIudHguUHJvb2ZPZldvcmtCBgoEZnJvbSI5CglTaWduYXR1cmUSDQoFdmFsdWUYASABKAkSDAoEYWxnbxgCIAEoCRIPCgd2ZXJzaW9uGAMgASgNIikKC1Byb29mT2ZXb3JrEgsKA3RpZBgBIAEoCRINCgVub25jZRgCIAEoBCKhBAoJSW5wdXREYXRhEg0KBW5vbmNlGAEgASgEEhQKDGJsb2NrX2hlaWdodBgCIAEoBBI9ChJvcmRlcl9jYW5jZWxsYXRpb24Y6gcgASgLMh4uY29mZmVyZXIudHguT3JkZXJDYW5jZWxsYXRpb25IABI/ChN3aXRoZHJhd19zdWJtaXNzaW9uGOwHIAEoCzIfLmNvZmZlcmVyLnR4LldpdGhkcmF3U3VibWlzc2lvbkgAEjcKD3ZvdGVfc3VibWlzc2lvbhjuByABKAsyGy5jb2ZmZXJlci50eC5Wb3RlU3VibWlzc2lvbkgAEj8KE2RlbGVnYXRlX3N1Ym1pc3Npb24Y8AcgASgLMh8uY29mZmVyZXIudHguRGVsZWdhdGVTdWJtaXNzaW9uSAASQwoVdW5kZWxlZ2F0ZV9zdWJtaXNzaW9uGPEHIAEoCzIhLmNvZmZlcmVyLnR4LlVuZGVsZWdhdGVTdWJtaXNzaW9uSAASKgoIdHJhbnNmZXIY9AcgASgLMhUuY29mZmVyZXIudHguVHJhbnNmZXJIABI3Cg9jYW5jZWxfdHJhbnNmZXIY9QcgASgLMhsuY29mZmVyZXIudHguQ2FuY2VsVHJhbnNmZXJIABJAChR1cGRhdGVfcGFydHlfcHJvZmlsZRiACCABKAsyHy5jb2ZmZXJlci50eC5VcGRhdGVQYXJ0eVByb2ZpbGVIAEIJCgdjb21tYW5kItkBCghUcmFuc2ZlchIZChFmcm9tX2FjY291bnRfdHlwZRgBIAEoDRIKCgJ0bxgCIAEoCRIXCg90b19hY2NvdW50X3R5cGUYAyABKA0SDQoFYXNzZXQYBCABKAkSDgoGYW1vdW50GAUgASgJEhEKCXJlZmVyZW5jZRgGIAEoCRImCgdvbmVfb2ZmGGUgASgLMhMuY29mZmVyZXIudHguT25lT2ZmSAASKwoJcmVjdXJyaW5nGGYgASgLMhYuY29mZmVyZXIudHguUmVjdXJyaW5nSABCBgoEa2luZCIcCgZPbmVPZmYSEgoKZGVsaXZlcl9vbhgBIAEoAyKQAQoJUmVjdXJyaW5nEhMKC3N0YXJ0X2Vwb2NoGAEgASgEEhYKCWVuZF9lcG9jaBgCIAEoBEgAiAEBEg4KBmZhY3RvchgDIAEoCRI4ChFkaXNwYXRjaF9zdHJhdGVneRgEIAEoCzIdLmNvZmZlcmVyLnR4LkRpc3BhdGNoU3RyYXRlZ3lCDAoKX2VuZF9lcG9jaCISChBEaXNwYXRjaFN0cmF0ZWd5IiUKDkNhbmNlbFRyYW5zZmVyEhMKC3RyYW5zZmVyX2lkGAEgASgJIloKEldpdGhkcmF3U3VibWlzc2lvbhIOCgZhbW91bnQYASABKAkSDQoFYXNzZXQYAiABKAkSJQoDZXh0GAMgASgLMhguY29mZmVyZXIudHguV2l0aGRyYXdFeHQiOwoLV2l0aGRyYXdFeHQSLAoFZXJjMjAYASABKAsyHS5jb2ZmZXJlci50eC5FcmMyMFdpdGhkcmF3RXh0IiwKEEVyYzIwV2l0aGRyYXdFeHQSGAoQcmVjZWl2ZXJfYWRkcmVzcxgBIAEoCSI0Cg5Wb3RlU3VibWlzc2lvbhITCgtwcm9wb3NhbF9pZBgBIAEoCRINCgV2YWx1ZRgCIAEoDSI1ChJEZWxlZ2F0ZVN1Ym1pc3Npb24SDwoHbm9kZV9pZBgBIAEoCRIOCgZhbW91bnQYAiABKAkiRwoUVW5kZWxlZ2F0ZVN1Ym1pc3Npb24SDwoHbm9kZV9pZBgBIAEoCRIOCgZhbW91bnQYAiABKAkSDgoGbWV0aG9kGAMgASgNIjgKEU9yZGVyQ2FuY2VsbGF0aW9uEhAKCG9yZGVyX2lkGAEgASgJEhEKCW1hcmtldF9pZBgCIAEoCSJMChJVcGRhdGVQYXJ0eVByb2ZpbGUSDQoFYWxpYXMYASABKAkSJwoIbWV0YWRhdGEYAiADKAsyFS5jb2ZmZXJlci50eC5NZXRhZGF0YSImCghNZXRhZGF0YRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAliBnByb3RvMw");
 
 /**
  * @generated from message cofferer.tx.Transaction
@@ -281,6 +281,11 @@ export type Recurring = Message<"cofferer.tx.Recurring"> & {
    * @generated from field: string factor = 3;
    */
   factor: string;
+
+  /**
+   * @generated from field: cofferer.tx.DispatchStrategy dispatch_strategy = 4;
+   */
+  dispatchStrategy?: DispatchStrategy | undefined;
 };
 
 /**
@@ -289,6 +294,21 @@ export type Recurring = Message<"cofferer.tx.Recurring"> & {
  */
 export const RecurringSchema: GenMessage<Recurring> = /*@__PURE__*/
   messageDesc(file_transaction, 6);
+
+/**
+ * How a transfer into a reward account is split among many. Its fields stay unread.
+ *
+ * @generated from message cofferer.tx.DispatchStrategy
+ */
+export type DispatchStrategy = Message<"cofferer.tx.DispatchStrategy"> & {
+};
+
+/**
+ * Describes the message cofferer.tx.DispatchStrategy.
+ * Use `create(DispatchStrategySchema)` to create a new message.
+ */
+export const DispatchStrategySchema: GenMessage<DispatchStrategy> = /*@__PURE__*/
+  messageDesc(file_transaction, 7);
 
 /**
  * @generated from message cofferer.tx.CancelTransfer
@@ -305,7 +325,7 @@ export type CancelTransfer = Message<"cofferer.tx.CancelTransfer"> & {
  * Use `create(CancelTransferSchema)` to create a new message.
  */
 export const CancelTransferSchema: GenMessage<CancelTransfer> = /*@__PURE__*/
-  messageDesc(file_transaction, 7);
+  messageDesc(file_transaction, 8);
 
 /**
  * @generated from message cofferer.tx.WithdrawSubmission
@@ -332,7 +352,7 @@ export type WithdrawSubmission = Message<"cofferer.tx.WithdrawSubmission"> & {
  * Use `create(WithdrawSubmissionSchema)` to create a new message.
  */
 export const WithdrawSubmissionSchema: GenMessage<WithdrawSubmission> = /*@__PURE__*/
-  messageDesc(file_transaction, 8);
+  messageDesc(file_transaction, 9);
 
 /**
  * @generated from message cofferer.tx.WithdrawExt
@@ -349,7 +369,7 @@ export type WithdrawExt = Message<"cofferer.tx.WithdrawExt"> & {
  * Use `create(WithdrawExtSchema)` to create a new message.
  */
 export const WithdrawExtSchema: GenMessage<WithdrawExt> = /*@__PURE__*/
-  messageDesc(file_transaction, 9);
+  messageDesc(file_transaction, 10);
 
 /**
  * @generated from message cofferer.tx.Erc20WithdrawExt
@@ -366,7 +386,7 @@ export type Erc20WithdrawExt = Message<"cofferer.tx.Erc20WithdrawExt"> & {
  * Use `create(Erc20WithdrawExtSchema)` to create a new message.
  */
 export const Erc20WithdrawExtSchema: GenMessage<Erc20WithdrawExt> = /*@__PURE__*/
-  messageDesc(file_transaction, 10);
+  messageDesc(file_transaction, 11);
 
 /**
  * @generated from message cofferer.tx.VoteSubmission
@@ -388,7 +408,7 @@ export type VoteSubmission = Message<"cofferer.tx.VoteSubmission"> & {
  * Use `create(VoteSubmissionSchema)` to create a new message.
  */
 export const VoteSubmissionSchema: GenMessage<VoteSubmission> = /*@__PURE__*/
-  messageDesc(file_transaction, 11);
+  messageDesc(file_transaction, 12);
 
 /**
  * @generated from message cofferer.tx.DelegateSubmission
@@ -410,7 +430,7 @@ export type DelegateSubmission = Message<"cofferer.tx.DelegateSubmission"> & {
  * Use `create(DelegateSubmissionSchema)` to create a new message.
  */
 export const DelegateSubmissionSchema: GenMessage<DelegateSubmission> = /*@__PURE__*/
-  messageDesc(file_transaction, 12);
+  messageDesc(file_transaction, 13);
 
 /**
  * @generated from message cofferer.tx.UndelegateSubmission
@@ -437,7 +457,7 @@ export type UndelegateSubmission = Message<"cofferer.tx.UndelegateSubmission"> &
  * Use `create(UndelegateSubmissionSchema)` to create a new message.
  */
 export const UndelegateSubmissionSchema: GenMessage<UndelegateSubmission> = /*@__PURE__*/
-  messageDesc(file_transaction, 13);
+  messageDesc(file_transaction, 14);
 
 /**
  * @generated from message cofferer.tx.OrderCancellation
@@ -459,7 +479,7 @@ export type OrderCancellation = Message<"cofferer.tx.OrderCancellation"> & {
  * Use `create(OrderCancellationSchema)` to create a new message.
  */
 export const OrderCancellationSchema: GenMessage<OrderCancellation> = /*@__PURE__*/
-  messageDesc(file_transaction, 14);
+  messageDesc(file_transaction, 15);
 
 /**
  * @generated from message cofferer.tx.UpdatePartyProfile
@@ -481,7 +501,7 @@ export type UpdatePartyProfile = Message<"cofferer.tx.UpdatePartyProfile"> & {
  * Use `create(UpdatePartyProfileSchema)` to create a new message.
  */
 export const UpdatePartyProfileSchema: GenMessage<UpdatePartyProfile> = /*@__PURE__*/
-  messageDesc(file_transaction, 15);
+  messageDesc(file_transaction, 16);
 
 /**
  * @generated from message cofferer.tx.Metadata
@@ -503,5 +523,5 @@ export type Metadata = Message<"cofferer.tx.Metadata"> & {
  * Use `create(MetadataSchema)` to create a new message.
  */
 export const MetadataSchema: GenMessage<Metadata> = /*@__PURE__*/
-  messageDesc(file_transaction, 16);
+  messageDesc(file_transaction, 17);
 
