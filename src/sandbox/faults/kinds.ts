@@ -91,7 +91,16 @@ export const kinds: Readonly<Record<FaultKind, Kind>> = {
   execution_failure: plain("world", "submit", "will accept what then fails in its block"),
 }
 
-const lists: ReadonlySet<string> = new Set(["balanceChanges", "assets", "accounts", "transfers", "parameters"])
+const lists: ReadonlySet<string> = new Set([
+  "balanceChanges",
+  "assets",
+  "accounts",
+  "transfers",
+  "withdrawals",
+  "deposits",
+  "ledgerEntries",
+  "parameters",
+])
 
 /** Whether a kind can hit an operation at all. */
 export const fits = (kind: FaultKind, operation: Operation): boolean => {

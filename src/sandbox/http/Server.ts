@@ -13,6 +13,8 @@ import { type Answer, plainError, refuse } from "./Answer.ts"
 import { asset, assets } from "./Assets.ts"
 import { balanceChanges } from "./BalanceChanges.ts"
 import { controls } from "./Control.ts"
+import { deposits, withdrawal, withdrawals } from "./Custody.ts"
+import { ledgerEntries } from "./LedgerEntries.ts"
 import { parameter, parameters } from "./Parameters.ts"
 import { parseQuery } from "./Query.ts"
 import { pass, type RateLimiter } from "./RateLimiter.ts"
@@ -31,6 +33,10 @@ const routes: ReadonlyArray<Route> = [
   accounts,
   transfers,
   transfer,
+  withdrawals,
+  withdrawal,
+  deposits,
+  ledgerEntries,
   parameters,
   parameter,
   coreTime,

@@ -3,7 +3,8 @@ import type { Transfer } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
 import { formatTime, toMicros } from "../Time.ts"
 import { nodeError, ok, refuse } from "./Answer.ts"
-import { cursorField, edgesOf, invalidPagination, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
+import { byTimeAndId } from "./byTimeAndId.ts"
+import { edgesOf, invalidPagination, pageOf, readPaging } from "./Paging.ts"
 import { enums, scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
@@ -14,25 +15,10 @@ const directions = new Map([
   ["TRANSFER_DIRECTION_TRANSFER_TO_OR_FROM", 3],
 ])
 
-const timeOf = (transfer: Transfer): string => formatTime(toMicros(transfer.time))
-
-const cursorOf = (transfer: Transfer): string => toCursor({ vegaTime: timeOf(transfer), id: transfer.id })
-
-const listing: Listing<Transfer> = {
-  cursorOf,
-  keyOf: (transfer) => sortKey(timeOf(transfer), transfer.id),
-  keyOfCursor: (decoded) => {
-    const time = cursorField(decoded, "vegaTime")
-    const id = cursorField(decoded, "id")
-    return time === undefined || id === undefined ? undefined : sortKey(time, id)
-  },
-}
-
-/** Times have up to nine places; padded they sort as text. */
-const sortKey = (time: string, id: string): string => {
-  const [whole = "", fraction = ""] = time.replace("Z", "").split(".")
-  return `${whole}.${fraction.padEnd(9, "0")} ${id}`
-}
+const ordered = byTimeAndId((transfer: Transfer) => ({
+  time: formatTime(toMicros(transfer.time)),
+  id: transfer.id,
+}))
 
 /** Without any parameter of paging this listing is shorter than the others. */
 const pageDefault = 50
@@ -61,11 +47,10 @@ export const transfers: Route = {
         return from || (transfer.to === pubkey && direction !== "TRANSFER_DIRECTION_TRANSFER_FROM")
       }
       const page = yield* world.node.read((chain) => {
-        const keyed = [...chain.transfers.values()].filter(isMeant).map((row) => ({ row, key: listing.keyOf(row) }))
-        const rows = keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ row }) => row)
-        return pageOf(rows, paging, listing)
+        const rows = [...chain.transfers.values()].filter(isMeant)
+        return pageOf(ordered.sorted(rows), paging, ordered.listing)
       })
-      return ok({ transfers: edgesOf(page, cursorOf, nodeOf) })
+      return ok({ transfers: edgesOf(page, ordered.listing.cursorOf, nodeOf) })
     }),
 }
 
