@@ -1,14 +1,20 @@
 import { join } from "node:path"
-import { Clock, Effect, Layer } from "effect"
-import { Command } from "effect/cli"
+import { Clock, Effect, Layer, Option } from "effect"
+import { Command, Flag } from "effect/cli"
 import { makeDataDir } from "../config/files.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
+import { readNetworkState } from "../sandbox/state/NetworkState.ts"
 import { say } from "../telemetry/say.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
 
-const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: linesFlag }
+const stateFlag = Flag.String("state").pipe(
+  Flag.withDescription("Begin a new ledger with the network state of this file"),
+  Flag.optional,
+)
+
+const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: linesFlag, state: stateFlag }
 
 /** The network alone, as its own process: what a daemon can be pointed at, hurt and killed beside. */
 export const sandboxCommand = Command.make(
@@ -18,6 +24,7 @@ export const sandboxCommand = Command.make(
     const startedAt = yield* Clock.currentTimeMillis
     const found = yield* setup(chosen)
     const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
+    const state = Option.isSome(chosen.state) ? { state: yield* readNetworkState(chosen.state.value) } : {}
     yield* makeDataDir(found.dataDir)
     return yield* Effect.gen(function* () {
       const sandbox = yield* Sandbox
@@ -25,9 +32,13 @@ export const sandboxCommand = Command.make(
       return yield* sandbox.join
     }).pipe(
       Effect.provide(
-        Sandbox.layer({ scenario, dir: join(found.dataDir, "sandbox"), portBusy: "error", clock: "real" }).pipe(
-          Layer.provideMerge(loggingLayer(found, chosen.output, startedAt)),
-        ),
+        Sandbox.layer({
+          scenario,
+          ...state,
+          dir: join(found.dataDir, "sandbox"),
+          portBusy: "error",
+          clock: "real",
+        }).pipe(Layer.provideMerge(loggingLayer(found, chosen.output, startedAt))),
       ),
     )
   }),

@@ -103,7 +103,7 @@ const beginBlock = (chain: Chain, proposal: ReadonlyArray<{ readonly tx: Tx }>, 
   chain.height++
   const hashes = proposal.map(({ tx }) => tx.hash).join(" ")
   const digest = sha3_256(utf8ToBytes(`block\0${seed}\0${chainId}\0${chain.height}\0${chain.hash}\0${hashes}`))
-  chain.hash = bytesToHex(digest)
+  chain.hash = chain.hashes.get(chain.height) ?? bytesToHex(digest)
   const jitter = BigInt(new DataView(digest.buffer, digest.byteOffset).getUint32(0) % 1_000_000)
   const wanted = BigInt(nowMillis) * 1_000_000n + jitter
   const earliest = chain.time + 1_000n + (jitter % 1_000n)
@@ -114,8 +114,8 @@ const beginBlock = (chain: Chain, proposal: ReadonlyArray<{ readonly tx: Tx }>, 
 }
 
 /**
- * Recurring transfers pay at an epoch's end; limits per epoch start anew. After a pause longer than an epoch there is one
- * new epoch, not many.
+ * Recurring transfers pay at an epoch's end; limits per epoch start anew. After a pause longer than an epoch there is
+ * one new epoch, not many.
  */
 const turnEpoch = (chain: Chain): void => {
   const { epoch } = chain

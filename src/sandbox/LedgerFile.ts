@@ -30,6 +30,8 @@ export interface LedgerFile {
   /** The chain as the file has it, or an empty one where the file is new. */
   readonly load: Effect.Effect<Chain, SandboxError>
   readonly saveBlock: (chain: Chain, delta: BlockDelta) => Effect.Effect<void, SandboxError>
+  /** The first write of a chain that begins with a given state. */
+  readonly saveWhole: (chain: Chain, delta: BlockDelta) => Effect.Effect<void, SandboxError>
   /** Durable when it returns. Twice the same transaction keeps the first. */
   readonly saveAccepted: (tx: Tx) => Effect.Effect<void, SandboxError>
   /** Faults and epoch counts, outside of a block. */
@@ -88,6 +90,8 @@ export const openLedgerFile = (
       load: load(sql, scenario).pipe(failed("load")),
       saveBlock: (chain: Chain, delta: BlockDelta) =>
         saveBlock(sql, chain, delta).pipe(sql.withTransaction, failed("block")),
+      saveWhole: (chain: Chain, delta: BlockDelta) =>
+        saveWhole(sql, chain, delta).pipe(sql.withTransaction, failed("state")),
       saveAccepted: (tx: Tx) =>
         sql`INSERT INTO mempool ${sql.insert({ hash: tx.hash, bytes: tx.bytes })} ON CONFLICT (hash) DO NOTHING`.pipe(
           Effect.asVoid,
@@ -110,7 +114,7 @@ const saveState = (sql: Sql, chain: Chain) =>
 
 const saveBlock = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: BlockDelta) {
   yield* saveState(sql, chain)
-  yield* sql`INSERT INTO blocks ${sql.insert({ height: chain.height, hash: chain.hash })}`
+  yield* sql`INSERT INTO blocks ${sql.insert({ height: chain.height, hash: chain.hash })} ON CONFLICT DO NOTHING`
   yield* sql`DELETE FROM blocks WHERE height <= ${chain.height - hashesMax}`
   for (const rows of Arr.chunksOf(delta.rows, chunkSize)) {
     const accounts = Arr.map(rows, ({ account }) => ({ ...account, balance: account.balance.toString() }))
@@ -145,6 +149,18 @@ const saveBlock = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: Bl
   }
   yield* sql`DELETE FROM seen WHERE height <= ${delta.prunedTo}`
   for (const gone of Arr.chunksOf(delta.gone, chunkSize)) yield* sql`DELETE FROM mempool WHERE ${sql.in("hash", gone)}`
+})
+
+/** Writes a chain that no block of this file made. */
+const saveWhole = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: BlockDelta) {
+  for (const hashes of Arr.chunksOf([...chain.hashes], chunkSize)) {
+    yield* sql`INSERT INTO blocks ${sql.insert(Arr.map(hashes, ([height, hash]) => ({ height, hash })))}`
+  }
+  for (const accounts of Arr.chunksOf([...chain.ledger.accounts.values()], chunkSize)) {
+    const rows = Arr.map(accounts, (account) => ({ ...account, balance: account.balance.toString() }))
+    yield* sql`INSERT INTO accounts ${sql.insert(rows)}`
+  }
+  yield* saveBlock(sql, chain, delta)
 })
 
 const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {

@@ -43,7 +43,7 @@ export const verifyWork = (chain: Chain, tx: Tx): string | undefined => {
   const { guard, scenario } = chain
   if (guard.txs.has(tx.hash)) return "transaction hash already used"
   const blockHash = chain.hashes.get(tx.height)
-  if (blockHash === undefined || tx.height + scenario.pow.pastBlocks <= chain.height) {
+  if (blockHash === undefined || tx.height > chain.height || tx.height + scenario.pow.pastBlocks <= chain.height) {
     return `unknown block height for tx:${tx.hash}, command:${tx.commandName}, party:${tx.party}`
   }
   if (guard.tids.has(tx.tid)) return "proof of work tid already used"

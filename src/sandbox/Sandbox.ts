@@ -14,9 +14,14 @@ import { type LedgerNode, makeNode } from "./LedgerNode.ts"
 import { profiles } from "./Profiles.ts"
 import { SandboxError } from "./SandboxError.ts"
 import type { Scenario } from "./Scenario.ts"
+import { applyState } from "./state/applyState.ts"
+import type { NetworkState } from "./state/NetworkState.ts"
+import { withState } from "./state/withState.ts"
 
 export interface SandboxOptions {
   readonly scenario: Scenario
+  /** Where a new ledger begins; an old one goes on from where it is. */
+  readonly state?: NetworkState
   /** Holds ledger.db and keys/; undefined: everything lives in memory and no key is written. */
   readonly dir: string | undefined
   /** What a busy port is: an error, or a reason to take a free one. */
@@ -55,13 +60,15 @@ export class Sandbox extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (options: SandboxOptions) {
-  const { scenario } = options
+  const { state } = options
+  const scenario = state === undefined ? options.scenario : withState(options.scenario, state)
   const keysDir = options.dir === undefined ? undefined : yield* prepareDir(options.dir, scenario)
   const file = yield* openLedgerFile(options.dir === undefined ? ":memory:" : join(options.dir, "ledger.db"), scenario)
   const chain = yield* file.load
+  if (state !== undefined && chain.height === 0) yield* file.saveWhole(chain, yield* applyState(chain, state))
   const node = yield* makeNode(chain, file)
   if (chain.height === 0) yield* node.stepBlock
-  const port = yield* listen(options, node)
+  const port = yield* listen({ ...options, scenario }, node)
   const producer = yield* Effect.forkScoped(options.clock === "manual" ? Effect.never : produce(node, scenario))
   const { host } = scenario.listen
   return Sandbox.of({

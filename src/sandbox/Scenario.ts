@@ -70,6 +70,10 @@ export interface Scenario {
   readonly minWithdrawalQuantum: string
   /** Whether markets may be traded on; orders are refused with code 51 where not. */
   readonly trading: boolean
+  /** Network parameters that the sandbox tells and does not obey, by key. */
+  readonly parameters: ReadonlyMap<string, string>
+  /** Told with the epoch, as they are. */
+  readonly validators: ReadonlyArray<unknown>
   readonly parties: ReadonlyArray<string>
   readonly assets: ReadonlyArray<ScenarioAsset>
   readonly deposits: ReadonlyArray<ScenarioDeposit>
@@ -124,6 +128,8 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
     minTransferQuantum: raw.minTransferQuantum ?? "0.1",
     minWithdrawalQuantum: raw.minWithdrawalQuantum ?? "10",
     trading: raw.trading !== "off",
+    parameters: new Map(),
+    validators: [],
     parties: raw.parties,
     assets,
     deposits: checkDeposits(

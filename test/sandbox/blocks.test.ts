@@ -228,7 +228,13 @@ describe("a block", () => {
       const reason = { _tag: "FileFailed", cause: "disk full" } as const
       const full = Effect.fail(new SandboxError({ operation: "block", reason }))
       const scenario = yield* scenarioOf(scenarioText())
-      const file = { load: full, saveBlock: () => full, saveAccepted: () => full, saveState: () => full }
+      const file = {
+        load: full,
+        saveWhole: () => full,
+        saveBlock: () => full,
+        saveAccepted: () => full,
+        saveState: () => full,
+      }
       const node = yield* makeNode(emptyChain(scenario), file)
       assert.strictEqual(yield* node.read((chain) => chain.height), 0)
       assert.strictEqual(

@@ -24,6 +24,8 @@ describe("a scenario", () => {
         minTransferQuantum: "0.1",
         minWithdrawalQuantum: "10",
         trading: true,
+        parameters: new Map(),
+        validators: [],
         parties: [],
         assets: [],
         deposits: [],

@@ -13,6 +13,7 @@ interface Parameter {
 /** The network parameters that a treasury can meet, sorted by key. Values are text as the network has them. */
 const parametersOf = (scenario: Scenario): ReadonlyArray<Parameter> =>
   Object.entries({
+    ...Object.fromEntries(scenario.parameters),
     "network.transaction.defaultgas": "1",
     "network.transactions.maxgasperblock": "500000",
     "spam.pow.difficulty": String(scenario.pow.difficulty),

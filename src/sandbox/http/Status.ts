@@ -109,7 +109,7 @@ export const epoch: Route = {
   specified: false,
   answer: ({ node }) =>
     Effect.map(
-      node.read(({ epoch, epochNanos }) => ({
+      node.read(({ epoch, epochNanos, scenario }) => ({
         seq: String(epoch.seq),
         timestamps: {
           startTime: String(toMicros(epoch.startTime)),
@@ -118,7 +118,7 @@ export const epoch: Route = {
           firstBlock: String(epoch.firstBlock),
           lastBlock: "0",
         },
-        validators: [],
+        validators: scenario.validators,
         delegations: [],
       })),
       (epoch) => ok({ epoch }),
