@@ -91,6 +91,10 @@ const propose = (chain: Chain): ReadonlyArray<{ readonly tx: Tx; readonly zeros:
       if (transfersLeft(chain, tx.party) <= 0) continue
       chain.epoch.transfers.set(tx.party, (chain.epoch.transfers.get(tx.party) ?? 0) + 1)
     }
+    if (tx.command.case === "voteSubmission") {
+      const vote = `${tx.party} ${tx.command.value.proposalId}`
+      chain.epoch.votes.set(vote, (chain.epoch.votes.get(vote) ?? 0) + 1)
+    }
     recordSeen(chain.guard, { ...seenOf(tx), zeros })
     taken.push({ tx, zeros })
   }
@@ -125,6 +129,7 @@ const turnEpoch = (chain: Chain): void => {
   epoch.startTime = chain.time
   epoch.firstBlock = chain.height
   epoch.transfers.clear()
+  epoch.votes.clear()
 }
 
 const execute = (chain: Chain, tx: Tx, index: number): Included => {

@@ -113,6 +113,8 @@ export interface Epoch {
   firstBlock: number
   /** Transfers and cancellations included in this epoch, by party. */
   readonly transfers: Map<string, number>
+  /** Votes included in this epoch, by "party proposal". */
+  readonly votes: Map<string, number>
 }
 
 /** What a block said on the event bus, in its order. */
@@ -185,7 +187,7 @@ export const emptyChain = (scenario: Scenario): Chain => {
     included: [],
     mempool: emptyMempool(),
     guard: emptyGuard(),
-    epoch: { seq: 0, startTime: 0n, firstBlock: 0, transfers: new Map() },
+    epoch: { seq: 0, startTime: 0n, firstBlock: 0, transfers: new Map(), votes: new Map() },
     faults: emptyFaults(),
   }
 }

@@ -121,6 +121,7 @@ const StoredState = Schema.Struct({
     startTime: Big,
     firstBlock: Schema.Int,
     transfers: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
+    votes: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
   }),
   faults: StoredFaults,
 })
@@ -132,7 +133,7 @@ export const stateOf = (chain: Chain): StoredState => ({
   time: chain.time,
   hash: chain.hash,
   genesisTime: chain.genesisTime,
-  epoch: { ...chain.epoch, transfers: [...chain.epoch.transfers] },
+  epoch: { ...chain.epoch, transfers: [...chain.epoch.transfers], votes: [...chain.epoch.votes] },
   faults: storeFaults(chain.faults),
 })
 
@@ -145,5 +146,6 @@ export const restoreState = (chain: Chain, state: StoredState): void => {
   chain.epoch.startTime = state.epoch.startTime
   chain.epoch.firstBlock = state.epoch.firstBlock
   for (const [party, count] of state.epoch.transfers) chain.epoch.transfers.set(party, count)
+  for (const [vote, count] of state.epoch.votes) chain.epoch.votes.set(vote, count)
   restoreFaults(chain.faults, state.faults)
 }

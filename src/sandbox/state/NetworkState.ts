@@ -53,6 +53,7 @@ const NetworkStateSchema = Schema.Struct({
     firstBlock: Height,
     /** Transfers and cancellations of this epoch, by party. */
     transfers: Schema.optionalKey(Schema.Record(Schema.String, Height)),
+    votes: many(Schema.Struct({ party: Schema.String, proposal: Schema.String, count: Height })),
     /** Told with the epoch, as they are. */
     validators: many(Schema.Unknown),
   }),

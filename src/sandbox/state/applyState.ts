@@ -28,6 +28,9 @@ export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<Blo
     chain.epoch.startTime = state.epoch.startTime
     chain.epoch.firstBlock = state.epoch.firstBlock
     for (const [party, count] of Object.entries(state.epoch.transfers ?? {})) chain.epoch.transfers.set(party, count)
+    for (const { party, proposal, count } of state.epoch.votes ?? []) {
+      chain.epoch.votes.set(`${party} ${proposal}`, count)
+    }
     for (const asset of chain.scenario.assets) {
       const status = asset.statuses.findLast(({ height }) => height <= state.height)?.status
       if (status !== undefined) chain.assets.set(asset.id, { ...asset, status })
