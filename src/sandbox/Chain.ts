@@ -3,14 +3,12 @@ import type { AccountTypeName } from "../domain/AccountType.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
 import { emptyFaults, type FaultRegistry } from "./Faults.ts"
 import { publicKeyOf } from "./Keys.ts"
-import { type AccountEvent, emptyLedger, type Ledger } from "./Ledger.ts"
+import { type AccountEvent, emptyLedger, type Ledger, type MovedEvent } from "./Ledger.ts"
 import { emptyMempool, type Mempool } from "./Mempool.ts"
 import { type Profile, profiles } from "./Profiles.ts"
 import { emptyGuard, type ReplayGuard } from "./ReplayGuard.ts"
 import type { Scenario, ScenarioAsset } from "./Scenario.ts"
-
-/** Hashes kept: the largest window that the network allows. */
-export const hashesMax = 500
+import type { RuleSet } from "./WorkRules.ts"
 
 export interface AssetState extends ScenarioAsset {
   status: AssetStatusName
@@ -120,7 +118,9 @@ export interface Epoch {
 /** What a block said on the event bus, in its order. */
 export type ChainEvent =
   | AccountEvent
+  | MovedEvent
   | { readonly _tag: "transfer"; readonly transfer: Transfer }
+  | { readonly _tag: "fee"; readonly transferId: string; readonly amount: bigint; readonly epoch: number }
   | { readonly _tag: "withdrawal"; readonly withdrawal: Withdrawal }
   | { readonly _tag: "asset"; readonly asset: AssetState }
   | { readonly _tag: "result"; readonly result: Included }
@@ -146,6 +146,8 @@ export interface Chain {
   hash: string
   genesisTime: bigint
   readonly hashes: Map<number, string>
+  /** Rules of work by anchor height, oldest first; the last one is in force. */
+  readonly ruleSets: Array<RuleSet>
   readonly ledger: Ledger
   readonly assets: Map<string, AssetState>
   readonly transfers: Map<string, Transfer>
@@ -176,6 +178,7 @@ export const emptyChain = (scenario: Scenario): Chain => {
     hash: "",
     genesisTime: 0n,
     hashes: new Map(),
+    ruleSets: [{ from: 0, until: undefined, rules: scenario.pow }],
     ledger: emptyLedger(events),
     assets: new Map(),
     transfers: new Map(),

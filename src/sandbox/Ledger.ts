@@ -57,6 +57,12 @@ export interface AccountEvent {
   readonly balance: bigint
 }
 
+/** That money moved: the place of the movement among those of the block being made. */
+export interface MovedEvent {
+  readonly _tag: "moved"
+  readonly index: number
+}
+
 /**
  * All money of the network in whole base units. History is ordered by time, then account id. The sum over all accounts
  * of an asset changes by deposit and withdrawal alone; the end of each block makes sure of it.
@@ -71,7 +77,7 @@ export interface Ledger {
   readonly moved: Array<Omit<Movement, "time" | "blockTime">>
   /** What the block being made brought into being (or took out of it), by asset. */
   readonly issued: Map<string, bigint>
-  readonly events: { readonly push: (event: AccountEvent) => unknown }
+  readonly events: { readonly push: (event: AccountEvent | MovedEvent) => unknown }
 }
 
 export const emptyLedger = (events: Ledger["events"]): Ledger => ({
@@ -121,6 +127,11 @@ const issue = (ledger: Ledger, asset: string, amount: bigint): void => {
   ledger.issued.set(asset, (ledger.issued.get(asset) ?? 0n) + amount)
 }
 
+const note = (ledger: Ledger, moved: Ledger["moved"][number]): void => {
+  ledger.moved.push(moved)
+  ledger.events.push({ _tag: "moved", index: ledger.moved.length - 1 })
+}
+
 const outside = (ledger: Ledger, asset: string): Account =>
   openAccount(ledger, { party: network, asset, market: "", type: "ACCOUNT_TYPE_EXTERNAL" })
 
@@ -130,7 +141,7 @@ export const deposit = (ledger: Ledger, to: Account, amount: bigint): void => {
   issue(ledger, to.asset, amount)
   change(ledger, to, amount)
   const after = { fromBalance: 0n, toBalance: to.balance, transferId: "" }
-  ledger.moved.push({ type: "TRANSFER_TYPE_DEPOSIT", amount, from, to, ...after })
+  note(ledger, { type: "TRANSFER_TYPE_DEPOSIT", amount, from, to, ...after })
 }
 
 /** The only way in which money leaves the network. Throws a RangeError where the account holds less. */
@@ -140,7 +151,7 @@ export const withdraw = (ledger: Ledger, from: Account, amount: bigint): void =>
   issue(ledger, from.asset, -amount)
   change(ledger, from, -amount)
   const after = { fromBalance: from.balance, toBalance: 0n, transferId: "" }
-  ledger.moved.push({ type: "TRANSFER_TYPE_WITHDRAW", amount, from, to, ...after })
+  note(ledger, { type: "TRANSFER_TYPE_WITHDRAW", amount, from, to, ...after })
 }
 
 /** Moves money. Throws a RangeError where the account holds less: callers check first, so that is a defect. */
@@ -153,7 +164,7 @@ export const move = (
   change(ledger, from, -amount)
   change(ledger, to, amount)
   const after = { fromBalance: from.balance, toBalance: to.balance, transferId }
-  ledger.moved.push({ type, amount, from, to, ...after })
+  note(ledger, { type, amount, from, to, ...after })
 }
 
 const checkCovered = (from: Account, amount: bigint): void => {

@@ -76,6 +76,7 @@ export const payTransfer = (
     const fees = ofNetwork(chain, asset.id, "ACCOUNT_TYPE_FEES_INFRASTRUCTURE")
     move(chain.ledger, { from, to: fees, amount: fee, type: "TRANSFER_TYPE_INFRASTRUCTURE_FEE_PAY" })
   }
+  chain.events.push({ _tag: "fee", transferId, amount: fee, epoch: chain.epoch.seq })
   return fee
 }
 
