@@ -1,6 +1,7 @@
-import { Clock, Deferred, Effect, Semaphore } from "effect"
+import { Clock, Deferred, Effect, Queue, type Scope, Semaphore } from "effect"
 import { txHash } from "../tx/Transaction.ts"
 import { produceBlock } from "./Blocks.ts"
+import { behindMax, close, join, leave, makeBus, type News, type NoMoreNews, publish } from "./Bus.ts"
 import { type Chain, hashesMax } from "./Chain.ts"
 import { checkTx, codes } from "./checkTx.ts"
 import { arm, disarm, type Fault, type FaultSpec, hitsOf, type Operation, spend } from "./Faults.ts"
@@ -36,6 +37,12 @@ export interface LedgerNode {
   readonly spendFault: (fault: Fault) => Effect.Effect<boolean, SandboxError>
   /** Changes what faults left behind for later blocks. */
   readonly alterFaults: (work: (chain: Chain) => void) => Effect.Effect<void, SandboxError>
+  /** Tells of every block from now on, and looks at the chain on which the first of them will stand. */
+  readonly listen: <A>(
+    look: (chain: Chain) => A,
+  ) => Effect.Effect<{ readonly seen: A; readonly news: Queue.Dequeue<News, NoMoreNews> }, SandboxError, Scope.Scope>
+  /** Tells nobody anything any more. */
+  readonly endNews: Effect.Effect<void>
   /** Never succeeds; fails when the files failed. From then on every other member fails the same way. */
   readonly broken: Effect.Effect<never, SandboxError>
 }
@@ -45,6 +52,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
   Effect.gen(function* () {
     const lock = yield* Semaphore.make(1)
     const failure = yield* Deferred.make<never, SandboxError>()
+    const bus = makeBus()
 
     const alone = <A>(work: Effect.Effect<A, SandboxError>): Effect.Effect<A, SandboxError> =>
       lock.withPermits(1)(Effect.suspend(() => (Deferred.isDoneUnsafe(failure) ? Deferred.await(failure) : work)))
@@ -63,6 +71,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
         const delta = produceBlock(chain, yield* Clock.currentTimeMillis)
         yield* file.saveBlock(chain, { ...delta, gone: [...lost, ...delta.gone] })
         rememberMoment(chain, hashesMax)
+        publish(bus, chain, delta)
         for (const fault of delta.armed) yield* Effect.logInfo("sandbox", { detail: describeFault(fault) })
       }),
     ).pipe(Effect.withSpan("LedgerNode.stepBlock"))
@@ -111,6 +120,17 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
             return file.saveState(chain)
           }),
         ),
+      listen: (look) =>
+        Effect.gen(function* () {
+          const news = yield* Queue.dropping<News, NoMoreNews>(behindMax)
+          const enter = Effect.sync(() => {
+            join(bus, news)
+            return look(chain)
+          })
+          const seen = yield* Effect.acquireRelease(alone(enter), () => Effect.sync(() => leave(bus, news)))
+          return { seen, news }
+        }),
+      endNews: Effect.sync(() => close(bus)),
       broken: Deferred.await(failure),
     }
   })
