@@ -1,25 +1,18 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import {
-  type AssetState,
-  type BusEvent,
-  type Chain,
-  type Deposit,
-  hashesMax,
-  type Included,
-  type Transfer,
-  type Withdrawal,
-} from "./Chain.ts"
+import type { AssetState, BusEvent, Chain, Deposit, Included, Transfer, Withdrawal } from "./Chain.ts"
 import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
 import type { Fault } from "./Faults.ts"
 import { closeBlock, type LedgerDelta } from "./Ledger.ts"
 import { forget, removePending } from "./Mempool.ts"
 import { cancelTransfer, payRecurring } from "./Recurring.ts"
 import { isAllowed, prune, recordSeen, type Seen, verifyWork, zerosOf } from "./ReplayGuard.ts"
+import { hashesMax } from "./Scenario.ts"
 import { playScript } from "./Script.ts"
 import { deliverDue, executeTransfer } from "./Transfers.ts"
 import type { Tx } from "./Tx.ts"
 import { executeWithdrawal } from "./Withdrawals.ts"
+import { turnRules } from "./WorkRules.ts"
 
 /** Everything that one block changed: what the store writes in one commit. */
 export interface BlockDelta extends LedgerDelta {
@@ -43,6 +36,7 @@ export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
   const statusBefore = new Map([...chain.assets].map(([id, asset]) => [id, asset.status]))
   const proposal = propose(chain)
   beginBlock(chain, proposal, nowMillis)
+  turnRules(chain)
   const prunedTo = prune(chain)
   turnEpoch(chain)
   const { deposits, armed } = playScript(chain, nowMillis)

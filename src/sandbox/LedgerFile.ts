@@ -3,14 +3,14 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlClient, SqlError } from "effect/sql"
 import * as NodeSqlite from "../store/NodeSqlite.ts"
 import type { BlockDelta } from "./Blocks.ts"
-import { type Chain, emptyChain, hashesMax, type Included } from "./Chain.ts"
+import { type Chain, emptyChain, type Included } from "./Chain.ts"
 import { checkStatic } from "./checkStatic.ts"
 import { codes } from "./checkTx.ts"
 import { type Account, type Movement, restoreAccount } from "./Ledger.ts"
 import { addPending, remember } from "./Mempool.ts"
 import { recordSeen } from "./ReplayGuard.ts"
 import { SandboxError } from "./SandboxError.ts"
-import type { Scenario } from "./Scenario.ts"
+import { hashesMax, type Scenario } from "./Scenario.ts"
 import {
   DepositText,
   IncludedText,

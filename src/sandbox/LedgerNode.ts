@@ -2,7 +2,7 @@ import { Clock, Deferred, Effect, Queue, type Scope, Semaphore } from "effect"
 import { txHash } from "../tx/Transaction.ts"
 import { produceBlock } from "./Blocks.ts"
 import { behindMax, close, join, leave, makeBus, type News, type NoMoreNews, publish } from "./Bus.ts"
-import { type Chain, hashesMax } from "./Chain.ts"
+import type { Chain } from "./Chain.ts"
 import { checkTx, codes } from "./checkTx.ts"
 import { arm, disarm, type Fault, type FaultSpec, hitsOf, type Operation, spend } from "./Faults.ts"
 import { rememberMoment } from "./faults/asOf.ts"
@@ -11,7 +11,7 @@ import { loseMempool, takeLate } from "./faults/playFaults.ts"
 import type { LedgerFile } from "./LedgerFile.ts"
 import { addPending, forget, refuses, remember } from "./Mempool.ts"
 import type { SandboxError } from "./SandboxError.ts"
-import type { Scenario } from "./Scenario.ts"
+import { hashesMax } from "./Scenario.ts"
 
 /** What the mempool says about submitted bytes. `known`: it would not look at them, in the network's words. */
 export type Submission =
@@ -24,9 +24,9 @@ export interface LedgerNode {
   readonly read: <A>(look: (chain: Chain) => A) => Effect.Effect<A, SandboxError>
   /**
    * Hands bytes to the mempool. Accepted bytes are on disk when it returns; the same bytes again are turned away. A
-   * fault may let other rules decide than the scenario's.
+   * fault may let another view of the chain decide.
    */
-  readonly submit: (bytes: Uint8Array, rules?: Scenario) => Effect.Effect<Submission, SandboxError>
+  readonly submit: (bytes: Uint8Array, view?: (chain: Chain) => Chain) => Effect.Effect<Submission, SandboxError>
   readonly stepBlock: Effect.Effect<void, SandboxError>
   readonly armFault: (spec: FaultSpec) => Effect.Effect<Fault, SandboxError>
   /** Without an id it takes all faults away. Returns how many went. */
@@ -61,8 +61,8 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
       alone(Effect.uninterruptible(Effect.tapCause(work, (cause) => Deferred.failCause(failure, cause))))
 
     rememberMoment(chain, hashesMax)
-    const submit = Effect.fn("LedgerNode.submit")((bytes: Uint8Array, rules?: Scenario) =>
-      change(Effect.suspend(() => submitTo(rules === undefined ? chain : { ...chain, scenario: rules }, file, bytes))),
+    const submit = Effect.fn("LedgerNode.submit")((bytes: Uint8Array, view?: (chain: Chain) => Chain) =>
+      change(Effect.suspend(() => submitTo(view === undefined ? chain : view(chain), file, bytes))),
     )
     const stepBlock = change(
       Effect.gen(function* () {

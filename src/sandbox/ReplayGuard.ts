@@ -1,6 +1,7 @@
 import { isSolved, leadingZeroBits, powHash } from "../tx/ProofOfWork.ts"
 import type { Chain } from "./Chain.ts"
 import type { Tx } from "./Tx.ts"
+import { rulesFor } from "./WorkRules.ts"
 
 /** What was included for one height: the things that may not come again, and the work that each party showed. */
 interface HeightSeen {
@@ -40,16 +41,18 @@ export const checkWork = (chain: Chain, tx: Tx): string | undefined => {
 
 /** The network's text where the transaction may not be included now; the order of the checks is the network's. */
 export const verifyWork = (chain: Chain, tx: Tx): string | undefined => {
-  const { guard, scenario } = chain
+  const { guard } = chain
   if (guard.txs.has(tx.hash)) return "transaction hash already used"
+  const rules = rulesFor(chain, tx.height)
+  if (rules === undefined) return "transaction too old"
   const blockHash = chain.hashes.get(tx.height)
-  if (blockHash === undefined || tx.height > chain.height || tx.height + scenario.pow.pastBlocks <= chain.height) {
+  if (blockHash === undefined || tx.height > chain.height || tx.height + rules.pastBlocks <= chain.height) {
     return `unknown block height for tx:${tx.hash}, command:${tx.commandName}, party:${tx.party}`
   }
   if (guard.tids.has(tx.tid)) return "proof of work tid already used"
   if (guard.nonces.has(nonceKey(tx))) return "nonce already used by party"
   const work = { blockHash, tid: tx.tid }
-  return isSolved(work, tx.powNonce, scenario.pow.difficulty) ? undefined : "failed to verify proof of work"
+  return isSolved(work, tx.powNonce, rules.difficulty) ? undefined : "failed to verify proof of work"
 }
 
 /** Zero bits that the work shows. */
@@ -61,7 +64,8 @@ export const zerosOf = (chain: Chain, tx: Tx): number =>
  * ones at base difficulty, and with increasing difficulty more of them as long as the sum of all zero bits suffices.
  */
 export const isAllowed = (chain: Chain, tx: Tx, zeros: number): boolean => {
-  const { pow } = chain.scenario
+  const pow = rulesFor(chain, tx.height)
+  if (pow === undefined) return false
   const before = chain.guard.heights.get(tx.height)?.parties.get(tx.party)
   if (before === undefined || before.count < pow.txPerBlock) return true
   if (!pow.increaseDifficulty) return false
@@ -98,7 +102,8 @@ export const recordSeen = (guard: ReplayGuard, tx: Seen): void => {
 
 /** Forgets heights that left the window, and with the replay hole one that has not quite. Returns the newest gone. */
 export const prune = (chain: Chain): number => {
-  const upTo = chain.height - chain.scenario.pow.pastBlocks + (chain.profile.replayHole ? 1 : 0)
+  const longest = Math.max(...chain.ruleSets.map(({ rules }) => rules.pastBlocks))
+  const upTo = chain.height - longest + (chain.profile.replayHole ? 1 : 0)
   for (const [height, seen] of chain.guard.heights) {
     if (height > upTo) continue
     for (const hash of seen.txs) chain.guard.txs.delete(hash)

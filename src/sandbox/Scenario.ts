@@ -46,6 +46,17 @@ export interface Spender {
   readonly every: { readonly blocks: number; readonly since: number; readonly amount: bigint } | undefined
 }
 
+/** Hashes kept: the largest window that the network allows. */
+export const hashesMax = 500
+
+/** What work the network asks for. */
+export interface PowRules {
+  readonly difficulty: number
+  readonly pastBlocks: number
+  readonly txPerBlock: number
+  readonly increaseDifficulty: boolean
+}
+
 /** A network to be: everything that the sandbox is told, in the program's own terms. */
 export interface Scenario {
   readonly chainId: string
@@ -55,12 +66,9 @@ export interface Scenario {
   readonly profile: ProfileName
   readonly blockIntervalMillis: number
   readonly rateLimit: boolean
-  readonly pow: {
-    readonly difficulty: number
-    readonly pastBlocks: number
-    readonly txPerBlock: number
-    readonly increaseDifficulty: boolean
-  }
+  readonly pow: PowRules
+  /** In order of height: what changes for commands anchored on that block and later. */
+  readonly powChanges: ReadonlyArray<{ readonly height: number; readonly rules: Partial<PowRules> }>
   readonly epochLength: string
   /** Transfers and cancellations that one party may include in an epoch. */
   readonly transfersPerEpoch: number
@@ -105,9 +113,8 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
       report(path, `unknown asset "${symbol}"`, `known: ${assets.map((a) => a.symbol).join(", ")}`)
     return { assetId: asset?.id ?? "", amount: units(amount, asset?.decimals ?? 0, report, path) }
   }
-  if (raw.pow?.difficulty !== undefined && Number(raw.pow.difficulty) > 256) {
-    report(["pow", "difficulty"], "difficulty is at most 256", "write a number of zero bits such as 15")
-  }
+  checkPow(raw.pow, ["pow"], report)
+  for (const [i, change] of (raw.powChanges ?? []).entries()) checkPow(change, ["powChanges", i], report)
   return {
     chainId,
     seed: raw.seed,
@@ -115,12 +122,10 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
     profile: raw.profile ?? "0.75",
     blockIntervalMillis: durationMillis(raw.blockInterval ?? "1s"),
     rateLimit: raw.rateLimit !== "off",
-    pow: {
-      difficulty: Number(raw.pow?.difficulty ?? "15"),
-      pastBlocks: Number(raw.pow?.pastBlocks ?? "100"),
-      txPerBlock: Number(raw.pow?.txPerBlock ?? "2"),
-      increaseDifficulty: raw.pow?.increaseDifficulty !== "false",
-    },
+    pow: { difficulty: 15, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true, ...powRulesOf(raw.pow ?? {}) },
+    powChanges: (raw.powChanges ?? [])
+      .map(({ block, ...change }) => ({ height: Number(block), rules: powRulesOf(change) }))
+      .sort((a, b) => a.height - b.height),
     epochLength: raw.epochLength ?? "24h",
     transfersPerEpoch: Number(raw.transfersPerEpoch ?? "20"),
     feeFactor: raw.feeFactor ?? "0.001",
@@ -168,6 +173,28 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
       height: Number(f.block),
       fault: buildFault(f, (message, remedy) => report(["faults", i], message, remedy)),
     })),
+  }
+}
+
+type PowText = NonNullable<ScenarioText["pow"]>
+
+const powRulesOf = (raw: PowText): Partial<PowRules> => ({
+  ...(raw.difficulty === undefined ? {} : { difficulty: Number(raw.difficulty) }),
+  ...(raw.pastBlocks === undefined ? {} : { pastBlocks: Number(raw.pastBlocks) }),
+  ...(raw.txPerBlock === undefined ? {} : { txPerBlock: Number(raw.txPerBlock) }),
+  ...(raw.increaseDifficulty === undefined ? {} : { increaseDifficulty: raw.increaseDifficulty === "true" }),
+})
+
+const checkPow = (raw: PowText | undefined, path: ReadonlyArray<PropertyKey>, report: Report): void => {
+  const limits = [
+    ["difficulty", 0, 256],
+    ["pastBlocks", 1, hashesMax],
+    ["txPerBlock", 1, 1_000_000],
+  ] as const
+  for (const [key, least, most] of limits) {
+    const value = Number(raw?.[key] ?? least)
+    if (value >= least && value <= most) continue
+    report([...path, key], `${key} is ${least} to ${most}`, `write a number such as ${Math.min(most, 15)}`)
   }
 }
 

@@ -8,6 +8,13 @@ const DecimalText = Schema.String.check(
 )
 const YesNo = oneOf("true", "false")
 
+const powFields = {
+  difficulty: Schema.optionalKey(WholeText),
+  pastBlocks: Schema.optionalKey(WholeText),
+  txPerBlock: Schema.optionalKey(WholeText),
+  increaseDifficulty: Schema.optionalKey(YesNo),
+}
+
 const AssetSchema = Schema.Struct({
   id: AssetIdText,
   name: Schema.NonEmptyString,
@@ -40,14 +47,9 @@ export const ScenarioText = Schema.Struct({
   profile: Schema.optionalKey(oneOf(...profileNames)),
   blockInterval: Schema.optionalKey(DurationText),
   rateLimit: Schema.optionalKey(oneOf("on", "off")),
-  pow: Schema.optionalKey(
-    Schema.Struct({
-      difficulty: Schema.optionalKey(WholeText),
-      pastBlocks: Schema.optionalKey(WholeText),
-      txPerBlock: Schema.optionalKey(WholeText),
-      increaseDifficulty: Schema.optionalKey(YesNo),
-    }),
-  ),
+  pow: Schema.optionalKey(Schema.Struct(powFields)),
+  /** What the work becomes from a block on. */
+  powChanges: Schema.optionalKey(Schema.Array(Schema.Struct({ block: WholeText, ...powFields }))),
   epochLength: Schema.optionalKey(DurationText),
   transfersPerEpoch: Schema.optionalKey(WholeText),
   feeFactor: Schema.optionalKey(DecimalText),

@@ -123,6 +123,18 @@ const StoredState = Schema.Struct({
     transfers: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
     votes: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
   }),
+  ruleSets: Schema.Array(
+    Schema.Struct({
+      from: Schema.Int,
+      until: Schema.NullOr(Schema.Int),
+      rules: Schema.Struct({
+        difficulty: Schema.Int,
+        pastBlocks: Schema.Int,
+        txPerBlock: Schema.Int,
+        increaseDifficulty: Schema.Boolean,
+      }),
+    }),
+  ),
   faults: StoredFaults,
 })
 export const StateText = Schema.fromJsonString(StoredState)
@@ -134,6 +146,7 @@ export const stateOf = (chain: Chain): StoredState => ({
   hash: chain.hash,
   genesisTime: chain.genesisTime,
   epoch: { ...chain.epoch, transfers: [...chain.epoch.transfers], votes: [...chain.epoch.votes] },
+  ruleSets: chain.ruleSets.map((set) => ({ ...set, until: set.until ?? null })),
   faults: storeFaults(chain.faults),
 })
 
@@ -147,5 +160,9 @@ export const restoreState = (chain: Chain, state: StoredState): void => {
   chain.epoch.firstBlock = state.epoch.firstBlock
   for (const [party, count] of state.epoch.transfers) chain.epoch.transfers.set(party, count)
   for (const [vote, count] of state.epoch.votes) chain.epoch.votes.set(vote, count)
+  chain.ruleSets.length = 0
+  for (const { from, until, rules } of state.ruleSets) {
+    chain.ruleSets.push({ from, until: until ?? undefined, rules })
+  }
   restoreFaults(chain.faults, state.faults)
 }

@@ -17,6 +17,7 @@ describe("a scenario", () => {
         blockIntervalMillis: 1_000,
         rateLimit: true,
         pow: { difficulty: 15, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true },
+        powChanges: [],
         epochLength: "24h",
         transfersPerEpoch: 20,
         feeFactor: "0.001",
@@ -68,7 +69,7 @@ describe("a scenario", () => {
       scenarioText("  faults: [{ block: 1, operation: any, kind: drop_before, rate: 2 }]\n"),
       /rate is a probability/,
     ],
-    ["impossible work", scenarioText("", { pow: "{ difficulty: 257 }" }), /difficulty is at most 256/],
+    ["impossible work", scenarioText("", { pow: "{ difficulty: 257 }" }), /difficulty is 0 to 256/],
     [
       "an asset without a source",
       scenarioText().replace("builtin: {}, ", ""),

@@ -6,7 +6,7 @@ import type { Chain } from "../Chain.ts"
 import type { Fault } from "../Faults.ts"
 import type { World } from "../http/Route.ts"
 import type { LedgerNode } from "../LedgerNode.ts"
-import type { Scenario } from "../Scenario.ts"
+import { isStandingChange, rulesNow, underRules } from "../WorkRules.ts"
 import { asOf, momentAt, skewed } from "./asOf.ts"
 import { blocksOf, codeOf } from "./kinds.ts"
 
@@ -29,9 +29,15 @@ export const twist = ({ world, headers }: Twisted, fault: Fault): Twisted => {
     case "clock_skew":
       return both((w) => viewed(w, (chain) => skewed(chain, BigInt(fault.skewMillis ?? 0) * 1_000_000n)))
     case "chain_id_change":
-      return both((w) => otherwise(w, { chainId: fault.chainId ?? "" }))
+      return both((w) => {
+        const scenario = { ...w.scenario, chainId: fault.chainId ?? "" }
+        return { ...otherwise(w, (chain) => ({ ...chain, scenario })), scenario }
+      })
     case "changed_pow":
-      return both((w) => otherwise(w, { pow: { ...w.scenario.pow, difficulty: fault.difficulty ?? 0 } }))
+      if (isStandingChange(fault)) return { world, headers }
+      return both((w) =>
+        otherwise(w, (chain) => underRules(chain, { ...rulesNow(chain), difficulty: fault.difficulty ?? 0 })),
+      )
     default:
       return { world: { ...world, node: lyingNode(world.node, fault) }, headers }
   }
@@ -47,11 +53,10 @@ const viewed = (world: World, view: (chain: Chain) => Chain): World => ({
   node: { ...world.node, read: (look) => world.node.read((chain) => look(view(chain))) },
 })
 
-/** Tells and checks by other rules; blocks are made by the true ones. */
-const otherwise = (world: World, change: Partial<Scenario>): World => {
-  const scenario = { ...world.scenario, ...change }
-  const { node } = viewed(world, (chain) => ({ ...chain, scenario }))
-  return { ...world, scenario, node: { ...node, submit: (bytes) => world.node.submit(bytes, scenario) } }
+/** Tells and checks by another view of the chain; blocks are made by the true one. */
+const otherwise = (world: World, view: (chain: Chain) => Chain): World => {
+  const { node } = viewed(world, view)
+  return { ...world, node: { ...node, submit: (bytes) => world.node.submit(bytes, view) } }
 }
 
 const refusals: Readonly<Record<number, string>> = {
@@ -78,16 +83,16 @@ const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
     case "lying_failure":
       return {
         ...node,
-        submit: (bytes, rules) =>
-          Effect.map(node.submit(bytes, rules), (said) =>
+        submit: (bytes, view) =>
+          Effect.map(node.submit(bytes, view), (said) =>
             said._tag === "Checked" && said.code === 0 ? refusal(bytes, fault) : said,
           ),
       }
     case "wrong_hash":
       return {
         ...node,
-        submit: (bytes, rules) =>
-          Effect.map(node.submit(bytes, rules), (said) =>
+        submit: (bytes, view) =>
+          Effect.map(node.submit(bytes, view), (said) =>
             said._tag === "Checked" ? { ...said, hash: bytesToHex(sha256(sha256(bytes))) } : said,
           ),
       }
@@ -105,8 +110,8 @@ const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
     case "lost_mempool":
       return {
         ...node,
-        submit: (bytes, rules) =>
-          Effect.tap(node.submit(bytes, rules), () =>
+        submit: (bytes, view) =>
+          Effect.tap(node.submit(bytes, view), () =>
             node.alterFaults((chain) => {
               chain.faults.mempoolLost = true
             }),
@@ -115,14 +120,14 @@ const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
     case "execution_failure":
       return {
         ...node,
-        submit: (bytes, rules) =>
+        submit: (bytes, view) =>
           Effect.andThen(
             node.alterFaults((chain) => void chain.faults.doomed.add(txHash(bytes))),
-            node.submit(bytes, rules),
+            node.submit(bytes, view),
           ),
       }
     case "duplicate_delivery":
-      return { ...node, submit: (bytes, rules) => Effect.andThen(node.submit(bytes, rules), node.submit(bytes, rules)) }
+      return { ...node, submit: (bytes, view) => Effect.andThen(node.submit(bytes, view), node.submit(bytes, view)) }
     default:
       return node
   }

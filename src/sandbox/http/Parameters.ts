@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { powHashFunction } from "../../tx/ProofOfWork.ts"
-import type { Scenario } from "../Scenario.ts"
+import type { Chain } from "../Chain.ts"
+import { rulesNow } from "../WorkRules.ts"
 import { nodeError, ok, refuse } from "./Answer.ts"
 import { edgesOf, invalidPagination, type Listing, pageOf, readPaging } from "./Paging.ts"
 import type { Route } from "./Route.ts"
@@ -11,16 +12,18 @@ interface Parameter {
 }
 
 /** The network parameters that a treasury can meet, sorted by key. Values are text as the network has them. */
-const parametersOf = (scenario: Scenario): ReadonlyArray<Parameter> =>
-  Object.entries({
+const parametersOf = (chain: Chain): ReadonlyArray<Parameter> => {
+  const { scenario } = chain
+  const pow = rulesNow(chain)
+  return Object.entries({
     ...Object.fromEntries(scenario.parameters),
     "network.transaction.defaultgas": "1",
     "network.transactions.maxgasperblock": "500000",
-    "spam.pow.difficulty": String(scenario.pow.difficulty),
+    "spam.pow.difficulty": String(pow.difficulty),
     "spam.pow.hashFunction": powHashFunction,
-    "spam.pow.increaseDifficulty": scenario.pow.increaseDifficulty ? "1" : "0",
-    "spam.pow.numberOfPastBlocks": String(scenario.pow.pastBlocks),
-    "spam.pow.numberOfTxPerBlock": String(scenario.pow.txPerBlock),
+    "spam.pow.increaseDifficulty": pow.increaseDifficulty ? "1" : "0",
+    "spam.pow.numberOfPastBlocks": String(pow.pastBlocks),
+    "spam.pow.numberOfTxPerBlock": String(pow.txPerBlock),
     "spam.protection.maxUserTransfersPerEpoch": String(scenario.transfersPerEpoch),
     "spam.protection.minimumWithdrawalQuantumMultiple": scenario.minWithdrawalQuantum,
     "transfer.fee.factor": scenario.feeFactor,
@@ -32,6 +35,7 @@ const parametersOf = (scenario: Scenario): ReadonlyArray<Parameter> =>
   })
     .map(([key, value]) => ({ key, value }))
     .sort((a, b) => (a.key < b.key ? -1 : 1))
+}
 
 const cursorOf = (parameter: Parameter): string => Buffer.from(parameter.key).toString("base64")
 
@@ -50,7 +54,7 @@ export const parameters: Route = {
   answer: (world, ask) =>
     Effect.gen(function* () {
       const paging = { ...(yield* readPaging(ask.query, invalidPagination)), newestFirst: false }
-      const page = pageOf(parametersOf(world.scenario), paging, listing)
+      const page = yield* world.node.read((chain) => pageOf(parametersOf(chain), paging, listing))
       return ok({ networkParameters: edgesOf(page, cursorOf, (parameter) => parameter) })
     }),
 }
@@ -60,14 +64,15 @@ export const parameter: Route = {
   method: "GET",
   path: "/api/v2/network/parameters/:key",
   specified: false,
-  answer: (world, ask) => {
-    const found = parametersOf(world.scenario).find(({ key }) => key === ask.params["key"])
-    if (found !== undefined) return Effect.succeed(ok({ networkParameter: found }))
-    const detail = {
-      code: 100_002,
-      message: "failed to get network parameters",
-      inner: "no resource corresponding to this id",
-    }
-    return Effect.fail(refuse(nodeError("NotFound", detail)))
-  },
+  answer: (world, ask) =>
+    Effect.gen(function* () {
+      const found = yield* world.node.read((chain) => parametersOf(chain).find(({ key }) => key === ask.params["key"]))
+      if (found !== undefined) return ok({ networkParameter: found })
+      const detail = {
+        code: 100_002,
+        message: "failed to get network parameters",
+        inner: "no resource corresponding to this id",
+      }
+      return yield* refuse(nodeError("NotFound", detail))
+    }),
 }

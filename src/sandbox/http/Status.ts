@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { powHashFunction } from "../../tx/ProofOfWork.ts"
 import type { Chain } from "../Chain.ts"
 import { formatTime, toMicros } from "../Time.ts"
+import { rulesNow } from "../WorkRules.ts"
 import { type Answer, ok } from "./Answer.ts"
 import type { Route } from "./Route.ts"
 
@@ -13,16 +14,16 @@ export const height: Route = {
   specified: true,
   answer: ({ node, scenario }) =>
     Effect.map(
-      node.read((chain) => ({ height: String(chain.height), hash: chain.hash })),
-      ({ height, hash }) =>
+      node.read((chain) => ({ height: String(chain.height), hash: chain.hash, pow: rulesNow(chain) })),
+      ({ height, hash, pow }) =>
         ok({
           height,
           hash,
           spamPowHashFunction: powHashFunction,
-          spamPowDifficulty: scenario.pow.difficulty,
-          spamPowNumberOfPastBlocks: scenario.pow.pastBlocks,
-          spamPowNumberOfTxPerBlock: scenario.pow.txPerBlock,
-          spamPowIncreasingDifficulty: scenario.pow.increaseDifficulty,
+          spamPowDifficulty: pow.difficulty,
+          spamPowNumberOfPastBlocks: pow.pastBlocks,
+          spamPowNumberOfTxPerBlock: pow.txPerBlock,
+          spamPowIncreasingDifficulty: pow.increaseDifficulty,
           chainId: scenario.chainId,
         }),
     ),

@@ -11,7 +11,7 @@ const undelegateMethods = ["METHOD_UNSPECIFIED", "METHOD_NOW", "METHOD_AT_END_OF
 const memberOf = (print: Printer, names: ReadonlyArray<string>, number: number): unknown =>
   print.choice(names[number] ?? String(number), number)
 
-/** A command under its own name, as explorer and streams show it; no key for a command that this sandbox cannot read. */
+/** A command under its own name, as explorer and streams show it; no key where the sandbox cannot read it. */
 export const commandJson = (command: WireCommand, print: Printer): Fields => {
   switch (command.case) {
     case "transfer":

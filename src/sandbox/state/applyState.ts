@@ -9,6 +9,7 @@ import { remember } from "../Mempool.ts"
 import { recordSeen, type Seen, zerosOf } from "../ReplayGuard.ts"
 import { SandboxError } from "../SandboxError.ts"
 import { toMicros } from "../Time.ts"
+import { rulesNow } from "../WorkRules.ts"
 import type { NetworkState } from "./NetworkState.ts"
 
 type Name = Pick<Account, "asset" | "party" | "market" | "type">
@@ -120,7 +121,7 @@ const include = (chain: Chain, entry: StateTransaction): Effect.Effect<ReadonlyA
   }
   chain.included.push(included)
   if (entry.code === codes.ok) remember(chain.mempool, tx.hash)
-  if (tx.height + chain.scenario.pow.pastBlocks <= chain.height) return Effect.succeed([])
+  if (tx.height + rulesNow(chain).pastBlocks <= chain.height) return Effect.succeed([])
   const { hash, party, nonce, tid, height } = tx
   const seen = { hash, party, nonce, tid, height, zeros: zerosOf(chain, tx) }
   recordSeen(chain.guard, seen)

@@ -1,0 +1,52 @@
+import type { Chain } from "./Chain.ts"
+import type { PowRules } from "./Scenario.ts"
+
+/** Rules of work for the commands that are anchored on these heights. */
+export interface RuleSet {
+  readonly from: number
+  /** The last height of the set; undefined for the one in force. */
+  readonly until: number | undefined
+  readonly rules: PowRules
+}
+
+/** The rules that a command anchored on the newest block must keep. */
+export const rulesNow = (chain: Pick<Chain, "ruleSets">): PowRules => chain.ruleSets[chain.ruleSets.length - 1]!.rules
+
+/** The rules for a height; undefined where they are forgotten: a command so old is refused whatever its work is. */
+export const rulesFor = (chain: Pick<Chain, "ruleSets">, height: number): PowRules | undefined =>
+  chain.ruleSets.find(({ from, until }) => height >= from && (until === undefined || height <= until))?.rules
+
+/** The same chain under other rules, whatever was in force before: for answers that lie about them. */
+export const underRules = (chain: Chain, rules: PowRules): Chain => ({
+  ...chain,
+  ruleSets: [{ from: 0, until: undefined, rules }],
+})
+
+const same = (a: PowRules, b: PowRules): boolean =>
+  a.difficulty === b.difficulty &&
+  a.pastBlocks === b.pastBlocks &&
+  a.txPerBlock === b.txPerBlock &&
+  a.increaseDifficulty === b.increaseDifficulty
+
+/**
+ * At the beginning of a block: what the scenario and the armed faults ask for holds for the commands anchored on it and
+ * on later ones. Sets whose last window is over are forgotten.
+ */
+export const turnRules = (chain: Chain): void => {
+  const { height, scenario, ruleSets } = chain
+  const planned = scenario.powChanges.filter((change) => change.height <= height).map(({ rules }) => rules)
+  const asked: PowRules = Object.assign({}, scenario.pow, ...planned)
+  const difficulty = chain.faults.armed.findLast(isStandingChange)?.difficulty
+  const rules = difficulty === undefined ? asked : { ...asked, difficulty }
+  const last = ruleSets.length - 1
+  if (!same(rules, ruleSets[last]!.rules)) {
+    ruleSets[last] = { ...ruleSets[last]!, until: height - 1 }
+    ruleSets.push({ from: height, until: undefined, rules })
+  }
+  const kept = ruleSets.filter(({ until, rules: own }) => until === undefined || until + own.pastBlocks > height)
+  if (kept.length < ruleSets.length) ruleSets.splice(0, ruleSets.length, ...kept)
+}
+
+/** A change that holds for everyone, block producers included, as long as it is armed. */
+export const isStandingChange = (fault: { readonly kind: string; readonly rate: number; readonly count?: number }) =>
+  fault.kind === "changed_pow" && fault.rate >= 1 && fault.count === undefined

@@ -1,0 +1,71 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Test from "../support/TestClient.ts"
+import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+
+const pay = (client: Test.TestClient, head: Test.Head, zeros: number) => {
+  const command = Test.payment(client, "bob", one, { asset: usdt })
+  return Test.signed(client, { from: "alice", command, ...head, zeros })
+}
+
+const changes = "[{ block: 4, difficulty: 5 }, { block: 8, pastBlocks: 3 }]"
+
+describe("work whose rules change", () => {
+  it.live("is asked for from the block of the change on, and judged by the rules of its anchor", () =>
+    withSandbox({ text: scenarioText("", { powChanges: changes }) }, (client, sandbox) =>
+      Effect.gen(function* () {
+        yield* Test.step(client, 2)
+        const before = yield* Test.head(client)
+        assert.strictEqual(before.difficulty, 3)
+        yield* Test.step(client)
+        const after = yield* Test.head(client)
+        assert.deepStrictEqual([after.height, after.difficulty], [4, 5])
+        const told = yield* Test.request(client, "/api/v2/network/parameters/spam.pow.difficulty")
+        assert.strictEqual(Test.at(told, "networkParameter.value"), "5")
+        const old = yield* Test.submit(client, pay(client, before, 3))
+        assert.strictEqual(Test.at(old, "code"), 0, "an anchor before the change needs what was asked for then")
+        const weak = yield* Test.submit(client, pay(client, after, 3))
+        assert.strictEqual(Test.at(weak, "data"), "failed to verify proof of work")
+        const strong = yield* Test.submit(client, pay(client, after, 5))
+        assert.strictEqual(Test.at(strong, "code"), 0)
+        yield* Test.step(client)
+        assert.lengthOf(yield* sandbox.ledger.executed, 2)
+      }),
+    ),
+  )
+
+  it.live("is too old once the rules of its anchor are forgotten", () =>
+    withSandbox({ text: scenarioText("", { powChanges: changes }) }, (client) =>
+      Effect.gen(function* () {
+        yield* Test.step(client, 2)
+        const anchor = yield* Test.head(client)
+        const dataAt = (blocks: number) =>
+          Effect.gen(function* () {
+            yield* Test.step(client, blocks)
+            return String(Test.at(yield* Test.submit(client, pay(client, anchor, 3)), "data"))
+          })
+        assert.strictEqual(yield* dataAt(4), "", "block 7 is within the window of five")
+        assert.strictEqual(yield* dataAt(1), "transaction too old")
+      }),
+    ),
+  )
+
+  it.live("changes for block producers, too, while such a fault is armed for everyone", () =>
+    withSandbox({}, (client, sandbox) =>
+      Effect.gen(function* () {
+        const body = JSON.stringify({ operation: "any", kind: "changed_pow", difficulty: 6 })
+        yield* Test.request(client, "/sandbox/faults", { body })
+        yield* Test.step(client)
+        const head = yield* Test.head(client)
+        assert.strictEqual(head.difficulty, 6)
+        const weak = yield* Test.submit(client, pay(client, head, 5))
+        assert.strictEqual(Test.at(weak, "data"), "failed to verify proof of work")
+        yield* Test.submit(client, pay(client, head, 6))
+        yield* Test.request(client, "/sandbox/faults", { method: "DELETE" })
+        yield* Test.step(client)
+        assert.strictEqual((yield* Test.head(client)).difficulty, 3)
+        assert.lengthOf(yield* sandbox.ledger.executed, 1)
+      }),
+    ),
+  )
+})
