@@ -1,4 +1,4 @@
-import { Cause, Queue, Schema } from "effect"
+import { Deferred, Effect, Queue, Schema } from "effect"
 import type { BlockDelta } from "./Blocks.ts"
 import type { Chain, ChainEvent, Included } from "./Chain.ts"
 import type { BalanceRow, MovedEvent, Movement } from "./Ledger.ts"
@@ -41,7 +41,16 @@ export class NoMoreNews extends Schema.TaggedError<NoMoreNews>()("NoMoreNews", {
   why: Schema.Literals(["behind", "stopped"]),
 }) {}
 
-type Reader = Queue.Queue<News, NoMoreNews>
+/** One who listens. `ended` never succeeds; what it had not heard when it ended is lost. */
+export interface Reader {
+  readonly news: Queue.Queue<News>
+  readonly ended: Deferred.Deferred<never, NoMoreNews>
+}
+
+export const makeReader: Effect.Effect<Reader> = Effect.all({
+  news: Queue.dropping<News>(behindMax),
+  ended: Deferred.make<never, NoMoreNews>(),
+})
 
 /** Who listens to blocks. Without listeners a block costs nothing here. */
 export interface Bus {
@@ -62,7 +71,7 @@ export const leave = (bus: Bus, reader: Reader): void => {
 }
 
 const stop = (reader: Reader, why: NoMoreNews["why"]): void => {
-  Queue.failCauseUnsafe(reader, Cause.fail(new NoMoreNews({ why })))
+  Deferred.doneUnsafe(reader.ended, Effect.fail(new NoMoreNews({ why })))
 }
 
 /** Ends all readers and takes no more. */
@@ -77,7 +86,7 @@ export const publish = (bus: Bus, chain: Chain, delta: BlockDelta): void => {
   if (bus.readers.size === 0) return
   const news = newsOf(chain, delta)
   for (const reader of bus.readers) {
-    if (Queue.offerUnsafe(reader, news)) continue
+    if (Queue.offerUnsafe(reader.news, news)) continue
     bus.readers.delete(reader)
     stop(reader, "behind")
   }

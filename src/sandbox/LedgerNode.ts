@@ -1,7 +1,7 @@
-import { Clock, Deferred, Effect, Queue, type Scope, Semaphore } from "effect"
+import { Clock, Deferred, Effect, type Scope, Semaphore } from "effect"
 import { txHash } from "../tx/Transaction.ts"
 import { produceBlock } from "./Blocks.ts"
-import { behindMax, close, join, leave, makeBus, type News, type NoMoreNews, publish } from "./Bus.ts"
+import { close, join, leave, makeBus, makeReader, publish, type Reader } from "./Bus.ts"
 import type { Chain } from "./Chain.ts"
 import { checkTx, codes } from "./checkTx.ts"
 import { arm, disarm, type Fault, type FaultSpec, hitsOf, type Operation, spend } from "./Faults.ts"
@@ -40,7 +40,7 @@ export interface LedgerNode {
   /** Tells of every block from now on, and looks at the chain on which the first of them will stand. */
   readonly listen: <A>(
     look: (chain: Chain) => A,
-  ) => Effect.Effect<{ readonly seen: A; readonly news: Queue.Dequeue<News, NoMoreNews> }, SandboxError, Scope.Scope>
+  ) => Effect.Effect<{ readonly seen: A; readonly reader: Reader }, SandboxError, Scope.Scope>
   /** Tells nobody anything any more. */
   readonly endNews: Effect.Effect<void>
   /** Never succeeds; fails when the files failed. From then on every other member fails the same way. */
@@ -122,13 +122,13 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
         ),
       listen: (look) =>
         Effect.gen(function* () {
-          const news = yield* Queue.dropping<News, NoMoreNews>(behindMax)
+          const reader = yield* makeReader
           const enter = Effect.sync(() => {
-            join(bus, news)
+            join(bus, reader)
             return look(chain)
           })
-          const seen = yield* Effect.acquireRelease(alone(enter), () => Effect.sync(() => leave(bus, news)))
-          return { seen, news }
+          const seen = yield* Effect.acquireRelease(alone(enter), () => Effect.sync(() => leave(bus, reader)))
+          return { seen, reader }
         }),
       endNews: Effect.sync(() => close(bus)),
       broken: Deferred.await(failure),

@@ -30,6 +30,8 @@ export interface Profile {
   readonly marginMode: boolean
   /** From 0.79 on a recurring transfer is done one epoch after its last payment. */
   readonly recurringEndsLate: boolean
+  /** From 0.79 on a transaction's result says in a field of its own how much of it was done. */
+  readonly resultDetail: boolean
   readonly accountTypes: ReadonlySet<AccountTypeName>
   /** Requests a second and burst of one caller; the second bucket, of the same size, leads to the ban. */
   readonly rateLimit: { readonly perSecond: number; readonly burst: number; readonly banMillis: number } | undefined
@@ -65,6 +67,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     replayHole: false,
     marginMode: true,
     recurringEndsLate: false,
+    resultDetail: false,
     accountTypes: specified,
     rateLimit: undefined,
   },
@@ -78,6 +81,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     replayHole: true,
     marginMode: false,
     recurringEndsLate: false,
+    resultDetail: false,
     accountTypes: specified,
   },
   "0.75": {
@@ -90,6 +94,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     replayHole: true,
     marginMode: true,
     recurringEndsLate: false,
+    resultDetail: false,
     accountTypes: specified,
   },
   "0.79": {
@@ -102,6 +107,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     replayHole: false,
     marginMode: true,
     recurringEndsLate: true,
+    resultDetail: true,
     // 24 was reserved when 32 took its place.
     accountTypes: accountTypes((number) => number !== 24),
   },
