@@ -7,6 +7,7 @@ import type { Mode, Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
 import { engineLoop } from "./engine/Engine.ts"
 import { EngineOptions } from "./engine/EngineOptions.ts"
+import { isWanted } from "./engine/isWanted.ts"
 import { ChainContext } from "./gateway/ChainContext.ts"
 import { Confirmation } from "./gateway/Confirmation.ts"
 import { gatewayOptions } from "./gateway/GatewayOptions.ts"
@@ -37,6 +38,7 @@ import { Draining } from "./submitter/Draining.ts"
 import { submitLoop } from "./submitter/Submitter.ts"
 import { SubmitterOptions } from "./submitter/SubmitterOptions.ts"
 import { Tip } from "./submitter/Tip.ts"
+import { Wanted } from "./submitter/Wanted.ts"
 import { Cycle } from "./telemetry/Cycle.ts"
 import { Metrics } from "./telemetry/Metrics.ts"
 
@@ -167,6 +169,15 @@ const notifierLayer = ({ treasury }: DaemonOptions) =>
     ),
   )
 
+/** The submitter asks the engine's question; neither loop knows the other. */
+const wantedLayer = Layer.effect(
+  Wanted,
+  Effect.gen(function* () {
+    const services = yield* Effect.context<Effect.Services<ReturnType<typeof isWanted>>>()
+    return Wanted.of({ judge: (intent) => Effect.provide(isWanted(intent), services) })
+  }),
+)
+
 /** All services of the daemon. */
 export const daemonLayer = (options: DaemonOptions) => {
   const { treasury, mode } = options
@@ -189,7 +200,7 @@ export const daemonLayer = (options: DaemonOptions) => {
     parties: treasury.parties,
   })
   return Layer.mergeAll(
-    engine,
+    wantedLayer.pipe(Layer.provideMerge(engine)),
     submitter,
     Draining.layer,
     Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options))),

@@ -40,6 +40,9 @@ export const evidenceKinds = [
 ] as const
 export type EvidenceKind = (typeof evidenceKinds)[number]
 
+/** Attempts that one intent may have, one after the other. */
+export const attemptsMax = 3
+
 /** One signed command of an intent. Its signed columns never change; resending sends the stored bytes. */
 export interface Attempt {
   readonly intentId: IntentId

@@ -21,7 +21,7 @@ export const intentStates: ReadonlyArray<IntentState> = [...openIntentStates, ..
 export const intentMoves: Readonly<Record<OpenIntentState, ReadonlyArray<IntentState>>> = {
   proposed: ["awaiting_approval", "reserved", "denied", "cancelled", "rehearsed"],
   awaiting_approval: ["reserved", "denied", "rejected", "cancelled"],
-  reserved: ["in_flight", "denied", "cancelled"],
+  reserved: ["in_flight", "denied", "cancelled", "abandoned"],
   in_flight: ["unknown", "manual", "reserved", "confirmed", "failed", "abandoned"],
   unknown: ["in_flight", "manual", "reserved", "confirmed", "failed", "abandoned"],
   manual: ["confirmed", "failed", "abandoned"],

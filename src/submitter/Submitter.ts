@@ -6,6 +6,7 @@ import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { brakeFor } from "./brakeFor.ts"
 import { Draining } from "./Draining.ts"
+import { intentStateOf } from "./evidence.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendAttempt } from "./sendAttempt.ts"
@@ -42,7 +43,7 @@ const reflect = Effect.fnUntraced(function* (intentId: string) {
   const intent = (yield* outbox.open).find((i) => i.id === intentId)
   const live = (yield* outbox.attempts(intentId)).find((a) => !isFinalAttempt(a.state))
   if (intent === undefined || live === undefined) return
-  const to = live.state === "unknown" || live.state === "sending" ? "unknown" : "in_flight"
+  const to = intentStateOf(live.state)
   if (intent.state === to || (intent.state !== "in_flight" && intent.state !== "unknown")) return
   const detail =
     to === "unknown"

@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
-import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts"
+import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
@@ -10,12 +10,9 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, type ListingSeen } from "./evidence.ts"
 import { movementOf } from "./movementOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
-import { rebroadcastBlocks } from "./schedule.ts"
-
-/** Blocks after which a gateway that proves nothing is no longer waited for: a person must look. */
-const proofBlocksMax = 60n
 
 interface Live {
   readonly intent: Intent
@@ -104,44 +101,46 @@ const confirmed = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt,
 const judgeAbsent = Effect.fnUntraced(function* (live: Live, sighting: TransferSighting) {
   const { attempt, height } = live
   const outbox = yield* Outbox
-  const deadline = deadlineHeight(attempt)
-  const margin = marginBlocks(attempt.windowBlocks)
-  if (height <= deadline + margin || sighting.mark === undefined) return yield* giveUp(live)
+  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
   const listing = yield* (yield* Confirmation).transfersFrom(attempt.party)
-  if (listing.transfers.some((t) => t.id === attempt.transferId)) return
-  const mark = listing.mark
-  if (!listing.complete || mark === undefined || mark.height < deadline + 1n) return yield* giveUp(live)
-  const { gateway } = yield* SubmitterOptions
-  const before = (yield* outbox.evidence(attempt.intentId)).filter((e) => e.k === attempt.k && e.kind === "absent")
-  const first = before[0]?.height ?? undefined
-  const apart = rebroadcastBlocks(attempt.windowBlocks)
-  if (first === undefined) {
-    const detail = `a complete listing at block ${mark.height} does not hold it; the window ended at ${deadline}`
-    return yield* outbox.addEvidence(attempt, "absent", { gateway: gateway.name, height: mark.height, detail })
+  const seen: ListingSeen = {
+    height: listing.mark?.height,
+    complete: listing.complete,
+    holds: listing.transfers.some((t) => t.id === attempt.transferId),
   }
-  if (mark.height < first + apart) return
-  const detail = `complete listings at blocks ${first} and ${mark.height} do not hold it; the window ended at ${deadline}`
-  yield* outbox.addEvidence(attempt, "absent", { gateway: gateway.name, height: mark.height, detail })
-  yield* expired(live, detail)
+  const before = (yield* outbox.evidence(attempt.intentId)).filter((e) => e.k === attempt.k && e.kind === "absent")
+  const earlier = before.flatMap((e) => (e.height === null ? [] : [e.height]))
+  const judged = judgeAbsence(attempt, height, seen, earlier)
+  if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
+  const { gateway } = yield* SubmitterOptions
+  const at = [...earlier.slice(0, 1), seen.height]
+  const detail =
+    judged === "note"
+      ? `a complete listing at block ${seen.height} does not hold it; the window ended at ${deadlineHeight(attempt)}`
+      : `complete listings at blocks ${at.join(" and ")} do not hold it; the window ended at ${deadlineHeight(attempt)}`
+  yield* outbox.addEvidence(attempt, "absent", { gateway: gateway.name, height: seen.height, detail })
+  if (judged === "proven") yield* expired(live, detail)
 })
 
-/** Proven never executed. The rule looks at today's balances and decides anew; this payment is over. */
+/** Proven never executed: another attempt, if one may help, after the need, the policy and the money are judged anew. */
 const expired = Effect.fnUntraced(function* ({ intent, attempt }: Live, proof: string) {
   const outbox = yield* Outbox
   const options = yield* SubmitterOptions
-  const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.outcome === "refused")
+  const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
   const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
-  const detail = `proven never executed${why}`
-  yield* outbox.settle(intent, attempt, "expired", "abandoned", { detail })
+  const detail = `attempt ${attempt.k} never executed, proven${why}`
+  const next = afterExpiry(attempt.k, refusal?.code ?? undefined)
+  yield* outbox.settle(intent, attempt, "expired", next === "again" ? "reserved" : "abandoned", { detail })
   yield* (yield* Settings).forgetFraming(options.gateway.url, options.chainId)
-  yield* ended(intent, "abandoned", `${detail} (${proof})`, "ticket")
+  if (next === "abandon") return yield* ended(intent, "abandoned", `${detail} (${proof})`, "ticket")
+  yield* say("expired", { subject: `${shortId(intent.id).slice(0, 4)}/${attempt.k}`, detail: `${detail} (${proof})` })
+  yield* (yield* Signals).wake("submitter")
 })
 
-/** Bytes that never left this process are dead once their window is over: no gateway's word is needed. */
 const expireUnsent = Effect.fnUntraced(function* (live: Live) {
   const outbox = yield* Outbox
-  const sent = (yield* outbox.sends(live.intent.id)).some((s) => s.k === live.attempt.k)
-  if (sent || live.height <= deadlineHeight(live.attempt)) return
+  const sends = (yield* outbox.sends(live.intent.id)).filter((s) => s.k === live.attempt.k).length
+  if (!isDeadUnsent(live.attempt, sends, live.height)) return
   yield* expired(live, "it was never sent, and its window is over")
 })
 
@@ -165,8 +164,7 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
 
 /** Long after the window nothing is proven: the money stays reserved and people are called. */
 const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: Live) {
-  if (height <= deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks) + proofBlocksMax) return
-  if (intent.state === "manual") return
+  if (!isGivenUp(attempt, height) || intent.state === "manual") return
   const outbox = yield* Outbox
   const detail = "its window is over and nothing proves whether it executed"
   yield* outbox.move(intent, "manual", { detail })

@@ -13,6 +13,7 @@ import { sha3Hex } from "../tx/sha3Hex.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
 import { classifyAnswer, classifyError, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
+import { stateAfterSend } from "./evidence.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { maySend, nextSend } from "./schedule.ts"
 
@@ -97,8 +98,7 @@ const post = Effect.fnUntraced(function* (attempt: Attempt, { framing, mayRefram
   })
   const now = yield* Clock.currentTimeMillis
   const next = yield* nextSend(verdict.next, attempt, { sends: attempt.sends + 1, now, height })
-  // A gateway that once took the bytes has not untaken them by being silent now.
-  const state = attempt.state === "accepted" && verdict.state === "unknown" ? "accepted" : verdict.state
+  const state = stateAfterSend(attempt.state, verdict)
   yield* outbox.endSend({
     seq,
     attempt: { ...attempt, sends: attempt.sends + 1 },

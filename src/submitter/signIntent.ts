@@ -22,6 +22,7 @@ import { transferId } from "../tx/Transaction.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
+import { Wanted } from "./Wanted.ts"
 
 /** A payment decided longer ago than this and never signed is dropped: the rule looks at the balances of today. */
 export const decisionValidMillis = 300_000
@@ -47,6 +48,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
     yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail: "never signed; the rule decides anew" })
     return false
   }
+  if (k > 1 && !(yield* isStillWanted(intent))) return false
   const watermark = yield* observations.watermark
   if (watermark === undefined || now - Number(watermark.timestamp / 1_000_000n) > options.maxAgeMillis) return false
   const tip = yield* Tip
@@ -64,7 +66,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   )
   if (Result.isFailure(signed)) {
     if (signed.failure._tag === "StoreError") return yield* signed.failure
-    return yield* denied(intent, signed.failure)
+    return yield* denied(intent, k, signed.failure)
   }
   const window = anchor.height + BigInt(anchor.pow.pastBlocks)
   yield* say("signed", {
@@ -73,6 +75,17 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
     transferId: signed.success,
   })
   return true
+})
+
+/** Before another attempt the rule is asked again; a payment that nobody needs any more is over. */
+const isStillWanted = Effect.fnUntraced(function* (intent: Intent) {
+  if (intent.rule === submittedRule) return true
+  const verdict = yield* (yield* Wanted).judge(intent)
+  if (verdict === "wanted") return true
+  const waited = (yield* Clock.currentTimeMillis) - intent.updatedAt
+  if (verdict === "later" && waited <= decisionValidMillis) return false
+  yield* giveUp(intent, "abandoned", "is over: no attempt executed, and today the rule would not decide it")
+  return false
 })
 
 /** The newest known block on which the party still has a place at base difficulty. */
@@ -172,34 +185,39 @@ const reference = Effect.gen(function* () {
 export const referenceText = (installation: string, head: JournalHead): string =>
   `c1.${installation}.${head.seq.toString(36)}.${head.hash.slice(0, 16)}`
 
-const finished = Effect.fnUntraced(function* (outcome: "cancelled" | "denied") {
+const finished = Effect.fnUntraced(function* (outcome: "cancelled" | "denied" | "abandoned") {
   const { treasury } = yield* SubmitterOptions
   const metrics = yield* Metrics
   metrics.intentsFinished.inc({ treasury, outcome })
 })
 
-const denied = Effect.fnUntraced(function* (intent: Intent, error: SignerError) {
-  const outbox = yield* Outbox
-  const alerts = yield* AlertQueue
+/** The policy has the last word. After an earlier attempt the intent is abandoned: something was signed once. */
+const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: SignerError) {
   if (error.isRetryable) {
     yield* Effect.logError("the signer's memory failed", { reason: error.message })
     return false
   }
   const { reason } = error
   if (reason._tag === "Refused" && reason.refusal === "halted") return false
-  const name = shortId(intent.id).slice(0, 4)
-  yield* outbox.move(intent, "denied", { detail: error.message })
-  yield* finished("denied")
+  yield* giveUp(intent, k === 1 ? "denied" : "abandoned", `was not signed: ${error.message}`)
+  return false
+})
+
+/** Ends an intent that gets no signature, and tells people. */
+const giveUp = Effect.fnUntraced(function* (intent: Intent, state: "denied" | "abandoned", why: string) {
+  const outbox = yield* Outbox
+  const alerts = yield* AlertQueue
+  const subject = shortId(intent.id).slice(0, 4)
   const amount = `${formatAmount(intent.payment.amount, intent.decimals)} ${intent.payment.asset}`
-  const detail = `${intent.rule}: ${amount} ${intent.payment.from} -> ${intent.payment.to} was not signed: ${error.message}`
+  yield* outbox.move(intent, state, { detail: why.replace("was not signed: ", "") })
+  yield* finished(state)
   yield* alerts.raise({
-    dedup: `denied/${intent.id}`,
+    dedup: `${state}/${intent.id}`,
     severity: "ticket",
     kind: "intent",
-    subject: name,
-    detail,
-    fields: { intent: intent.id, state: "denied" },
+    subject,
+    detail: `${intent.rule}: ${amount} ${intent.payment.from} -> ${intent.payment.to} ${why}`,
+    fields: { intent: intent.id, state },
   })
-  yield* say("denied", { subject: name, detail: error.message })
-  return false
+  yield* say(state, { subject, detail: why.replace("was not signed: ", "") })
 })

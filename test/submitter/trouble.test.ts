@@ -8,8 +8,8 @@ import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { SubmitterOptions } from "../../src/submitter/SubmitterOptions.ts"
 import { flow, paid, reason, round, states } from "../support/Flow.ts"
-import { at, request, type TestClient } from "../support/TestClient.ts"
-import { chainId, one } from "../support/TestSandbox.ts"
+import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { chainId, one, usdt } from "../support/TestSandbox.ts"
 
 const arm = (client: TestClient, fault: Readonly<Record<string, unknown>>) =>
   request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
@@ -174,7 +174,7 @@ describe("a payment in trouble", () => {
     )
   }
 
-  it.effect("that no gateway took before its window ended is given up by two complete listings", () =>
+  it.effect("that no gateway took before its window ended gets a second attempt after two complete listings", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
@@ -183,15 +183,58 @@ describe("a payment in trouble", () => {
         for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
         yield* disarm(client)
         for (let i = 0; i < 12; i++) yield* round(options, sandbox, decided)
-        const [attempt] = yield* attemptsOf
+        const [attempt, second] = yield* attemptsOf
         assert.strictEqual(attempt?.state, "expired")
+        assert.strictEqual(second?.state, "confirmed")
+        assert.notStrictEqual(second?.nonce, attempt?.nonce)
         const kinds = (yield* (yield* Outbox).evidence(attempt?.intentId ?? "")).map((e) => e.kind)
         assert.deepStrictEqual(
           kinds.filter((kind) => kind === "absent"),
           ["absent", "absent"],
         )
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.deepStrictEqual(
+          (yield* paid(sandbox)).map((p) => p.transferId),
+          [String(second?.transferId)],
+        )
+      }),
+    ),
+  )
+
+  it.effect("that nobody ever takes is given up after three attempts, each proven dead before the next", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+        for (let i = 0; i < 60; i++) yield* round(options, sandbox, decided)
+        const attempts = yield* attemptsOf
+        assert.deepStrictEqual(
+          attempts.map((a) => a.state),
+          ["expired", "expired", "expired"],
+        )
+        assert.strictEqual(new Set(attempts.map((a) => a.nonce)).size, 3)
+        for (const [i, later] of attempts.slice(1).entries()) {
+          assert.isAbove(Number(later.anchorHeight), Number(attempts[i]!.anchorHeight) + 5 + 3)
+        }
         assert.deepStrictEqual(yield* states, ["abandoned"])
         assert.deepStrictEqual(yield* paid(sandbox), [])
+      }),
+    ),
+  )
+
+  it.effect("that nobody needs any more after its first attempt is over", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
+        yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, decided)
+        yield* disarm(client)
+        const command = payment(client, "bob", 100n * one, { asset: usdt })
+        yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+        for (let i = 0; i < 12; i++) yield* round(options, sandbox, decided)
+        assert.deepStrictEqual(yield* states, ["abandoned"])
+        assert.lengthOf(yield* attemptsOf, 1)
+        assert.lengthOf(yield* paid(sandbox), 1, "the other's payment alone")
       }),
     ),
   )

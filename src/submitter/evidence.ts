@@ -1,0 +1,72 @@
+import {
+  type Attempt,
+  type AttemptState,
+  attemptsMax,
+  deadlineHeight,
+  isFinalAttempt,
+  marginBlocks,
+} from "../domain/Attempt.ts"
+import type { SendVerdict } from "./classify.ts"
+import { rebroadcastBlocks } from "./schedule.ts"
+
+/**
+ * What seen facts allow to do with an attempt. Every step that ends one, or lets another begin, is decided here, on
+ * values alone: the model explores these very functions.
+ */
+
+/** The state after a send: a gateway that once took the bytes has not untaken them by being silent now. */
+export const stateAfterSend = (before: AttemptState, verdict: Pick<SendVerdict, "state">): SendVerdict["state"] =>
+  before === "accepted" && verdict.state === "unknown" ? "accepted" : verdict.state
+
+/** The state that the intent of a live attempt shows. */
+export const intentStateOf = (attempt: AttemptState): "in_flight" | "unknown" =>
+  attempt === "unknown" || attempt === "sending" ? "unknown" : "in_flight"
+
+/** Whether the window is over with all doubt about the newest height: before that nothing counts as absence. */
+export const isOver = (attempt: Attempt, tip: bigint): boolean =>
+  tip > deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks)
+
+/** A listing of the sender's transfers, as far as it bears witness. */
+export interface ListingSeen {
+  /** Block begun when it was read; all before it are in it. Undefined: it proves nothing. */
+  readonly height: bigint | undefined
+  readonly complete: boolean
+  readonly holds: boolean
+}
+
+/**
+ * What a listing adds to earlier ones that did not hold the transfer. `note`: the first that bears witness. `proven`:
+ * the second, far enough from it. Complete, read after the window's last block was committed, by a tip beyond doubt.
+ */
+export const judgeAbsence = (
+  attempt: Attempt,
+  tip: bigint,
+  listing: ListingSeen,
+  earlier: ReadonlyArray<bigint>,
+): "nothing" | "note" | "proven" => {
+  if (listing.holds || !listing.complete || listing.height === undefined) return "nothing"
+  if (!isOver(attempt, tip) || listing.height < deadlineHeight(attempt) + 1n) return "nothing"
+  const first = earlier[0]
+  if (first === undefined) return "note"
+  return listing.height < first + rebroadcastBlocks(attempt.windowBlocks) ? "nothing" : "proven"
+}
+
+/** Bytes that never left this process are dead once their window is over: no gateway's word is needed. */
+export const isDeadUnsent = (attempt: Attempt, sends: number, tip: bigint): boolean =>
+  !isFinalAttempt(attempt.state) && sends === 0 && attempt.sends === 0 && tip > deadlineHeight(attempt)
+
+/** Blocks after a window's end within which its proof must come: then a person must look. */
+const proofBlocksMax = 60n
+
+export const isGivenUp = (attempt: Attempt, tip: bigint): boolean =>
+  tip > deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks) + proofBlocksMax
+
+/** Codes that the same command would meet again, whatever its window. */
+const hopeless: ReadonlySet<number> = new Set([51, 60, 80])
+
+/**
+ * After the proof that attempt k never executed: whether the intent may have another one. `refusal` is the code of the
+ * last definite refusal, if there was one.
+ */
+export const afterExpiry = (k: number, refusal: number | undefined): "again" | "abandon" =>
+  k >= attemptsMax || (refusal !== undefined && hopeless.has(refusal)) ? "abandon" : "again"

@@ -1,0 +1,114 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type Attempt, type AttemptState, attemptsMax } from "../../src/domain/Attempt.ts"
+import { IntentId, TransferId } from "../../src/domain/Hex.ts"
+import {
+  afterExpiry,
+  intentStateOf,
+  isDeadUnsent,
+  isGivenUp,
+  isOver,
+  judgeAbsence,
+  type ListingSeen,
+  stateAfterSend,
+} from "../../src/submitter/evidence.ts"
+
+/** Anchored on 100 with a window of 5: the last block is 105, the margin 3, two listings 2 blocks apart. */
+const attempt = (change: Partial<Attempt> = {}): Attempt => ({
+  intentId: IntentId.make("a".repeat(64)),
+  k: 1,
+  chainId: "c",
+  party: "b".repeat(64),
+  nonce: 1n,
+  anchorHeight: 100n,
+  anchorHash: "",
+  windowBlocks: 5,
+  inputData: new Uint8Array(),
+  signature: "",
+  transferId: TransferId.make("c".repeat(64)),
+  difficulty: 1,
+  workIndex: 0,
+  work: undefined,
+  hashBare: undefined,
+  hashPrefixed: undefined,
+  state: "unknown",
+  framing: undefined,
+  sends: 1,
+  nextAt: 0,
+  nextHeight: 0n,
+  createdAt: 0,
+  updatedAt: 0,
+  ...change,
+})
+
+const whole = (height: bigint | undefined): ListingSeen => ({ height, complete: true, holds: false })
+
+describe("the proof that an attempt never executed", () => {
+  const cases: ReadonlyArray<readonly [string, bigint, ListingSeen, ReadonlyArray<bigint>, string]> = [
+    ["before the margin is over nothing counts", 108n, whole(108n), [], "nothing"],
+    ["a complete listing after the window is the first witness", 109n, whole(109n), [], "note"],
+    ["a second one too near is none", 110n, whole(110n), [109n], "nothing"],
+    ["a second one two blocks later proves it", 111n, whole(111n), [109n], "proven"],
+    ["a lagging gateway proves nothing, whatever the tip is", 120n, whole(105n), [], "nothing"],
+    ["the block after the window's last one is enough of a listing", 120n, whole(106n), [], "note"],
+    ["an incomplete listing proves nothing", 120n, { ...whole(120n), complete: false }, [109n], "nothing"],
+    ["one that holds the transfer proves the contrary", 120n, { ...whole(120n), holds: true }, [109n], "nothing"],
+    ["one without a height proves nothing", 120n, whole(undefined), [109n], "nothing"],
+    ["distance is measured from the first witness", 112n, whole(112n), [109n, 111n], "proven"],
+  ]
+  it.each(cases)("%s", (_, tip, listing, earlier, expected) => {
+    assert.strictEqual(judgeAbsence(attempt(), tip, listing, earlier), expected)
+  })
+
+  it("begins when the window and its margin are over", () => {
+    assert.deepStrictEqual(
+      [107n, 108n, 109n].map((tip) => isOver(attempt(), tip)),
+      [false, false, true],
+    )
+  })
+
+  it("is not waited for longer than sixty blocks", () => {
+    assert.isFalse(isGivenUp(attempt(), 168n))
+    assert.isTrue(isGivenUp(attempt(), 169n))
+  })
+})
+
+describe("bytes that were never sent", () => {
+  it("are dead with their window, and not before", () => {
+    const unsent = attempt({ state: "signed", sends: 0 })
+    assert.isFalse(isDeadUnsent(unsent, 0, 105n))
+    assert.isTrue(isDeadUnsent(unsent, 0, 106n))
+  })
+
+  it("were sent if any trace says so, and a final attempt is not judged again", () => {
+    assert.isFalse(isDeadUnsent(attempt({ state: "signed", sends: 0 }), 1, 106n), "a row of a send")
+    assert.isFalse(isDeadUnsent(attempt({ state: "signed", sends: 1 }), 0, 106n), "a count")
+    assert.isFalse(isDeadUnsent(attempt({ state: "expired", sends: 0 }), 0, 106n))
+  })
+})
+
+describe("after an attempt's proven death", () => {
+  it.each([
+    [1, undefined, "again"],
+    [1, 70, "again"],
+    [2, 89, "again"],
+    [attemptsMax, undefined, "abandon"],
+    [1, 60, "abandon"],
+    [1, 51, "abandon"],
+    [1, 80, "abandon"],
+  ] as const)("attempt %i, last refused with %s: %s", (k, refusal, expected) => {
+    assert.strictEqual(afterExpiry(k, refusal), expected)
+  })
+})
+
+describe("states", () => {
+  it("an accepted attempt stays accepted while answers are missing", () => {
+    assert.strictEqual(stateAfterSend("accepted", { state: "unknown" }), "accepted")
+    assert.strictEqual(stateAfterSend("accepted", { state: "refused" }), "refused")
+    assert.strictEqual(stateAfterSend("sending", { state: "unknown" }), "unknown")
+  })
+
+  it("an intent shows unknown while a POST may have arrived", () => {
+    const states: ReadonlyArray<AttemptState> = ["signed", "sending", "accepted", "refused", "unknown"]
+    assert.deepStrictEqual(states.map(intentStateOf), ["in_flight", "unknown", "in_flight", "in_flight", "unknown"])
+  })
+})
