@@ -23,6 +23,7 @@ export const operations = [
   "time",
   "info",
   "epoch",
+  "stream",
 ] as const
 export type Operation = (typeof operations)[number]
 

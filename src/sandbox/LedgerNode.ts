@@ -41,6 +41,8 @@ export interface LedgerNode {
   readonly listen: <A>(
     look: (chain: Chain) => A,
   ) => Effect.Effect<{ readonly seen: A; readonly reader: Reader }, SandboxError, Scope.Scope>
+  /** How many are told of blocks. */
+  readonly listeners: Effect.Effect<number>
   /** Tells nobody anything any more. */
   readonly endNews: Effect.Effect<void>
   /** Never succeeds; fails when the files failed. From then on every other member fails the same way. */
@@ -130,6 +132,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
           const seen = yield* Effect.acquireRelease(alone(enter), () => Effect.sync(() => leave(bus, reader)))
           return { seen, reader }
         }),
+      listeners: Effect.sync(() => bus.readers.size),
       endNews: Effect.sync(() => close(bus)),
       broken: Deferred.await(failure),
     }

@@ -131,11 +131,17 @@ const listen = (options: SandboxOptions, node: LedgerNode): Effect.Effect<number
       scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
     const app = yield* HttpRouter.toHttpEffect(layerRoutes({ node, scenario, profile }, limiter))
     yield* server.serve(app)
+    yield* Effect.addFinalizer(() => node.endNews)
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
   })
 
 const open = (host: string, port: number) =>
-  NodeHttpServer.make(() => createServer(), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
+  NodeHttpServer.make(() => createServer(), {
+    host,
+    port,
+    gracefulShutdownTimeout: "500 millis",
+    websocket: { maxPayload: 65_536 },
+  }).pipe(
     Effect.mapError(({ cause }) => {
       const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
       return new SandboxError({

@@ -50,7 +50,8 @@ const ledger: Route = {
   ...own,
   method: "GET",
   path: "/sandbox/ledger",
-  answer: ({ node }) => Effect.map(node.read(viewOf), (view) => answerOf(view)),
+  answer: ({ node }) =>
+    Effect.zipWith(node.read(viewOf), node.listeners, (view, streams) => answerOf({ ...view, streams })),
 }
 
 const viewOf = (chain: Chain) => {

@@ -21,6 +21,7 @@ import { pass, type RateLimiter } from "./RateLimiter.ts"
 import type { Ask, Route, World } from "./Route.ts"
 import { coreTime, epoch, health, height, info, nodeTime, statistics } from "./Status.ts"
 import { submit } from "./Submit.ts"
+import { makeStreams, streams } from "./streams/serveStream.ts"
 import { transfer, transfers } from "./Transfers.ts"
 
 const routes: ReadonlyArray<Route> = [
@@ -58,7 +59,13 @@ export const layerRoutes = (world: World, limiter: RateLimiter | undefined) =>
       for (const route of served) {
         yield* router.add(route.method, route.path, serve(world, limiter, route))
       }
-      const patterns = served.map(({ path }) => new RegExp(`^${path.replace(/:[a-z]+/g, "[^/]+")}$`))
+      const streamed = world.profile.surface === "full" ? streams : []
+      const stream = makeStreams(world, {
+        strike: (request, faults) => strikeBefore(world, request, faults),
+        respond: (answer) => respond(answer, {}),
+      })
+      for (const route of streamed) yield* router.add("GET", route.path, stream(route))
+      const patterns = [...served, ...streamed].map(({ path }) => new RegExp(`^${path.replace(/:[a-z]+/g, "[^/]+")}$`))
       yield* router.add("*", "/*", (request) => {
         const path = request.url.split("?")[0]!
         const known = patterns.some((pattern) => pattern.test(path))

@@ -1,0 +1,45 @@
+import { type Cause, Deferred, Effect, Queue, type Scope } from "effect"
+import { NoAnswer, type TestClient } from "./TestClient.ts"
+
+/** One open stream of the network, as the runtime's own WebSocket client sees it. */
+export interface TestStream {
+  readonly send: (message: unknown) => Effect.Effect<void>
+  /** The next messages, read as JSON; fails with Done where the stream ends before. */
+  readonly take: (count: number) => Effect.Effect<ReadonlyArray<unknown>, Cause.Done>
+  /** The close code, once the stream has ended. */
+  readonly ended: Effect.Effect<number>
+  /** What arrived and was not taken. */
+  readonly rest: Effect.Effect<ReadonlyArray<unknown>>
+  readonly close: Effect.Effect<void>
+}
+
+/** Connects; the stream is closed with its scope. */
+export const openStream = (
+  client: Pick<TestClient, "url">,
+  path: string,
+): Effect.Effect<TestStream, NoAnswer, Scope.Scope> =>
+  Effect.gen(function* () {
+    const frames = yield* Queue.unbounded<unknown, Cause.Done>()
+    const ended = yield* Deferred.make<number>()
+    const socket = yield* Effect.acquireRelease(
+      Effect.callback<WebSocket, NoAnswer>((resume) => {
+        const opening = new WebSocket(client.url.replace(/^http/, "ws") + path)
+        opening.addEventListener("open", () => resume(Effect.succeed(opening)))
+        opening.addEventListener("error", (cause) => resume(Effect.fail(new NoAnswer({ cause }))))
+        opening.addEventListener("message", ({ data }) => Queue.offerUnsafe(frames, JSON.parse(String(data))))
+        opening.addEventListener("close", ({ code }) => {
+          Queue.endUnsafe(frames)
+          Deferred.doneUnsafe(ended, Effect.succeed(code))
+        })
+      }),
+      (opened) => Effect.sync(() => opened.close()),
+    )
+    return {
+      send: (message) =>
+        Effect.sync(() => socket.send(typeof message === "string" ? message : JSON.stringify(message))),
+      take: (count) => Effect.forEach(Array.from({ length: count }), () => Queue.take(frames)),
+      ended: Deferred.await(ended),
+      rest: Effect.orElseSucceed(Queue.clear(frames), () => []),
+      close: Effect.sync(() => socket.close()),
+    }
+  })
