@@ -1,5 +1,5 @@
 import { type Cause, Deferred, Effect, Queue, type Scope } from "effect"
-import { NoAnswer, type TestClient } from "./TestClient.ts"
+import { at, NoAnswer, request, type TestClient } from "./TestClient.ts"
 
 /** One open stream of the network, as the runtime's own WebSocket client sees it. */
 export interface TestStream {
@@ -43,3 +43,9 @@ export const openStream = (
       close: Effect.sync(() => socket.close()),
     }
   })
+
+/** Waits until as many streams are told of blocks: none of them misses the next one. */
+export const listening = (client: Pick<TestClient, "url">, count: number): Effect.Effect<void, NoAnswer> =>
+  Effect.repeat(request(client, "/sandbox/ledger"), { until: (reply) => at(reply, "streams") === count }).pipe(
+    Effect.asVoid,
+  )
