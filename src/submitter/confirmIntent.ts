@@ -129,10 +129,10 @@ const expired = Effect.fnUntraced(function* ({ intent, attempt }: Live, proof: s
   const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
   const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
   const detail = `attempt ${attempt.k} never executed, proven${why}`
-  const next = afterExpiry(attempt.k, refusal?.code ?? undefined)
-  yield* outbox.settle(intent, attempt, "expired", next === "again" ? "reserved" : "abandoned", { detail })
+  const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
+  yield* outbox.settle(intent, attempt, "expired", next, { detail })
   yield* (yield* Settings).forgetFraming(options.gateway.url, options.chainId)
-  if (next === "abandon") return yield* ended(intent, "abandoned", `${detail} (${proof})`, "ticket")
+  if (next === "abandoned") return yield* ended(intent, "abandoned", `${detail} (${proof})`, "ticket")
   yield* say("expired", { subject: `${shortId(intent.id).slice(0, 4)}/${attempt.k}`, detail: `${detail} (${proof})` })
   yield* (yield* Signals).wake("submitter")
 })

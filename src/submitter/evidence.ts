@@ -6,6 +6,7 @@ import {
   isFinalAttempt,
   marginBlocks,
 } from "../domain/Attempt.ts"
+import type { IntentState } from "../domain/Intent.ts"
 import type { SendVerdict } from "./classify.ts"
 import { rebroadcastBlocks } from "./schedule.ts"
 
@@ -66,7 +67,7 @@ const hopeless: ReadonlySet<number> = new Set([51, 60, 80])
 
 /**
  * After the proof that attempt k never executed: whether the intent may have another one. `refusal` is the code of the
- * last definite refusal, if there was one.
+ * last definite refusal, if there was one. With a person called nothing begins anew by itself.
  */
-export const afterExpiry = (k: number, refusal: number | undefined): "again" | "abandon" =>
-  k >= attemptsMax || (refusal !== undefined && hopeless.has(refusal)) ? "abandon" : "again"
+export const afterExpiry = (k: number, refusal: number | undefined, intent: IntentState): "reserved" | "abandoned" =>
+  k >= attemptsMax || intent === "manual" || (refusal !== undefined && hopeless.has(refusal)) ? "abandoned" : "reserved"

@@ -88,15 +88,16 @@ describe("bytes that were never sent", () => {
 
 describe("after an attempt's proven death", () => {
   it.each([
-    [1, undefined, "again"],
-    [1, 70, "again"],
-    [2, 89, "again"],
-    [attemptsMax, undefined, "abandon"],
-    [1, 60, "abandon"],
-    [1, 51, "abandon"],
-    [1, 80, "abandon"],
-  ] as const)("attempt %i, last refused with %s: %s", (k, refusal, expected) => {
-    assert.strictEqual(afterExpiry(k, refusal), expected)
+    [1, undefined, "in_flight", "reserved"],
+    [1, 70, "unknown", "reserved"],
+    [2, 89, "in_flight", "reserved"],
+    [attemptsMax, undefined, "in_flight", "abandoned"],
+    [1, 60, "in_flight", "abandoned"],
+    [1, 51, "in_flight", "abandoned"],
+    [1, 80, "in_flight", "abandoned"],
+    [1, undefined, "manual", "abandoned"],
+  ] as const)("attempt %i, last refused with %s, intent %s: %s", (k, refusal, intent, expected) => {
+    assert.strictEqual(afterExpiry(k, refusal, intent), expected)
   })
 })
 
