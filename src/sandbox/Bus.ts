@@ -36,50 +36,28 @@ export interface News {
   readonly asked: ReadonlyMap<string, bigint>
 }
 
-/** No more news: the reader fell behind, or the network stops. */
-export class NoMoreNews extends Schema.TaggedError<NoMoreNews>()("NoMoreNews", {
-  why: Schema.Literals(["behind", "stopped"]),
-}) {}
+/** The reader did not take its news in time. What it had not heard by then is lost. */
+export class FellBehind extends Schema.TaggedError<FellBehind>()("FellBehind", {}) {}
 
-/** One who listens. `ended` never succeeds; what it had not heard when it ended is lost. */
+/** One who listens. `dropped` never succeeds. */
 export interface Reader {
   readonly news: Queue.Queue<News>
-  readonly ended: Deferred.Deferred<never, NoMoreNews>
+  readonly dropped: Deferred.Deferred<never, FellBehind>
 }
 
 export const makeReader: Effect.Effect<Reader> = Effect.all({
   news: Queue.dropping<News>(behindMax),
-  ended: Deferred.make<never, NoMoreNews>(),
+  dropped: Deferred.make<never, FellBehind>(),
 })
 
 /** Who listens to blocks. Without listeners a block costs nothing here. */
 export interface Bus {
   readonly readers: Set<Reader>
-  open: boolean
+  /** Done when the network stops. */
+  readonly stopped: Deferred.Deferred<void>
 }
 
-export const makeBus = (): Bus => ({ readers: new Set(), open: true })
-
-/** Lets a reader hear of every block from now on. */
-export const join = (bus: Bus, reader: Reader): void => {
-  if (bus.open) bus.readers.add(reader)
-  else stop(reader, "stopped")
-}
-
-export const leave = (bus: Bus, reader: Reader): void => {
-  bus.readers.delete(reader)
-}
-
-const stop = (reader: Reader, why: NoMoreNews["why"]): void => {
-  Deferred.doneUnsafe(reader.ended, Effect.fail(new NoMoreNews({ why })))
-}
-
-/** Ends all readers and takes no more. */
-export const close = (bus: Bus): void => {
-  bus.open = false
-  for (const reader of bus.readers) stop(reader, "stopped")
-  bus.readers.clear()
-}
+export const makeBus = (): Bus => ({ readers: new Set(), stopped: Deferred.makeUnsafe() })
 
 /** Tells of a block that is on disk. */
 export const publish = (bus: Bus, chain: Chain, delta: BlockDelta): void => {
@@ -88,7 +66,7 @@ export const publish = (bus: Bus, chain: Chain, delta: BlockDelta): void => {
   for (const reader of bus.readers) {
     if (Queue.offerUnsafe(reader.news, news)) continue
     bus.readers.delete(reader)
-    stop(reader, "behind")
+    Deferred.doneUnsafe(reader.dropped, Effect.fail(new FellBehind()))
   }
 }
 

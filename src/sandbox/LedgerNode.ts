@@ -1,7 +1,7 @@
 import { Clock, Deferred, Effect, type Scope, Semaphore } from "effect"
 import { txHash } from "../tx/Transaction.ts"
 import { produceBlock } from "./Blocks.ts"
-import { close, join, leave, makeBus, makeReader, publish, type Reader } from "./Bus.ts"
+import { makeBus, makeReader, publish, type Reader } from "./Bus.ts"
 import type { Chain } from "./Chain.ts"
 import { checkTx, codes } from "./checkTx.ts"
 import { arm, disarm, type Fault, type FaultSpec, hitsOf, type Operation, spend } from "./Faults.ts"
@@ -27,6 +27,8 @@ export interface LedgerNode {
    * fault may let another view of the chain decide.
    */
   readonly submit: (bytes: Uint8Array, view?: (chain: Chain) => Chain) => Effect.Effect<Submission, SandboxError>
+  /** The mempool's check alone: nothing is kept but the mark that this work was seen. */
+  readonly check: (bytes: Uint8Array) => Effect.Effect<{ readonly code: number; readonly text: string }, SandboxError>
   readonly stepBlock: Effect.Effect<void, SandboxError>
   readonly armFault: (spec: FaultSpec) => Effect.Effect<Fault, SandboxError>
   /** Without an id it takes all faults away. Returns how many went. */
@@ -43,8 +45,9 @@ export interface LedgerNode {
   ) => Effect.Effect<{ readonly seen: A; readonly reader: Reader }, SandboxError, Scope.Scope>
   /** How many are told of blocks. */
   readonly listeners: Effect.Effect<number>
-  /** Tells nobody anything any more. */
-  readonly endNews: Effect.Effect<void>
+  /** Says that there is no more to tell: listeners wait for `newsEnded` to leave. */
+  readonly endNews: Effect.Effect<unknown>
+  readonly newsEnded: Effect.Effect<void>
   /** Never succeeds; fails when the files failed. From then on every other member fails the same way. */
   readonly broken: Effect.Effect<never, SandboxError>
 }
@@ -80,6 +83,13 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
     return {
       read: (look) => alone(Effect.sync(() => look(chain))),
       submit,
+      check: (bytes) =>
+        alone(
+          Effect.sync(() => {
+            const verdict = checkTx(chain, bytes)
+            return { code: verdict.code, text: verdict.code === codes.ok ? "" : verdict.text }
+          }),
+        ),
       stepBlock,
       armFault: (spec) =>
         change(
@@ -126,14 +136,15 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
         Effect.gen(function* () {
           const reader = yield* makeReader
           const enter = Effect.sync(() => {
-            join(bus, reader)
+            bus.readers.add(reader)
             return look(chain)
           })
-          const seen = yield* Effect.acquireRelease(alone(enter), () => Effect.sync(() => leave(bus, reader)))
+          const seen = yield* Effect.acquireRelease(alone(enter), () => Effect.sync(() => bus.readers.delete(reader)))
           return { seen, reader }
         }),
       listeners: Effect.sync(() => bus.readers.size),
-      endNews: Effect.sync(() => close(bus)),
+      endNews: Deferred.succeed(bus.stopped, undefined),
+      newsEnded: Deferred.await(bus.stopped),
       broken: Deferred.await(failure),
     }
   })

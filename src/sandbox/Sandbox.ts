@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Fiber, Layer, Schedule, type Scope } from "effect"
+import { Context, Effect, Fiber, Layer, Schedule, Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { PublicKey } from "../domain/Hex.ts"
 import type { Included } from "./Chain.ts"
@@ -68,7 +68,10 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   if (state !== undefined && chain.height === 0) yield* file.saveWhole(chain, yield* applyState(chain, state))
   const node = yield* makeNode(chain, file)
   if (chain.height === 0) yield* node.stepBlock
-  const port = yield* listen({ ...options, scenario }, node)
+  // The server waits for its WebSockets when it ends: its scope must not end before they are told to.
+  const serving = yield* Scope.fork(yield* Effect.scope)
+  const port = yield* Scope.provide(listen({ ...options, scenario }, node), serving)
+  yield* Effect.addFinalizer(() => node.endNews)
   const producer = yield* Effect.forkScoped(options.clock === "manual" ? Effect.never : produce(node, scenario))
   const { host } = scenario.listen
   return Sandbox.of({
@@ -131,7 +134,6 @@ const listen = (options: SandboxOptions, node: LedgerNode): Effect.Effect<number
       scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
     const app = yield* HttpRouter.toHttpEffect(layerRoutes({ node, scenario, profile }, limiter))
     yield* server.serve(app)
-    yield* Effect.addFinalizer(() => node.endNews)
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
   })
 

@@ -1,5 +1,5 @@
 import { type Cause, Clock, Deferred, Effect, Option, Queue, Schema, type Scope } from "effect"
-import type { News, NoMoreNews } from "../../Bus.ts"
+import type { FellBehind, News } from "../../Bus.ts"
 import type { Chain } from "../../Chain.ts"
 import type { SandboxError } from "../../SandboxError.ts"
 import type { Refusal } from "../Answer.ts"
@@ -19,7 +19,7 @@ export interface Line {
 }
 
 /** Speaks until it has nothing more to say; a refusal becomes the stream's last message. */
-export type Feed = (line: Line) => Effect.Effect<void, Refusal | Gone | NoMoreNews | SandboxError, Scope.Scope>
+export type Feed = (line: Line) => Effect.Effect<void, Refusal | Gone | FellBehind | SandboxError, Scope.Scope>
 
 export interface StreamRoute {
   readonly path: `/${string}`
@@ -34,9 +34,9 @@ export const follow = <A, E>(
   world: World,
   look: (chain: Chain) => A,
   tell: (seen: A, next: Effect.Effect<News>) => Effect.Effect<void, E>,
-): Effect.Effect<void, E | NoMoreNews | SandboxError, Scope.Scope> =>
+): Effect.Effect<void, E | FellBehind | SandboxError, Scope.Scope> =>
   Effect.flatMap(world.node.listen(look), ({ seen, reader }) =>
-    Effect.raceFirst(tell(seen, Queue.take(reader.news)), Deferred.await(reader.ended)),
+    Effect.raceFirst(tell(seen, Queue.take(reader.news)), Deferred.await(reader.dropped)),
   )
 
 /** How long the network waits for a word that must come. */

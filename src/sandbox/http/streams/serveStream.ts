@@ -32,20 +32,21 @@ const unheardMax = 16
 /** Answers all streams of a world: each as WebSocket, and where that makes sense as lines over plain HTTP. */
 export const makeStreams = (world: World, server: Server) => {
   const places = new Map<string, number>()
-  return (route: StreamRoute) =>
-    Effect.fnUntraced(
-      function* (request: Request) {
-        const faults = yield* world.node.faultsFor("stream")
-        const instead = faults.length === 0 ? undefined : yield* server.strike(request, faults)
-        if (instead !== undefined) return server.respond(instead)
-        const cut = yield* isCut(world, faults)
-        const opening = route.open(world, { query: parseQuery(request.url) })
-        const upgrade = request.headers["upgrade"]?.toLowerCase() === "websocket"
-        if (!upgrade && !route.plain) return HttpServerResponse.empty({ status: 200 })
-        const carry = upgrade ? overWebSocket : overHttp
-        const feed = yield* upgrade ? Effect.catchTag(opening, "Refusal", speakRefusal) : opening
-        return yield* carry(request, { cut, feed: inPlace(places, socketOf(request).remoteAddress ?? "", feed) })
-      },
+  const serve = Effect.fnUntraced(function* (route: StreamRoute, request: Request) {
+    const faults = yield* world.node.faultsFor("stream")
+    const instead = faults.length === 0 ? undefined : yield* server.strike(request, faults)
+    if (instead !== undefined) return server.respond(instead)
+    const cut = yield* isCut(world, faults)
+    const opening = route.open(world, { query: parseQuery(request.url) })
+    const upgrade = request.headers["upgrade"]?.toLowerCase() === "websocket"
+    if (!upgrade && !route.plain) return HttpServerResponse.empty({ status: 200 })
+    const carry = upgrade ? overWebSocket : overHttp
+    const feed = yield* upgrade ? Effect.catchTag(opening, "Refusal", speakRefusal) : opening
+    const placed = inPlace(places, socketOf(request).remoteAddress ?? "", feed)
+    return yield* carry(request, { cut, feed: (line) => Effect.raceFirst(placed(line), world.node.newsEnded) })
+  })
+  return (route: StreamRoute) => (request: Request) =>
+    serve(route, request).pipe(
       Effect.catchTags({
         Refusal: ({ answer }) => Effect.succeed(server.respond(answer)),
         SandboxError: () => Effect.succeed(server.respond(outOfOrder)),
@@ -97,7 +98,7 @@ const speak = (
   return feed(line).pipe(
     Effect.catchTags({
       Refusal: ({ answer }) => complain(answer),
-      NoMoreNews: ({ why }) => (why === "behind" ? complain(behind) : Effect.void),
+      FellBehind: () => complain(behind),
       SandboxError: () => complain(outOfOrder),
     }),
     Effect.ignore,
