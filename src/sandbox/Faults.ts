@@ -5,6 +5,8 @@ import { Schema } from "effect"
 /** The operations that a fault can hit: one per path that the sandbox serves. */
 export const operations = [
   "submit",
+  "submitRaw",
+  "check",
   "balanceChanges",
   "assets",
   "asset",
@@ -17,6 +19,9 @@ export const operations = [
   "withdrawal",
   "deposits",
   "ledgerEntries",
+  "explorer",
+  "spam",
+  "estimateFee",
   "parameters",
   "parameter",
   "health",

@@ -113,9 +113,9 @@ export const fits = (kind: FaultKind, operation: Operation): boolean => {
     case "chain":
       return true
     case "submit":
-      return operation === "submit"
+      return operation === "submit" || operation === "submitRaw"
     case "reads":
-      return operation !== "submit"
+      return operation !== "submit" && operation !== "submitRaw" && operation !== "check"
     case "lists":
       return lists.has(operation)
   }

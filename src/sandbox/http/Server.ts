@@ -1,6 +1,6 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { ByteSize, Clock, Effect } from "effect"
-import { HttpIncomingMessage, HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
 import type { Fault } from "../Faults.ts"
 import { kinds, type Stage } from "../faults/kinds.ts"
 import { spoilPages } from "../faults/pages.ts"
@@ -14,11 +14,16 @@ import { asset, assets } from "./Assets.ts"
 import { balanceChanges } from "./BalanceChanges.ts"
 import { controls } from "./Control.ts"
 import { deposits, withdrawal, withdrawals } from "./Custody.ts"
+import { explorerInfo, explorerTransaction, explorerTransactions } from "./Explorer.ts"
+import { estimateFee, feeDiscount } from "./Fees.ts"
 import { ledgerEntries } from "./LedgerEntries.ts"
 import { parameter, parameters } from "./Parameters.ts"
 import { parseQuery } from "./Query.ts"
 import { pass, type RateLimiter } from "./RateLimiter.ts"
+import { check, checkRaw, submitRaw } from "./Raw.ts"
 import type { Ask, Route, World } from "./Route.ts"
+import { bodyText, preflight, respond } from "./respond.ts"
+import { spamStatistics } from "./Spam.ts"
 import { coreTime, epoch, health, height, info, nodeTime, statistics } from "./Status.ts"
 import { submit } from "./Submit.ts"
 import { makeStreams, streams } from "./streams/serveStream.ts"
@@ -26,6 +31,9 @@ import { transfer, transfers } from "./Transfers.ts"
 
 const routes: ReadonlyArray<Route> = [
   submit,
+  submitRaw,
+  check,
+  checkRaw,
   balanceChanges,
   assets,
   asset,
@@ -38,6 +46,12 @@ const routes: ReadonlyArray<Route> = [
   withdrawal,
   deposits,
   ledgerEntries,
+  estimateFee,
+  feeDiscount,
+  spamStatistics,
+  explorerTransaction,
+  explorerTransactions,
+  explorerInfo,
   parameters,
   parameter,
   coreTime,
@@ -62,15 +76,17 @@ export const layerRoutes = (world: World, limiter: RateLimiter | undefined) =>
       const streamed = world.profile.surface === "full" ? streams : []
       const stream = makeStreams(world, {
         strike: (request, faults) => strikeBefore(world, request, faults),
-        respond: (answer) => respond(answer, {}),
+        respond: (request, answer) => respond(request, answer, {}),
       })
       for (const route of streamed) yield* router.add("GET", route.path, stream(route))
       const patterns = [...served, ...streamed].map(({ path }) => new RegExp(`^${path.replace(/:[a-z]+/g, "[^/]+")}$`))
       yield* router.add("*", "/*", (request) => {
         const path = request.url.split("?")[0]!
         const known = patterns.some((pattern) => pattern.test(path))
+        if (request.method === "OPTIONS" && known) return Effect.succeed(preflight(request))
         return Effect.succeed(
           respond(
+            request,
             known
               ? plainError("Unimplemented", "Method Not Allowed", false)
               : plainError("NotFound", "Not Found", false),
@@ -85,11 +101,12 @@ const serve = (world: World, limiter: RateLimiter | undefined, route: Route) =>
   Effect.fnUntraced(
     function* (request: HttpServerRequest.HttpServerRequest) {
       const nowMillis = yield* Clock.currentTimeMillis
-      const limited = route.operation !== undefined && route.operation !== "health" && limiter !== undefined
+      const limited = isOfDataNode(route) && route.operation !== "health" && limiter !== undefined
       const passage = limited ? pass(limiter, addressOf(request), nowMillis) : { headers: {}, refusal: undefined }
       const faults = route.operation === undefined ? [] : yield* world.node.faultsFor(route.operation)
       const instead = passage.refusal ?? (faults.length === 0 ? undefined : yield* strikeBefore(world, request, faults))
-      if (instead !== undefined) return respond(instead, { ...passage.headers, ...(yield* blockHeaders(world, route)) })
+      if (instead !== undefined)
+        return respond(request, instead, { ...passage.headers, ...(yield* blockHeaders(world, route)) })
       const met = faults.length === 0 ? { world, headers: world } : yield* meet(world, faults)
       const headers = { ...passage.headers, ...(yield* blockHeaders(met.headers, route)) }
       const { params } = yield* HttpRouter.RouteContext
@@ -98,12 +115,13 @@ const serve = (world: World, limiter: RateLimiter | undefined, route: Route) =>
         .answer(met.world, ask)
         .pipe(Effect.catchTag("Refusal", (refusal) => Effect.succeed<Answer>(refusal.answer)))
       return faults.length === 0
-        ? respond(answer, headers)
+        ? respond(request, answer, headers)
         : yield* strikeAfter(world, request, faults, { answer, headers, after: ask.query.get("pagination.after")?.[0] })
     },
-    Effect.catchTag("SandboxError", () =>
-      Effect.succeed(respond(plainError("Unavailable", "the ledger is out of order", false), {})),
-    ),
+    (effect, request) =>
+      Effect.catchTag(effect, "SandboxError", () =>
+        Effect.succeed(respond(request, plainError("Unavailable", "the ledger is out of order", false), {})),
+      ),
   )
 
 const askOf = (request: HttpServerRequest.HttpServerRequest, params: Ask["params"]): Ask => ({
@@ -122,21 +140,16 @@ const askOf = (request: HttpServerRequest.HttpServerRequest, params: Ask["params
   ),
 })
 
+const isOfDataNode = (route: Route): boolean => route.operation !== undefined && route.server === undefined
+
 /** The block that the node began last, as it stood before the operation looked at anything. */
 const blockHeaders = (world: World, route: Route) =>
-  route.operation === undefined || !world.profile.blockHeaders
+  !isOfDataNode(route) || !world.profile.blockHeaders
     ? Effect.succeed({})
     : world.node.read(({ height, time }) => ({
         "X-Block-Height": String(height),
         "X-Block-Timestamp": String(toMicros(time)),
       }))
-
-const respond = (answer: Answer, headers: Readonly<Record<string, string>>) => {
-  const all = { ...(answer.fromNode ? headers : {}), ...answer.headers }
-  return answer.text
-    ? HttpServerResponse.text(String(answer.body), { status: answer.status, headers: all })
-    : HttpServerResponse.jsonUnsafe(answer.body, { status: answer.status, headers: all })
-}
 
 const addressOf = (request: HttpServerRequest.HttpServerRequest): string =>
   NodeHttpServerRequest.toIncomingMessage(request).socket.remoteAddress?.replace(/^::ffff:/, "") ?? ""
@@ -190,12 +203,12 @@ const strikeAfter = Effect.fnUntraced(function* (
     // A lost answer is kept for a request that had an effect: a refusal moves no money.
     const wasted = fault.kind === "accept_drop_answer" && !(answer.accepted ?? answer.status === 200)
     if (stageOf(fault) !== "wire" || wasted || !(yield* world.node.spendFault(fault))) continue
-    if (fault.kind === "http_status") return respond(statusAnswer(fault), given.headers)
+    if (fault.kind === "http_status") return respond(request, statusAnswer(fault), given.headers)
     return yield* breakAnswer(request, fault.kind, {
       status: answer.status,
       headers: { ...(answer.fromNode ? given.headers : {}), ...answer.headers },
-      body: answer.text ? String(answer.body) : JSON.stringify(answer.body),
+      body: bodyText(answer, request),
     })
   }
-  return respond(answer, given.headers)
+  return respond(request, answer, given.headers)
 })

@@ -20,7 +20,7 @@ type Request = HttpServerRequest.HttpServerRequest
 export interface Server {
   /** The answer of faults that strike before a request has an effect; undefined where it goes on. */
   readonly strike: (request: Request, faults: ReadonlyArray<Fault>) => Effect.Effect<Answer | undefined, SandboxError>
-  readonly respond: (answer: Answer) => HttpServerResponse.HttpServerResponse
+  readonly respond: (request: Request, answer: Answer) => HttpServerResponse.HttpServerResponse
 }
 
 /** Streams that one address may have open. */
@@ -35,7 +35,7 @@ export const makeStreams = (world: World, server: Server) => {
   const serve = Effect.fnUntraced(function* (route: StreamRoute, request: Request) {
     const faults = yield* world.node.faultsFor("stream")
     const instead = faults.length === 0 ? undefined : yield* server.strike(request, faults)
-    if (instead !== undefined) return server.respond(instead)
+    if (instead !== undefined) return server.respond(request, instead)
     const cut = yield* isCut(world, faults)
     const opening = route.open(world, { query: parseQuery(request.url) })
     const upgrade = request.headers["upgrade"]?.toLowerCase() === "websocket"
@@ -48,8 +48,8 @@ export const makeStreams = (world: World, server: Server) => {
   return (route: StreamRoute) => (request: Request) =>
     serve(route, request).pipe(
       Effect.catchTags({
-        Refusal: ({ answer }) => Effect.succeed(server.respond(answer)),
-        SandboxError: () => Effect.succeed(server.respond(outOfOrder)),
+        Refusal: ({ answer }) => Effect.succeed(server.respond(request, answer)),
+        SandboxError: () => Effect.succeed(server.respond(request, outOfOrder)),
         HttpServerError: () => Effect.succeed(HttpServerResponse.empty({ status: 400 })),
       }),
     )

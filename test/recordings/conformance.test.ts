@@ -1,0 +1,22 @@
+import { assert, describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { replayCommands, replayPages, replaySubmissions } from "./conformance/replay.ts"
+import { reasons, resultOf, tableOf } from "./conformance/table.ts"
+
+describe("the sandbox, asked what a real network was asked", () => {
+  it.effect(
+    "answers each of the recorded requests the same, or differs for one of the reasons in the table",
+    () =>
+      Effect.gen(function* () {
+        const all = [...(yield* replaySubmissions), ...(yield* replayCommands), ...(yield* replayPages)]
+        assert.lengthOf(all, 42 + 10 + 34 + 48)
+        assert.isAtMost(reasons.length, 5)
+        yield* Effect.promise(() => expect(tableOf(all)).toMatchFileSnapshot("./conformance.md"))
+        assert.deepStrictEqual(
+          all.filter((request) => resultOf(request).startsWith("DIFFERENT")),
+          [],
+        )
+      }),
+    60_000,
+  )
+})
