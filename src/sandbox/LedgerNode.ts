@@ -77,6 +77,8 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
         yield* file.saveBlock(chain, { ...delta, gone: [...lost, ...delta.gone] })
         rememberMoment(chain, hashesMax)
         publish(bus, chain, delta)
+        // Blocks made in a row would leave nobody the time to take them.
+        if (bus.readers.size > 0) yield* Effect.yieldNow
         for (const fault of delta.armed) yield* Effect.logInfo("sandbox", { detail: describeFault(fault) })
       }),
     ).pipe(Effect.withSpan("LedgerNode.stepBlock"))
