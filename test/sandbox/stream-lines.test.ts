@@ -1,15 +1,12 @@
 import { get } from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Scope } from "effect"
-import { TestClock } from "effect/testing"
-import { behindMax } from "../../src/sandbox/Bus.ts"
 import * as Test from "../support/TestClient.ts"
 import { one, scenarioText, usdt, vega, withSandbox } from "../support/TestSandbox.ts"
-import { listening, openStream, type TestStream } from "../support/TestStream.ts"
+import { listening, openStream } from "../support/TestStream.ts"
 
 const results = "/api/v2/stream/transaction-results"
 const bus = "/api/v2/stream/event/bus"
-const coreBus = "/stream/event/bus"
 const accounts = "/api/v2/stream/accounts"
 
 /** Without a closing handshake. */
@@ -26,147 +23,8 @@ const pay = (client: Test.TestClient, from: string, to: string, amount = one) =>
 const text = (value: unknown): string => JSON.stringify(value)
 const count = (value: unknown, part: string): number => text(value).split(part).length - 1
 
-/** The bus as one asks for it. */
-const busOf = Effect.fnUntraced(function* (client: Test.TestClient, wish: unknown, path = bus) {
-  const stream = yield* openStream(client, path)
-  yield* stream.send(wish)
-  return stream
-})
-
-const ended = (stream: TestStream) => Effect.all([stream.ended, stream.rest])
-
 const armed = (client: Test.TestClient, fault: Readonly<Record<string, unknown>>) =>
   Test.request(client, "/sandbox/faults", { body: JSON.stringify({ operation: "stream", ...fault }) })
-
-describe("the event bus", () => {
-  it.effect("ends without a word where the first message does not come within five seconds", () =>
-    withSandbox({}, (client) =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const silent = yield* openStream(client, bus)
-          const core = yield* openStream(client, coreBus)
-          yield* TestClock.adjust("4999 millis")
-          const late = yield* openStream(client, bus)
-          yield* TestClock.adjust("1 millis")
-          assert.deepStrictEqual(yield* ended(silent), [broken, []])
-          assert.deepStrictEqual(yield* ended(core), [broken, []])
-          yield* late.send({ type: [50] })
-          yield* listening(client, 1)
-          yield* Test.step(client)
-          assert.strictEqual(count(yield* late.take(1), "endBlock"), 1)
-        }),
-      ),
-    ),
-  )
-
-  it.live("ends without a word where the first message cannot be read, and says which kinds there are not", () =>
-    withSandbox({}, (client) =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          for (const wish of ["{", "[]", '{"type":40}', { type: ["TRANSFER"] }, { partyId: 1 }, { batchSize: "x" }]) {
-            assert.deepStrictEqual(yield* ended(yield* busOf(client, wish)), [broken, []], text(wish))
-          }
-          const [code, said] = yield* ended(yield* busOf(client, { type: [40, 0] }))
-          assert.strictEqual(code, broken)
-          assert.deepStrictEqual(said, [
-            {
-              error: {
-                code: 3,
-                message: "InvalidArgument error",
-                details: [
-                  {
-                    "@type": "type.googleapis.com/vega.ErrorDetail",
-                    code: 10_015,
-                    message: "malformed request",
-                    inner: "invalid proto event type",
-                  },
-                ],
-              },
-            },
-          ])
-        }),
-      ),
-    ),
-  )
-
-  it.live("tells each what was asked for: kinds by number or name, a party, everything", () =>
-    withSandbox({}, (client, sandbox) =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const partyId = sandbox.publicKey("bob")
-          const byNumber = yield* busOf(client, { type: [40] })
-          const byName = yield* busOf(client, { type: ["BUS_EVENT_TYPE_TRANSFER", "BUS_EVENT_TYPE_ORDER"] })
-          const ofBob = yield* busOf(client, { party_id: partyId })
-          const all = yield* busOf(client, { type: ["BUS_EVENT_TYPE_ALL"] }, coreBus)
-          const ofMarket = yield* busOf(client, { marketId: usdt })
-          yield* listening(client, 5)
-          const tx = yield* pay(client, "alice", "bob")
-          yield* Test.step(client)
-          const [transfer] = yield* byNumber.take(1)
-          assert.deepStrictEqual(yield* byName.take(1), [transfer])
-          assert.strictEqual(count(transfer, '"type":40'), 1)
-          const [bobs] = yield* ofBob.take(1)
-          assert.deepStrictEqual(
-            [...text(bobs).matchAll(/"id":"2-(\d+)"/g)].map(([, seq]) => seq),
-            ["6", "9", "11"],
-          )
-          const [whole] = yield* all.take(1)
-          assert.strictEqual(count(whole, '"id":"2-'), 13)
-          assert.strictEqual(count(whole, tx.hash.toUpperCase()), 10)
-          for (const key of ["beginBlock", "timeUpdate", "ledgerMovements", "transferFees", "endBlock"]) {
-            assert.isAbove(count(whole, `"${key}":`), 0, key)
-          }
-          assert.deepStrictEqual(yield* ofMarket.rest, [])
-        }),
-      ),
-    ),
-  )
-
-  it.effect("with a batch size sends just so many, then waits five seconds for an answer", () =>
-    withSandbox({}, (client) =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const ids = (messages: ReadonlyArray<unknown>) => text(messages).match(/\d+-\d+/g)
-          const stream = yield* busOf(client, { type: [49, 50], batchSize: "3" })
-          yield* listening(client, 1)
-          yield* Test.step(client)
-          yield* Test.step(client)
-          assert.deepStrictEqual(ids(yield* stream.take(1)), ["2-1", "2-3", "3-1"])
-          yield* Test.step(client)
-          yield* TestClock.adjust("4 seconds")
-          yield* stream.send({ batchSize: 2 })
-          assert.deepStrictEqual(ids(yield* stream.take(1)), ["3-3", "4-1"])
-          yield* TestClock.adjust("5 seconds")
-          const [code, said] = yield* ended(stream)
-          assert.strictEqual(code, broken)
-          assert.deepStrictEqual(said, [{ error: { code: 4, message: "context deadline exceeded", details: [] } }])
-        }),
-      ),
-    ),
-  )
-
-  it.effect("drops a reader that falls behind, and tells it so", () =>
-    withSandbox({}, (client) =>
-      Effect.scoped(
-        Effect.gen(function* () {
-          const slow = yield* busOf(client, { type: [49], batchSize: 1 })
-          const quick = yield* busOf(client, { type: [49] })
-          yield* listening(client, 2)
-          yield* Test.step(client, 1)
-          yield* slow.take(1)
-          for (let n = 0; n < behindMax; n++) yield* Test.step(client)
-          yield* listening(client, 2)
-          yield* Test.step(client)
-          const [code, said] = yield* ended(slow)
-          assert.strictEqual(code, broken)
-          assert.strictEqual(count(said, '"code":10002,"message":"channel closed"'), 1)
-          assert.strictEqual((yield* quick.take(behindMax + 2)).length, behindMax + 2)
-          yield* listening(client, 1)
-        }),
-      ),
-    ),
-  )
-})
 
 describe("transaction results", () => {
   it.live("are told by sender, by exact hash and by outcome", () =>
@@ -196,7 +54,7 @@ describe("transaction results", () => {
           assert.deepStrictEqual(hashes(yield* failed.take(1)), [failing.hash])
           assert.deepStrictEqual(hashes(yield* done.take(1)), [first.hash, second.hash])
           assert.deepStrictEqual(yield* upper.rest, [])
-          const [code, said] = yield* ended(yield* openStream(client, `${results}?status=perhaps`))
+          const [code, said] = yield* (yield* openStream(client, `${results}?status=perhaps`)).ended
           assert.strictEqual(code, broken)
           assert.strictEqual(count(said, 'parsing field \\"status\\"'), 1)
         }),
@@ -316,7 +174,7 @@ describe("streams", () => {
             { concurrency: 10 },
           )
           yield* listening(client, 250)
-          const [code, said] = yield* ended(yield* open)
+          const [code, said] = yield* (yield* open).ended
           assert.strictEqual(code, broken)
           const message = "client reached max subscription allowed"
           assert.deepStrictEqual(said, [{ error: { code: 8, message, details: [] } }])
@@ -336,7 +194,7 @@ describe("streams", () => {
             return all
           }).pipe(Scope.provide(outside)),
         )
-        const codes = yield* Effect.forEach(open, (stream) => stream.ended)
+        const codes = yield* Effect.forEach(open, (stream) => Effect.map(stream.ended, ([code]) => code))
         assert.deepStrictEqual(codes, [broken, broken])
       }),
     ),
@@ -364,7 +222,7 @@ describe("streams", () => {
           yield* armed(client, { kind: "delay", delayMillis: 1, count: 1 })
           yield* openStream(client, results)
           yield* armed(client, { kind: "truncated_body", count: 2 })
-          assert.deepStrictEqual(yield* ended(yield* openStream(client, accounts)), [broken, []])
+          assert.deepStrictEqual(yield* (yield* openStream(client, accounts)).ended, [broken, []])
           const { text } = yield* readLines(client, accounts, 1)
           assert.strictEqual(text.indexOf('{"result":{"snapshot":{"accounts":[{'), 0)
           assert.strictEqual(text.includes("lastPage"), false)

@@ -6,10 +6,10 @@ export interface TestStream {
   readonly send: (message: unknown) => Effect.Effect<void>
   /** The next messages, read as JSON; fails with Done where the stream ends before. */
   readonly take: (count: number) => Effect.Effect<ReadonlyArray<unknown>, Cause.Done>
-  /** The close code, once the stream has ended. */
-  readonly ended: Effect.Effect<number>
   /** What arrived and was not taken. */
   readonly rest: Effect.Effect<ReadonlyArray<unknown>>
+  /** The close code, once the stream has ended, and what was not taken of it. */
+  readonly ended: Effect.Effect<readonly [code: number, rest: ReadonlyArray<unknown>]>
   readonly close: Effect.Effect<void>
 }
 
@@ -34,12 +34,13 @@ export const openStream = (
       }),
       (opened) => Effect.sync(() => opened.close()),
     )
+    const rest = Effect.orElseSucceed(Queue.clear(frames), () => [])
     return {
       send: (message) =>
         Effect.sync(() => socket.send(typeof message === "string" ? message : JSON.stringify(message))),
       take: (count) => Effect.forEach(Array.from({ length: count }), () => Queue.take(frames)),
-      ended: Deferred.await(ended),
-      rest: Effect.orElseSucceed(Queue.clear(frames), () => []),
+      rest,
+      ended: Effect.all([Deferred.await(ended), rest]),
       close: Effect.sync(() => socket.close()),
     }
   })
