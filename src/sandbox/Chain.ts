@@ -57,6 +57,8 @@ export interface Transfer {
   readonly reason: string
   /** Whether more is to come: a delivery, or payments of later epochs. */
   readonly open: boolean
+  /** Deliveries to come beside the first: a replay may execute a signature again before it. */
+  readonly repeats?: number
 }
 
 export const withdrawalStatuses = { STATUS_OPEN: 1, STATUS_REJECTED: 2, STATUS_FINALIZED: 3 } as const

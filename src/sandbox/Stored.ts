@@ -57,6 +57,7 @@ export const StoredTransfer: Schema.Codec<Transfer, unknown> = Schema.Struct({
   time: Big,
   reason: Schema.String,
   open: Schema.Boolean,
+  repeats: Schema.optionalKey(Schema.Int),
 })
 export const TransferText = Schema.fromJsonString(StoredTransfer)
 

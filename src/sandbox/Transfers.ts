@@ -62,8 +62,12 @@ export const executeTransfer = (chain: Chain, tx: Tx, command: WireTransfer, fai
   const transfer = drafted(chain, tx, command)
   const payable = failure ?? checkTransfer(chain, tx, command)
   const reason = typeof payable === "string" ? payable : problemOfRecurring(chain, transfer)
+  const before = chain.transfers.get(tx.id)
+  const isOpen = before?.open === true
   if (reason !== undefined || typeof payable === "string") {
-    putTransfer(chain, { ...transfer, status: "STATUS_REJECTED", reason: reason ?? "", open: false })
+    // What an earlier execution of the same signature still owes stays owed.
+    const left = isOpen ? { ...before, time: chain.time } : { ...transfer, open: false }
+    putTransfer(chain, { ...left, status: "STATUS_REJECTED", reason: reason ?? "" })
     return reason
   }
   if (transfer.kind._tag === "recurring") {
@@ -73,7 +77,8 @@ export const executeTransfer = (chain: Chain, tx: Tx, command: WireTransfer, fai
   const due = transfer.kind.deliverOn <= chain.time
   const fees = [{ epoch: chain.epoch.seq, amount: payTransfer(chain, transfer, { ...payable, deliver: due }) }]
   // Later deliveries are reported as done at once, and once more when the money arrives.
-  putTransfer(chain, { ...transfer, fees, status: "STATUS_DONE", reason: "", open: !due })
+  const repeats = isOpen ? { repeats: (before.repeats ?? 0) + 1 } : {}
+  putTransfer(chain, { ...transfer, fees, status: "STATUS_DONE", reason: "", open: !due, ...repeats })
   return undefined
 }
 
@@ -82,7 +87,8 @@ export const deliverDue = (chain: Chain): void => {
   for (const id of [...chain.openTransfers]) {
     const transfer = chain.transfers.get(id)
     if (transfer?.kind._tag !== "oneOff" || transfer.kind.deliverOn > chain.time) continue
-    handOver(chain, transfer, transfer.asset, transfer.amount)
-    putTransfer(chain, { ...transfer, time: chain.time, open: false })
+    const { repeats = 0, ...rest } = transfer
+    for (let n = 0; n <= repeats; n++) handOver(chain, transfer, transfer.asset, transfer.amount)
+    putTransfer(chain, { ...rest, status: "STATUS_DONE", reason: "", time: chain.time, open: false })
   }
 }
