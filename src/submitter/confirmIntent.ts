@@ -122,7 +122,7 @@ const judgeAbsent = Effect.fnUntraced(function* (live: Live, sighting: TransferS
   if (judged === "proven") yield* expired(live, detail)
 })
 
-/** Proven never executed: another attempt, if one may help, after the need, the policy and the money are judged anew. */
+/** Proven never executed: another attempt, if it may help, after the need, the policy and the money are judged anew. */
 const expired = Effect.fnUntraced(function* ({ intent, attempt }: Live, proof: string) {
   const outbox = yield* Outbox
   const options = yield* SubmitterOptions

@@ -56,7 +56,7 @@ sandbox:
   transfersPerEpoch: 1000
   parties: [hot, reserve, spender]
   assets:
-    - { id: ${"ab".repeat(32)}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: { maxFaucetAmountMint: "1" }, status: { enabled: 0 } }
+    - { id: ${"ab".repeat(32)}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: { maxFaucetAmountMint: "1_000_000_000" }, status: { enabled: 0 } }
   deposits:
     - { party: hot, asset: USDT, amount: "24_000" }
     - { party: reserve, asset: USDT, amount: "100_000_000" }

@@ -13,10 +13,10 @@ import * as evidence from "../../src/submitter/evidence.ts"
 import { maySend } from "../../src/submitter/schedule.ts"
 
 /**
- * One intent in a small world: a window of five blocks, three attempts, two replicas on one store, a mempool that takes,
- * drops and forgets as it likes, gateways that answer anything or nothing, and somebody who broadcasts our public bytes
- * again whenever it hurts. Heights are kept as distances from the newest block, so that the world is finite and no bound
- * on time is needed. Every step of the client is taken by the product's own functions.
+ * One intent in a small world: a window of five blocks, three attempts, two replicas on one store, a mempool that
+ * takes, drops and forgets as it likes, gateways that answer anything or nothing, and somebody who broadcasts our
+ * public bytes again whenever it hurts. Heights are kept as distances from the newest block, so that the world is
+ * finite and no bound on time is needed. Every step of the client is taken by the product's own functions.
  */
 
 const windowBlocks = 5

@@ -31,7 +31,7 @@ export const bodyText = (answer: Answer, request: HttpServerRequest.HttpServerRe
   return new URLSearchParams(query).has("pretty") ? JSON.stringify(answer.body, null, 2) : JSON.stringify(answer.body)
 }
 
-/** Sends an answer, packed if the client takes it so. `headers` are the node's: an answer that is not its own has none. */
+/** Sends an answer, packed if the client takes it so. `headers` are the node's: one that is not its own has none. */
 export const respond = (
   request: HttpServerRequest.HttpServerRequest,
   answer: Answer,
