@@ -116,6 +116,8 @@ export interface Draft {
 
 export interface Signed {
   readonly body: string
+  /** The serialised transaction in base64, as the raw operations take it. */
+  readonly raw: string
   /** Lower case. */
   readonly hash: string
   readonly transferId: string
@@ -149,6 +151,7 @@ export const signed = (client: TestClient, draft: Draft): Signed => {
   const bytes = transactionBytes({ inputData, signature, pubKey, version, pow })
   return {
     body: JSON.stringify({ tx, type: "TYPE_SYNC" }),
+    raw: Buffer.from(bytes).toString("base64"),
     hash: txHash(bytes),
     transferId: transferId(signature),
     tid,

@@ -6,6 +6,8 @@ import { plainError, type Refusal, refuse } from "./Answer.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
+const notFields = "json: cannot unmarshal value into Go value of type map[string]json.RawMessage"
+
 const wrong = (message: string): Refusal => refuse(plainError("InvalidArgument", message, false))
 
 /**
@@ -19,8 +21,7 @@ export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefi
     if (!isFields(request)) return undefined
     const tx = request["tx"]
     if (tx === undefined || tx === null) return undefined
-    if (!isFields(tx))
-      return yield* wrong("json: cannot unmarshal value into Go value of type map[string]json.RawMessage")
+    if (!isFields(tx)) return yield* wrong(notFields)
     const inputData = pick(tx, "inputData", "input_data")
     const signature = pick(tx, "signature")
     const pow = pick(tx, "pow")
@@ -28,7 +29,7 @@ export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefi
     const address = yield* text(pick(tx, "address"))
     const wire = create(TransactionSchema, {
       inputData: yield* bytes(inputData),
-      version: yield* version(pick(tx, "version")),
+      version: yield* numberOf(pick(tx, "version"), { names: txVersions, of: "vega.commands.v1.TxVersion" }),
       ...(isFields(signature)
         ? {
             signature: {
@@ -44,6 +45,19 @@ export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefi
     })
     wire.from = sender(pubKey, address)
     return reencodeTransaction(wire)
+  })
+
+export const submitTypes = { TYPE_UNSPECIFIED: 0, TYPE_ASYNC: 1, TYPE_SYNC: 2, TYPE_COMMIT: 3 } as const
+
+/** Reads a serialised transaction in the same way, and the number of the type of its submission: 0 where none stands. */
+export const readRaw = (
+  body: string,
+): Effect.Effect<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly type: number }, Refusal> =>
+  Effect.gen(function* () {
+    const request = (yield* parseFirst(body)) ?? {}
+    if (!isFields(request)) return yield* wrong(notFields)
+    const known = { names: submitTypes, of: "vega.api.v1.SubmitRawTransactionRequest.Type" }
+    return { bytes: yield* bytes(pick(request, "tx")), type: yield* numberOf(pick(request, "type"), known) }
   })
 
 const sender = (pubKey: string | undefined, address: string | undefined): Transaction["from"] => {
@@ -114,12 +128,15 @@ const unsigned = (value: unknown, bits: 32 | 64): Effect.Effect<bigint, Refusal>
   return Effect.fail(wrong(`json: cannot unmarshal value into Go value of type uint${bits}`))
 }
 
-/** A name, or a number that is not quoted; unknown numbers pass here and fail in the static check. */
-const version = (value: unknown): Effect.Effect<number, Refusal> => {
+/** A name, or a number that is not quoted: numbers pass here whether they mean something or not. */
+const numberOf = (
+  value: unknown,
+  known: { readonly names: Readonly<Record<string, number>>; readonly of: string },
+): Effect.Effect<number, Refusal> => {
   if (value === undefined) return Effect.succeed(0)
   if (typeof value === "bigint" && value >= 0n && value < 2n ** 31n) return Effect.succeed(Number(value))
-  const known = Object.entries(txVersions).find(([name]) => name === value)
-  return known === undefined
-    ? Effect.fail(wrong(`unknown value "${String(value)}" for enum vega.commands.v1.TxVersion`))
-    : Effect.succeed(known[1])
+  const found = Object.entries(known.names).find(([name]) => name === value)
+  return found === undefined
+    ? Effect.fail(wrong(`unknown value "${String(value)}" for enum ${known.of}`))
+    : Effect.succeed(found[1])
 }

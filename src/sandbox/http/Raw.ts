@@ -1,28 +1,11 @@
-import { Effect, Queue, Schema } from "effect"
+import { Effect, Queue } from "effect"
+import { codes } from "../checkTx.ts"
 import type { SandboxError } from "../SandboxError.ts"
-import { type Answer, nodeError, ok, plainError, type Refusal, refuse } from "./Answer.ts"
-import { readTransaction } from "./JsonTransaction.ts"
-import type { Ask, Route, World } from "./Route.ts"
+import { type Answer, nodeError, ok } from "./Answer.ts"
+import { readRaw, readTransaction, submitTypes } from "./JsonTransaction.ts"
+import type { Route, World } from "./Route.ts"
 
 const internal = (message: string): Answer => nodeError("Internal", { code: 10_000, message, inner: "" })
-
-const RawBody = Schema.fromJsonString(
-  Schema.Struct({ tx: Schema.optionalKey(Schema.String), type: Schema.optionalKey(Schema.String) }),
-)
-
-/** The serialised transaction of a request, and how it is to be submitted. */
-const readRaw = (ask: Ask): Effect.Effect<{ readonly bytes: Uint8Array; readonly type: string }, Refusal> =>
-  Effect.gen(function* () {
-    const text = yield* ask.body
-    const body = yield* Schema.decodeEffect(RawBody)(text === "" ? "{}" : text).pipe(
-      Effect.mapError(() => refuse(plainError("InvalidArgument", "unexpected EOF", false))),
-    )
-    const base64 = body.tx ?? ""
-    if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
-      return yield* refuse(plainError("InvalidArgument", "illegal base64 data at input byte 0", false))
-    }
-    return { bytes: Uint8Array.from(Buffer.from(base64, "base64")), type: body.type ?? "TYPE_UNSPECIFIED" }
-  })
 
 /** Texts go out as the upper-case hex of their bytes. */
 const hexOf = (text: string): string => Buffer.from(text).toString("hex").toUpperCase()
@@ -54,16 +37,17 @@ export const submitRaw: Route = {
   specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
-      const { bytes, type } = yield* readRaw(ask)
-      if (!["TYPE_ASYNC", "TYPE_SYNC", "TYPE_COMMIT"].includes(type)) {
+      const { bytes, type } = yield* readRaw(yield* ask.body)
+      if (type < submitTypes.TYPE_ASYNC || type > submitTypes.TYPE_COMMIT) {
         return nodeError("InvalidArgument", { code: 10_000, message: "Invalid TX Type", inner: "" })
       }
       const said = yield* world.node.submit(bytes)
       if (said._tag === "Turned") return internal(said.text)
       const body = { success: true, txHash: said.hash.toUpperCase(), code: 0, data: "", log: "", height: "0" }
       const answer = { ...ok(body), accepted: said.code === 0 }
-      if (type === "TYPE_SYNC") return { ...answer, body: { ...body, code: said.code, data: hexOf(said.text) } }
-      if (type === "TYPE_ASYNC" || said.code !== 0) return answer
+      if (type === submitTypes.TYPE_SYNC)
+        return { ...answer, body: { ...body, code: said.code, data: hexOf(said.text) } }
+      if (type === submitTypes.TYPE_ASYNC || said.code !== 0) return answer
       const height = yield* included(world, said.hash)
       return height === undefined
         ? internal("timed out waiting for tx to be included in a block")
@@ -71,8 +55,12 @@ export const submitRaw: Route = {
     }),
 }
 
-const checked = (code: number, data: string): Answer =>
-  ok({ success: code === 0, code, gasWanted: "1", gasUsed: "0", data, log: "", info: "" })
+/** Of a refusal nobody counted the gas, and only those of shape and state repeat their text as the info. */
+const checked = ({ code, text }: { readonly code: number; readonly text: string }): Answer => {
+  const success = code === codes.ok
+  const info = code === codes.malformed || code === codes.state ? text : ""
+  return ok({ success, code, gasWanted: success ? "1" : "0", gasUsed: "0", data: text, log: "", info })
+}
 
 /** The mempool's check without a submission. It burns the id of the work all the same. */
 export const check: Route = {
@@ -84,8 +72,7 @@ export const check: Route = {
     Effect.gen(function* () {
       const bytes = yield* readTransaction(yield* ask.body)
       if (bytes === undefined) return internal("proto: Marshal called with nil")
-      const { code, text } = yield* world.node.check(bytes)
-      return checked(code, text)
+      return checked(yield* world.node.check(bytes))
     }),
 }
 
@@ -96,8 +83,7 @@ export const checkRaw: Route = {
   specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
-      const { bytes } = yield* readRaw(ask)
-      const { code, text } = yield* world.node.check(bytes)
-      return checked(code, hexOf(text))
+      const { bytes } = yield* readRaw(yield* ask.body)
+      return checked(yield* world.node.check(bytes))
     }),
 }
