@@ -25,15 +25,15 @@ import {
 } from "./Stored.ts"
 import type { Tx } from "./Tx.ts"
 
-/** The ledger on disk: one commit per block, one per accepted transaction. What was answered survives a kill. */
+/** The ledger on disk: one commit per block, one for all transactions that were accepted together. What was answered survives a kill. */
 export interface LedgerFile {
   /** The chain as the file has it, or an empty one where the file is new. */
   readonly load: Effect.Effect<Chain, SandboxError>
   readonly saveBlock: (chain: Chain, delta: BlockDelta) => Effect.Effect<void, SandboxError>
   /** The first write of a chain that begins with a given state. */
   readonly saveWhole: (chain: Chain, delta: BlockDelta) => Effect.Effect<void, SandboxError>
-  /** Durable when it returns. Twice the same transaction keeps the first. */
-  readonly saveAccepted: (tx: Tx) => Effect.Effect<void, SandboxError>
+  /** Durable when it returns, in one commit. Twice the same transaction keeps the first. */
+  readonly saveAccepted: (txs: ReadonlyArray<Tx>) => Effect.Effect<void, SandboxError>
   /** Faults and epoch counts, outside of a block. */
   readonly saveState: (chain: Chain) => Effect.Effect<void, SandboxError>
 }
@@ -92,11 +92,7 @@ export const openLedgerFile = (
         saveBlock(sql, chain, delta).pipe(sql.withTransaction, failed("block")),
       saveWhole: (chain: Chain, delta: BlockDelta) =>
         saveWhole(sql, chain, delta).pipe(sql.withTransaction, failed("state")),
-      saveAccepted: (tx: Tx) =>
-        sql`INSERT INTO mempool ${sql.insert({ hash: tx.hash, bytes: tx.bytes })} ON CONFLICT (hash) DO NOTHING`.pipe(
-          Effect.asVoid,
-          failed("submit"),
-        ),
+      saveAccepted: (txs: ReadonlyArray<Tx>) => saveAccepted(sql, txs).pipe(sql.withTransaction, failed("submit")),
       saveState: (chain: Chain) => saveState(sql, chain).pipe(failed("state")),
     }
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(error).pipe(failed("open"))))
@@ -111,6 +107,13 @@ const setMeta = (sql: Sql, key: string, value: string) =>
 
 const saveState = (sql: Sql, chain: Chain) =>
   Effect.flatMap(Schema.encodeEffect(StateText)(stateOf(chain)), (text) => setMeta(sql, "state", text))
+
+const saveAccepted = Effect.fnUntraced(function* (sql: Sql, txs: ReadonlyArray<Tx>) {
+  for (const some of Arr.chunksOf(txs, chunkSize)) {
+    const rows = Arr.map(some, ({ hash, bytes }) => ({ hash, bytes }))
+    yield* sql`INSERT INTO mempool ${sql.insert(rows)} ON CONFLICT (hash) DO NOTHING`
+  }
+})
 
 const saveBlock = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: BlockDelta) {
   yield* saveState(sql, chain)

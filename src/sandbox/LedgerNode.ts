@@ -12,13 +12,14 @@ import type { LedgerFile } from "./LedgerFile.ts"
 import { addPending, forget, refuses, remember } from "./Mempool.ts"
 import type { SandboxError } from "./SandboxError.ts"
 import { hashesMax } from "./Scenario.ts"
+import type { Tx } from "./Tx.ts"
 
 /** What the mempool says about submitted bytes. `known`: it would not look at them, in the network's words. */
 export type Submission =
   | { readonly _tag: "Checked"; readonly hash: string; readonly code: number; readonly text: string }
   | { readonly _tag: "Turned"; readonly text: string }
 
-/** The running network: one change at a time, each on disk before anyone can see it. */
+/** The running network: one change at a time, each on disk before anyone is told of it. */
 export interface LedgerNode {
   /** Looks at the chain between two changes. */
   readonly read: <A>(look: (chain: Chain) => A) => Effect.Effect<A, SandboxError>
@@ -66,12 +67,24 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
       alone(Effect.uninterruptible(Effect.tapCause(work, (cause) => Deferred.failCause(failure, cause))))
 
     rememberMoment(chain, hashesMax)
+    const unsaved: Array<Tx> = []
+    const saveAccepted = Effect.suspend(() =>
+      unsaved.length === 0 ? Effect.void : file.saveAccepted(unsaved.splice(0)),
+    )
+    // Requests of one turn of the event loop share a commit: the disk's answer costs more than all the rest.
     const submit = Effect.fn("LedgerNode.submit")((bytes: Uint8Array, view?: (chain: Chain) => Chain) =>
-      change(Effect.suspend(() => submitTo(view === undefined ? chain : view(chain), file, bytes))),
+      Effect.gen(function* () {
+        const said = yield* alone(Effect.sync(() => submitTo(view === undefined ? chain : view(chain), unsaved, bytes)))
+        if (said._tag === "Turned" || said.code !== codes.ok) return said
+        yield* Effect.yieldNow
+        yield* change(saveAccepted)
+        return said
+      }),
     )
     const stepBlock = change(
       Effect.gen(function* () {
-        for (const bytes of takeLate(chain)) yield* submitTo(chain, file, bytes)
+        for (const bytes of takeLate(chain)) submitTo(chain, unsaved, bytes)
+        yield* saveAccepted
         const lost = loseMempool(chain)
         const delta = produceBlock(chain, yield* Clock.currentTimeMillis)
         yield* file.saveBlock(chain, { ...delta, gone: [...lost, ...delta.gone] })
@@ -151,16 +164,18 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
     }
   })
 
-const submitTo = (chain: Chain, file: LedgerFile, bytes: Uint8Array): Effect.Effect<Submission, SandboxError> => {
+/** `unsaved` gets what was accepted. */
+const submitTo = (chain: Chain, unsaved: Array<Tx>, bytes: Uint8Array): Submission => {
   const hash = txHash(bytes)
   const turned = refuses(chain.mempool, hash, bytes.length)
-  if (turned !== undefined) return Effect.succeed({ _tag: "Turned", text: turned })
+  if (turned !== undefined) return { _tag: "Turned", text: turned }
   remember(chain.mempool, hash)
   const verdict = checkTx(chain, bytes)
   if (verdict.code !== codes.ok) {
     forget(chain.mempool, hash)
-    return Effect.succeed({ _tag: "Checked", hash, code: verdict.code, text: verdict.text })
+    return { _tag: "Checked", hash, code: verdict.code, text: verdict.text }
   }
   addPending(chain.mempool, verdict.tx)
-  return Effect.as(file.saveAccepted(verdict.tx), { _tag: "Checked", hash, code: codes.ok, text: "" })
+  unsaved.push(verdict.tx)
+  return { _tag: "Checked", hash, code: codes.ok, text: "" }
 }
