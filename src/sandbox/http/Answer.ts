@@ -5,6 +5,8 @@ export interface Answer {
   readonly status: number
   readonly body: unknown
   readonly text?: true
+  /** Whether it is indented without being asked for it. */
+  readonly indented?: true
   readonly headers?: Readonly<Record<string, string>>
   /** False on answers that do not come from the node behind the HTTP gateway: they carry none of its headers. */
   readonly fromNode: boolean

@@ -36,22 +36,37 @@ export const scalar = (query: Query, name: string): Effect.Effect<string | undef
   return Effect.succeed(values?.[0])
 }
 
-const integer = (query: Query, name: string, bits: 32 | 64): Effect.Effect<bigint | undefined, Refusal> =>
+/** What a reader of whole numbers is called in the network's texts, how it spells them, and which fit. */
+const int = (bits: number) => ({
+  reader: "ParseInt",
+  digits: /^[+-]?[0-9]+$/,
+  least: -(2n ** BigInt(bits - 1)),
+  limit: 2n ** BigInt(bits - 1),
+})
+const uint = (bits: number) => ({ reader: "ParseUint", digits: /^[0-9]+$/, least: 0n, limit: 2n ** BigInt(bits) })
+
+const integer = (
+  query: Query,
+  name: string,
+  { reader, digits, least, limit }: ReturnType<typeof int>,
+): Effect.Effect<bigint | undefined, Refusal> =>
   Effect.flatMap(scalar(query, name), (text) => {
     if (text === undefined) return Effect.undefined
     const fault = (why: string) =>
-      Effect.fail(wrong(`parsing field "${field(name)}": strconv.ParseInt: parsing "${text}": ${why}`))
-    if (!/^[+-]?[0-9]+$/.test(text)) return fault("invalid syntax")
+      Effect.fail(wrong(`parsing field "${field(name)}": strconv.${reader}: parsing "${text}": ${why}`))
+    if (!digits.test(text)) return fault("invalid syntax")
     const n = text.length > 30 ? 2n ** 80n : BigInt(text.replace(/^\+/, ""))
-    const limit = 2n ** BigInt(bits - 1)
-    return n < -limit || n >= limit ? fault("value out of range") : Effect.succeed(n)
+    return n < least || n >= limit ? fault("value out of range") : Effect.succeed(n)
   })
 
 export const int32 = (query: Query, name: string): Effect.Effect<number | undefined, Refusal> =>
-  Effect.map(integer(query, name, 32), (n) => (n === undefined ? undefined : Number(n)))
+  Effect.map(integer(query, name, int(32)), (n) => (n === undefined ? undefined : Number(n)))
+
+export const uint32 = (query: Query, name: string): Effect.Effect<number | undefined, Refusal> =>
+  Effect.map(integer(query, name, uint(32)), (n) => (n === undefined ? undefined : Number(n)))
 
 export const int64 = (query: Query, name: string): Effect.Effect<bigint | undefined, Refusal> =>
-  integer(query, name, 64)
+  integer(query, name, int(64))
 
 export const bool = (query: Query, name: string): Effect.Effect<boolean | undefined, Refusal> =>
   Effect.flatMap(scalar(query, name), (text) => {

@@ -111,9 +111,10 @@ const serve = (world: World, limiter: RateLimiter | undefined, route: Route) =>
       const headers = { ...passage.headers, ...(yield* blockHeaders(met.headers, route)) }
       const { params } = yield* HttpRouter.RouteContext
       const ask = askOf(request, params)
-      const answer = yield* route
+      const given = yield* route
         .answer(met.world, ask)
         .pipe(Effect.catchTag("Refusal", (refusal) => Effect.succeed<Answer>(refusal.answer)))
+      const answer: Answer = route.server === "explorer" ? { ...given, indented: true } : given
       return faults.length === 0
         ? respond(request, answer, headers)
         : yield* strikeAfter(world, request, faults, { answer, headers, after: ask.query.get("pagination.after")?.[0] })
