@@ -7,7 +7,7 @@ import { HttpRouter } from "effect/http"
 import type { PublicKey } from "../domain/Hex.ts"
 import type { Included } from "./Chain.ts"
 import { makeRateLimiter } from "./http/RateLimiter.ts"
-import { layerRoutes } from "./http/Server.ts"
+import { exactPaths, layerRoutes } from "./http/Server.ts"
 import { publicKeyOf, writeKeys } from "./Keys.ts"
 import { openLedgerFile } from "./LedgerFile.ts"
 import { type LedgerNode, makeNode } from "./LedgerNode.ts"
@@ -132,7 +132,9 @@ const listen = (options: SandboxOptions, node: LedgerNode): Effect.Effect<number
     const profile = profiles[scenario.profile]
     const limiter =
       scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
-    const app = yield* HttpRouter.toHttpEffect(layerRoutes({ node, scenario, profile }, limiter))
+    const app = yield* HttpRouter.toHttpEffect(layerRoutes({ node, scenario, profile }, limiter)).pipe(
+      Effect.provideService(HttpRouter.RouterConfig, exactPaths),
+    )
     yield* server.serve(app)
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
   })

@@ -22,7 +22,7 @@ import { parseQuery } from "./Query.ts"
 import { pass, type RateLimiter } from "./RateLimiter.ts"
 import { check, checkRaw, submitRaw } from "./Raw.ts"
 import type { Ask, Route, World } from "./Route.ts"
-import { bodyText, preflight, respond } from "./respond.ts"
+import { bodyText, isPreflight, preflight, respond } from "./respond.ts"
 import { spamStatistics } from "./Spam.ts"
 import { coreTime, epoch, health, height, info, nodeTime, statistics } from "./Status.ts"
 import { submit } from "./Submit.ts"
@@ -65,6 +65,14 @@ const routes: ReadonlyArray<Route> = [
 /** The largest message between the network's gateway and its node. */
 const messageMax = ByteSize.mebibytes(4)
 
+/** A slash more or a capital letter is another path; a parameter may be as long as a request line. */
+export const exactPaths = {
+  ignoreTrailingSlash: false,
+  ignoreDuplicateSlashes: false,
+  caseSensitive: true,
+  maxParamLength: 16_384,
+}
+
 /** All paths of the profile, with the network's answers to unknown paths and wrong methods. */
 export const layerRoutes = (world: World, limiter: RateLimiter | undefined) =>
   HttpRouter.use(
@@ -83,7 +91,7 @@ export const layerRoutes = (world: World, limiter: RateLimiter | undefined) =>
       yield* router.add("*", "/*", (request) => {
         const path = request.url.split("?")[0]!
         const known = patterns.some((pattern) => pattern.test(path))
-        if (request.method === "OPTIONS" && known) return Effect.succeed(preflight(request))
+        if (isPreflight(request)) return Effect.succeed(preflight(request))
         return Effect.succeed(
           respond(
             request,

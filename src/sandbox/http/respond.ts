@@ -12,7 +12,11 @@ const corsOf = (request: HttpServerRequest.HttpServerRequest): Headers => {
     : { "access-control-allow-origin": origin, "access-control-expose-headers": "*", vary: "Origin" }
 }
 
-/** The answer to a browser that asks whether it may ask. */
+/** Whether a browser asks whether it may ask: it says with which method. The path plays no part in it. */
+export const isPreflight = (request: HttpServerRequest.HttpServerRequest): boolean =>
+  request.method === "OPTIONS" && request.headers["access-control-request-method"] !== undefined
+
+/** The answer to such a question: whatever it is. */
 export const preflight = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.empty({
     status: 204,
