@@ -1,10 +1,11 @@
 import { join } from "node:path"
 import { Clock, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { configProblem } from "../config/ConfigError.ts"
 import { makeDataDir } from "../config/files.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
-import { readNetworkState } from "../sandbox/state/NetworkState.ts"
+import { readNetworkState, remedy } from "../sandbox/state/NetworkState.ts"
 import { say } from "../telemetry/say.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
@@ -24,21 +25,27 @@ export const sandboxCommand = Command.make(
     const startedAt = yield* Clock.currentTimeMillis
     const found = yield* setup(chosen)
     const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
-    const state = Option.isSome(chosen.state) ? { state: yield* readNetworkState(chosen.state.value) } : {}
+    const state = Option.isSome(chosen.state) ? yield* readNetworkState(chosen.state.value) : undefined
+    const chainId = state?.chainId ?? found.treasury.network.chainId
     yield* makeDataDir(found.dataDir)
     return yield* Effect.gen(function* () {
       const sandbox = yield* Sandbox
-      yield* say("sandbox", { detail: `network ${found.treasury.network.chainId} at ${sandbox.url}`, url: sandbox.url })
+      yield* say("sandbox", { detail: `network ${chainId} at ${sandbox.url}`, url: sandbox.url })
       return yield* sandbox.join
     }).pipe(
       Effect.provide(
         Sandbox.layer({
           scenario,
-          ...state,
+          ...(state === undefined ? {} : { state }),
           dir: join(found.dataDir, "sandbox"),
           portBusy: "error",
           clock: "real",
         }).pipe(Layer.provideMerge(loggingLayer(found, chosen.output, startedAt))),
+      ),
+      Effect.mapError((error) =>
+        error._tag === "SandboxError" && error.reason._tag === "BadState" && Option.isSome(chosen.state)
+          ? configProblem(chosen.state.value, `${error.reason.place}: ${error.reason.cause}`, remedy)
+          : error,
       ),
     )
   }),

@@ -16,18 +16,20 @@ export const OtherLedger = Schema.TaggedStruct("OtherLedger", {
 })
 /** The ledger file or a key file cannot be read or written; after it the sandbox answers nothing more. */
 export const FileFailed = Schema.TaggedStruct("FileFailed", { cause: Schema.String })
+/** The state of a network holds what no ledger can go on from. */
+export const BadState = Schema.TaggedStruct("BadState", { place: Schema.String, cause: Schema.String })
 
 /** Why the sandbox cannot start or go on. */
 export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", {
   operation: Schema.String,
-  reason: Schema.Union([PortBusy, CannotListen, OtherLedger, FileFailed]),
+  reason: Schema.Union([PortBusy, CannotListen, OtherLedger, FileFailed, BadState]),
 }) {
   override get message() {
     return sentence(this.operation, this.reason)
   }
 }
 
-type Reason = typeof PortBusy.Type | typeof CannotListen.Type | typeof OtherLedger.Type | typeof FileFailed.Type
+type Reason = SandboxError["reason"]
 
 const sentence = (operation: string, reason: Reason): string => {
   switch (reason._tag) {
@@ -39,5 +41,7 @@ const sentence = (operation: string, reason: Reason): string => {
       return `${reason.file} is of ${reason.found}, not of ${reason.wanted}; use that one, or another data directory`
     case "FileFailed":
       return `the sandbox's files failed during ${operation}: ${reason.cause}`
+    case "BadState":
+      return `the network's state is wrong at ${reason.place}: ${reason.cause}`
   }
 }

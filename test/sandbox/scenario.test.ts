@@ -5,6 +5,16 @@ import { formatAmount } from "../../src/domain/Amount.ts"
 import { decodeScenario } from "../../src/sandbox/Scenario.ts"
 import { chainId, scenarioOf, scenarioText, withSandbox } from "../support/TestSandbox.ts"
 
+/** A bridged asset of which each party may bring 60 in all, and deposits of it. */
+const bridged = (...deposits: ReadonlyArray<readonly [party: string, amount: string]>): string => {
+  const lines = deposits.map(([party, amount]) => `    - { party: ${party}, asset: DAI, amount: "${amount}" }\n`)
+  const source = 'erc20: { contractAddress: "0x83", lifetimeLimit: "60" }, status: { enabled: 0 }, decimals: 6'
+  return scenarioText(lines.join("")).replace(
+    "  deposits:\n",
+    `    - { id: ${"da".repeat(32)}, name: Dai, symbol: DAI, quantum: "1", ${source} }\n  deposits:\n`,
+  )
+}
+
 describe("a scenario", () => {
   it.effect("has the network's own defaults", () =>
     Effect.gen(function* () {
@@ -80,8 +90,31 @@ describe("a scenario", () => {
       scenarioText().replace("builtin: {}, status: { enabled: 0 }", "builtin: {}, status: {}"),
       /VEGA never has a status; add enabled: 0/,
     ],
+    [
+      "a deposit that no faucet gives at once",
+      scenarioText('    - { party: eve, asset: USDT, amount: "1_000.000001" }\n'),
+      /^test\.yaml:14:42 {2}the faucet of USDT gives at most 1,000\.00 at once; split the deposit, or raise builtin\./,
+    ],
+    [
+      "deposits of one party above what the bridge lets through in all",
+      bridged(["eve", "40"], ["bob", "60"], ["eve", "20.000001"]),
+      /^test\.yaml:17:41 {2}one party may deposit at most 60\.00 DAI in all; raise erc20\.lifetimeLimit$/,
+    ],
+    [
+      "a deposit before its asset is enabled",
+      bridged(["eve", "1"]).replace("enabled: 0 }, d", "enabled: 5 }, d"),
+      /^test\.yaml:15:7 {2}DAI is not enabled at block 1; write block: 5$/,
+    ],
     ["no sandbox at all", "name: x", /sandbox/],
   ]
+  it.effect("may bring a bridged asset up to its limit, and a faucet's as often as it likes", () =>
+    Effect.gen(function* () {
+      const text = bridged(["eve", "40"], ["bob", "60"], ["eve", "20"])
+      const more = '    - { party: eve, asset: USDT, amount: "1_000" }\n'.repeat(2)
+      assert.lengthOf((yield* scenarioOf(text + more)).deposits, 7)
+    }),
+  )
+
   it.effect.each(mistakes)("with %s is refused with line and remedy", ([, text, message]) =>
     Effect.map(Effect.flip(scenarioOf(text)), (error) => {
       assert.match(error.message, message)

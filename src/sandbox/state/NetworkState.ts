@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { Effect, Schema } from "effect"
-import { type ConfigError, configProblem } from "../../config/ConfigError.ts"
+import { ConfigError, configProblem } from "../../config/ConfigError.ts"
 import { type AccountTypeName, accountTypeNumbers } from "../../domain/AccountType.ts"
 import { type AssetStatusName, assetStatusNumbers } from "../../domain/Asset.ts"
 import { type MovementType, movementTypes } from "../Ledger.ts"
@@ -110,13 +110,32 @@ export const readNetworkState = (file: string): Effect.Effect<NetworkState, Conf
   Effect.gen(function* () {
     const text = yield* Effect.try({
       try: () => readFileSync(file, "utf8"),
-      catch: (cause) => configProblem(file, `cannot be read: ${String(cause)}`, "name a file that --state can read"),
+      catch: (error) =>
+        configProblem(
+          file,
+          `the state cannot be read (${(error as NodeJS.ErrnoException).code})`,
+          "name the file of a network's state",
+        ),
     })
-    return yield* Schema.decodeEffect(NetworkStateText)(text, { onExcessProperty: "error" }).pipe(
-      Effect.mapError(({ message }) =>
-        configProblem(file, `no state of a network: ${oneLine(message)}`, "see the sandbox's description of the file"),
-      ),
+    const value = yield* Effect.try({
+      try: (): unknown => JSON.parse(text),
+      catch: (error) => noJson(file, text, String(error)),
+    })
+    return yield* Schema.decodeUnknownEffect(NetworkStateSchema)(value, { onExcessProperty: "error" }).pipe(
+      Effect.mapError(({ message }) => configProblem(file, `no state of a network: ${oneLine(message)}`, remedy)),
     )
   })
+
+/** What a person does about a state file that cannot be used. */
+export const remedy = "src/sandbox/SCENARIO.md tells what stands in it"
+
+/** Names the line of the file where the reader of JSON names the character. */
+const noJson = (file: string, text: string, error: string): ConfigError => {
+  const at = /at position (\d+)/.exec(error)?.[1]
+  const before = text.slice(0, at === undefined ? text.length : Number(at)).split("\n")
+  const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+  const why = error.replace(/^\w+: /, "").replace(/ at position.*$/s, "")
+  return new ConfigError({ problems: [{ file, ...place, message: `no JSON: ${oneLine(why)}`, remedy }] })
+}
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 300)

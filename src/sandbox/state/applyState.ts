@@ -16,10 +16,13 @@ type Name = Pick<Account, "asset" | "party" | "market" | "type">
 
 /**
  * Puts an empty chain where the state says. Returns the whole of it, for the first write. Fails on a transaction that
- * is none of this chain.
+ * is none of this chain, and on a newest block without a hash.
  */
 export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<BlockDelta, SandboxError> =>
   Effect.suspend(() => {
+    if (state.height > 0 && state.hashes[state.height] === undefined) {
+      return Effect.fail(badState("hashes", `the newest block, ${state.height}, has none`))
+    }
     chain.height = state.height
     chain.time = state.time
     chain.genesisTime = state.genesisTime
@@ -44,10 +47,13 @@ export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<Blo
     for (const withdrawal of state.withdrawals ?? []) chain.withdrawals.set(withdrawal.id, withdrawal)
     for (const made of state.deposits ?? []) chain.deposits.set(made.id, made)
     return Effect.map(
-      Effect.forEach(state.transactions ?? [], (entry) => include(chain, entry)),
+      Effect.forEach(state.transactions ?? [], (entry, n) => include(chain, entry, n)),
       (seen) => wholeDelta(chain, seen.flat()),
     )
   })
+
+const badState = (place: string, cause: string): SandboxError =>
+  new SandboxError({ operation: "state", reason: { _tag: "BadState", place, cause } })
 
 const wholeDelta = (chain: Chain, seen: ReadonlyArray<Seen>): BlockDelta => ({
   rows: chain.ledger.rows,
@@ -96,12 +102,15 @@ const fillLedger = (chain: Chain, state: NetworkState): void => {
 type StateTransaction = NonNullable<NetworkState["transactions"]>[number]
 
 /** Adds a transaction of a block. Returns what the replay guard must know of it, where its window is still open. */
-const include = (chain: Chain, entry: StateTransaction): Effect.Effect<ReadonlyArray<Seen>, SandboxError> => {
+const include = (
+  chain: Chain,
+  entry: StateTransaction,
+  n: number,
+): Effect.Effect<ReadonlyArray<Seen>, SandboxError> => {
   const bytes = hexToBytes(entry.bytes)
   const checked = checkStatic(bytes, { profile: chain.profile, chainId: chain.scenario.chainId })
   if (Result.isFailure(checked)) {
-    const cause = `the transaction at ${entry.height}.${entry.index} is none of this chain: ${checked.failure}`
-    return Effect.fail(new SandboxError({ operation: "state", reason: { _tag: "FileFailed", cause } }))
+    return Effect.fail(badState(`transactions[${n}]`, `it is none of this chain: ${checked.failure}`))
   }
   const tx = checked.success
   const included: Included = {
