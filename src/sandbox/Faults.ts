@@ -1,6 +1,7 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
+import { Moment } from "./faults/Moment.ts"
 
 /** The operations that a fault can hit: one per path that the sandbox serves. */
 export const operations = [
@@ -110,11 +111,14 @@ const StoredFault = Schema.Struct({
   armedHeight: Schema.Int,
   hits: Schema.Int,
   draws: Schema.Int,
+  /** The block at whose end it shows the network, where that does not change. */
+  seen: Schema.optionalKey(Moment),
 })
 
-export interface Fault extends Omit<typeof StoredFault.Type, "hits" | "draws"> {
+export interface Fault extends Omit<typeof StoredFault.Type, "hits" | "draws" | "seen"> {
   hits: number
   draws: number
+  seen?: Moment
 }
 
 /** Bytes that the network kept back and will broadcast by itself. */
@@ -129,13 +133,6 @@ export const StoredFaults = Schema.Struct({
   mempoolLost: Schema.optionalKey(Schema.Boolean),
 })
 
-/** A block of the past as far as a reading needs it. */
-export interface Moment {
-  readonly height: number
-  readonly time: bigint
-  readonly hash: string
-}
-
 export interface FaultRegistry {
   nextId: number
   armed: Array<Fault>
@@ -144,7 +141,7 @@ export interface FaultRegistry {
   readonly doomed: Set<string>
   /** The next block finds an empty mempool. */
   mempoolLost: boolean
-  /** Newest last; only of this run, so that after a restart nothing older can be read. */
+  /** The ends of the last blocks, newest last. */
   readonly past: Array<Moment>
 }
 
@@ -191,12 +188,17 @@ export const disarm = (registry: FaultRegistry, id: number | undefined): number 
   return before - registry.armed.length
 }
 
+/** Takes away what is over by now. */
+export const expire = (registry: FaultRegistry, nowMillis: number): void => {
+  registry.armed = registry.armed.filter(({ untilMillis }) => untilMillis === undefined || untilMillis > nowMillis)
+}
+
 /** The armed faults that hit a request, oldest first; the draws are seeded, so a run repeats. */
 export const hitsOf = (
   registry: FaultRegistry,
   at: { readonly isMeant: (fault: FaultSpec) => boolean; readonly seed: string; readonly nowMillis: number },
 ): ReadonlyArray<Fault> => {
-  registry.armed = registry.armed.filter((fault) => fault.untilMillis === undefined || fault.untilMillis > at.nowMillis)
+  expire(registry, at.nowMillis)
   return registry.armed.filter((fault) => at.isMeant(fault) && draw(at.seed, fault) < fault.rate)
 }
 

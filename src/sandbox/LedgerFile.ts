@@ -6,6 +6,7 @@ import type { BlockDelta } from "./Blocks.ts"
 import { type Chain, emptyChain, type Included } from "./Chain.ts"
 import { checkStatic } from "./checkStatic.ts"
 import { codes } from "./checkTx.ts"
+import { MomentText, momentOf } from "./faults/Moment.ts"
 import { type Account, type Movement, restoreAccount } from "./Ledger.ts"
 import { addPending, remember } from "./Mempool.ts"
 import { recordSeen } from "./ReplayGuard.ts"
@@ -25,7 +26,7 @@ import {
 } from "./Stored.ts"
 import type { Tx } from "./Tx.ts"
 
-/** The ledger on disk: one commit per block, one for all transactions that were accepted together. What was answered survives a kill. */
+/** The ledger on disk: a commit per block, one for all that was accepted together. What was told survives a kill. */
 export interface LedgerFile {
   /** The chain as the file has it, or an empty one where the file is new. */
   readonly load: Effect.Effect<Chain, SandboxError>
@@ -41,6 +42,7 @@ export interface LedgerFile {
 const tables = [
   "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
   "CREATE TABLE IF NOT EXISTS blocks (height INTEGER PRIMARY KEY, hash TEXT NOT NULL)",
+  "CREATE TABLE IF NOT EXISTS moments (height INTEGER PRIMARY KEY, body TEXT NOT NULL)",
   `CREATE TABLE IF NOT EXISTS accounts (id TEXT PRIMARY KEY, asset TEXT NOT NULL, party TEXT NOT NULL,
      market TEXT NOT NULL, type TEXT NOT NULL, balance TEXT NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS changes (time INTEGER NOT NULL, account TEXT NOT NULL, balance TEXT NOT NULL,
@@ -118,7 +120,10 @@ const saveAccepted = Effect.fnUntraced(function* (sql: Sql, txs: ReadonlyArray<T
 const saveBlock = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: BlockDelta) {
   yield* saveState(sql, chain)
   yield* sql`INSERT INTO blocks ${sql.insert({ height: chain.height, hash: chain.hash })} ON CONFLICT DO NOTHING`
+  const moment = { height: chain.height, body: yield* Schema.encodeEffect(MomentText)(momentOf(chain)) }
+  yield* sql`INSERT INTO moments ${sql.insert(moment)} ON CONFLICT DO NOTHING`
   yield* sql`DELETE FROM blocks WHERE height <= ${chain.height - hashesMax}`
+  yield* sql`DELETE FROM moments WHERE height <= ${chain.height - hashesMax}`
   for (const rows of Arr.chunksOf(delta.rows, chunkSize)) {
     const accounts = Arr.map(rows, ({ account }) => ({ ...account, balance: account.balance.toString() }))
     yield* sql`INSERT INTO accounts ${sql.insert(accounts)} ON CONFLICT (id) DO UPDATE SET balance = excluded.balance`
@@ -173,6 +178,11 @@ const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {
   restoreState(chain, yield* Schema.decodeEffect(StateText)(state))
   const blocks = yield* sql<{ height: number; hash: string }>`SELECT height, hash FROM blocks ORDER BY height`
   for (const { height, hash } of blocks) chain.hashes.set(height, hash)
+  for (const { body } of yield* sql<{ body: string }>`SELECT body FROM moments ORDER BY height`) {
+    const moment = yield* Schema.decodeEffect(MomentText)(body)
+    chain.faults.past.push(moment)
+    chain.guard.prunedTo = moment.prunedTo
+  }
   yield* loadLedger(sql, chain)
   for (const row of yield* sql`SELECT id, status FROM assets`) {
     const { id, status } = yield* Schema.decodeUnknownEffect(StoredStatus)(row)

@@ -5,7 +5,7 @@ import { makeBus, makeReader, publish, type Reader } from "./Bus.ts"
 import type { Chain } from "./Chain.ts"
 import { checkTx, codes } from "./checkTx.ts"
 import { arm, disarm, type Fault, type FaultSpec, hitsOf, type Operation, spend } from "./Faults.ts"
-import { rememberMoment } from "./faults/asOf.ts"
+import { rememberMoment, settle } from "./faults/asOf.ts"
 import { describeFault, isMeantFor } from "./faults/kinds.ts"
 import { loseMempool, takeLate } from "./faults/playFaults.ts"
 import type { LedgerFile } from "./LedgerFile.ts"
@@ -111,6 +111,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
           Effect.gen(function* () {
             const millis = yield* Clock.currentTimeMillis
             const fault = arm(chain.faults, spec, { millis, height: chain.height })
+            settle(chain)
             yield* file.saveState(chain)
             yield* Effect.logInfo("sandbox", { detail: describeFault(fault) })
             return fault

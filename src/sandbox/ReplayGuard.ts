@@ -20,6 +20,8 @@ export interface ReplayGuard {
   readonly heights: Map<number, HeightSeen>
   /** Ids of work that this node looked at since its last block, whatever became of them. */
   readonly burnt: Set<string>
+  /** The newest height that was forgotten. */
+  prunedTo: number
 }
 
 export const emptyGuard = (): ReplayGuard => ({
@@ -28,6 +30,7 @@ export const emptyGuard = (): ReplayGuard => ({
   nonces: new Set(),
   heights: new Map(),
   burnt: new Set(),
+  prunedTo: 0,
 })
 
 const nonceKey = (tx: Pick<Tx, "party" | "nonce">): string => `${tx.party} ${tx.nonce}`
@@ -104,6 +107,7 @@ export const recordSeen = (guard: ReplayGuard, tx: Seen): void => {
 export const prune = (chain: Chain): number => {
   const longest = Math.max(...chain.ruleSets.map(({ rules }) => rules.pastBlocks))
   const upTo = chain.height - longest + (chain.profile.replayHole ? 1 : 0)
+  chain.guard.prunedTo = Math.max(chain.guard.prunedTo, upTo)
   for (const [height, seen] of chain.guard.heights) {
     if (height > upTo) continue
     for (const hash of seen.txs) chain.guard.txs.delete(hash)

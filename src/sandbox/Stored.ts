@@ -13,6 +13,7 @@ import {
 } from "./Chain.ts"
 import { restoreFaults, StoredFaults, storeFaults } from "./Faults.ts"
 import { type MovementType, movementTypes } from "./Ledger.ts"
+import { restoreRuleSets, StoredRuleSets, storeRuleSets } from "./WorkRules.ts"
 
 /** The forms in which the ledger file keeps what has no columns of its own: JSON text with amounts as digits. */
 const Big = Schema.BigIntFromString
@@ -124,18 +125,7 @@ const StoredState = Schema.Struct({
     transfers: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
     votes: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
   }),
-  ruleSets: Schema.Array(
-    Schema.Struct({
-      from: Schema.Int,
-      until: Schema.NullOr(Schema.Int),
-      rules: Schema.Struct({
-        difficulty: Schema.Int,
-        pastBlocks: Schema.Int,
-        txPerBlock: Schema.Int,
-        increaseDifficulty: Schema.Boolean,
-      }),
-    }),
-  ),
+  ruleSets: StoredRuleSets,
   faults: StoredFaults,
 })
 export const StateText = Schema.fromJsonString(StoredState)
@@ -147,7 +137,7 @@ export const stateOf = (chain: Chain): StoredState => ({
   hash: chain.hash,
   genesisTime: chain.genesisTime,
   epoch: { ...chain.epoch, transfers: [...chain.epoch.transfers], votes: [...chain.epoch.votes] },
-  ruleSets: chain.ruleSets.map((set) => ({ ...set, until: set.until ?? null })),
+  ruleSets: storeRuleSets(chain.ruleSets),
   faults: storeFaults(chain.faults),
 })
 
@@ -161,9 +151,6 @@ export const restoreState = (chain: Chain, state: StoredState): void => {
   chain.epoch.firstBlock = state.epoch.firstBlock
   for (const [party, count] of state.epoch.transfers) chain.epoch.transfers.set(party, count)
   for (const [vote, count] of state.epoch.votes) chain.epoch.votes.set(vote, count)
-  chain.ruleSets.length = 0
-  for (const { from, until, rules } of state.ruleSets) {
-    chain.ruleSets.push({ from, until: until ?? undefined, rules })
-  }
+  chain.ruleSets.splice(0, chain.ruleSets.length, ...restoreRuleSets(state.ruleSets))
   restoreFaults(chain.faults, state.faults)
 }

@@ -1,54 +1,111 @@
-import type { Chain } from "../Chain.ts"
-import type { FaultRegistry, Moment } from "../Faults.ts"
+import type { Chain, Included, Transfer } from "../Chain.ts"
+import type { FaultRegistry } from "../Faults.ts"
 import type { Account } from "../Ledger.ts"
+import { emptyMempool } from "../Mempool.ts"
 import { toMicros } from "../Time.ts"
+import { blocksOf } from "./kinds.ts"
+import { type Moment, momentOf, rulesOf } from "./Moment.ts"
+import { epochAt, guardAt } from "./spentAt.ts"
 
-/** Remembers the newest block, so that it can be read again later. */
+/** Remembers the newest block, so that it can be read again later, and lets faults that wait for it settle on one. */
 export const rememberMoment = (chain: Chain, keep: number): void => {
   const { past } = chain.faults
-  past.push({ height: chain.height, time: chain.time, hash: chain.hash })
+  if (past.at(-1)?.height !== chain.height) past.push(momentOf(chain))
   if (past.length > keep) past.shift()
+  settle(chain)
+}
+
+/** Fixes the block that a fault shows for good. Before the end of its first block there is none. */
+export const settle = (chain: Chain): void => {
+  for (const fault of chain.faults.armed) {
+    if (fault.seen !== undefined || (fault.kind !== "stale_read" && fault.kind !== "rolled_back_read")) continue
+    const height = fault.kind === "stale_read" ? fault.armedHeight : fault.armedHeight - blocksOf(fault)
+    const seen = momentAt(chain.faults, height)
+    if (seen !== undefined) fault.seen = seen
+  }
 }
 
 /** The newest remembered block that is not above `height`, or the oldest one. */
 export const momentAt = ({ past }: FaultRegistry, height: number): Moment | undefined =>
   past.findLast((moment) => moment.height <= height) ?? past[0]
 
-/** The chain as a reader saw it after an earlier block. Listings that keep no past show their present rows. */
+/**
+ * The chain as a reader saw it at the end of an earlier block. What waited for the next one is not remembered; of work
+ * whose block hash is forgotten only the count is known.
+ */
 export const asOf = (chain: Chain, then: Moment): Chain => {
   const until = toMicros(then.time)
-  const isPast = ({ time }: { readonly time: bigint }): boolean => time <= until
-  const rows = chain.ledger.rows.filter(isPast)
+  const rows = chain.ledger.rows.filter(({ time }) => time <= until)
+  const included = chain.included.filter(({ height }) => height <= then.height)
+  return {
+    ...chain,
+    height: then.height,
+    time: then.time,
+    hash: then.hash,
+    ruleSets: rulesOf(then),
+    ledger: {
+      ...chain.ledger,
+      rows,
+      accounts: accountsAt(chain, rows),
+      movements: chain.ledger.movements.filter(({ blockTime }) => blockTime <= until),
+    },
+    assets: assetsAt(chain, then.height),
+    transfers: transfersAt(chain, then, included),
+    withdrawals: new Map([...chain.withdrawals].filter(([, withdrawal]) => withdrawal.time <= then.time)),
+    deposits: new Map([...chain.deposits].filter(([, made]) => made.credited <= then.time)),
+    included,
+    mempool: emptyMempool(),
+    // Few ask for these, and they cost.
+    get guard() {
+      return guardAt(chain, then, included)
+    },
+    get epoch() {
+      return epochAt(chain, then, included)
+    },
+  }
+}
+
+const accountsAt = (chain: Chain, rows: Chain["ledger"]["rows"]): Map<string, Account> => {
   const balances = new Map(rows.map((row) => [row.account.id, row.balance]))
   const accounts = new Map<string, Account>()
   for (const [key, account] of chain.ledger.accounts) {
     const balance = balances.get(account.id)
     if (balance !== undefined) accounts.set(key, { ...account, balance })
   }
-  const assets = [...chain.assets].flatMap(([id, asset]) => {
-    const status = asset.statuses.findLast(({ height }) => height <= then.height)?.status
-    return status === undefined ? [] : [[id, { ...asset, status }] as const]
-  })
-  return {
-    ...chain,
-    height: then.height,
-    time: then.time,
-    hash: then.hash,
-    ledger: {
-      ...chain.ledger,
-      rows,
-      accounts,
-      movements: chain.ledger.movements.filter(({ blockTime }) => blockTime <= until),
-    },
-    assets: new Map(assets),
-    transfers: new Map([...chain.transfers].filter(([, transfer]) => transfer.time <= then.time)),
-    withdrawals: new Map([...chain.withdrawals].filter(([, withdrawal]) => withdrawal.time <= then.time)),
-    deposits: new Map([...chain.deposits].filter(([, made]) => made.credited <= then.time)),
-    included: chain.included.filter((entry) => entry.height <= then.height),
-  }
+  return accounts
 }
 
-/** The chain with a wrong clock: every time that readers see is shifted. */
+const assetsAt = (chain: Chain, height: number): Chain["assets"] =>
+  new Map(
+    [...chain.assets].flatMap(([id, asset]) => {
+      const status = asset.statuses.findLast((entry) => entry.height <= height)?.status
+      return status === undefined ? [] : [[id, { ...asset, status }] as const]
+    }),
+  )
+
+const transfersAt = (chain: Chain, then: Moment, included: ReadonlyArray<Included>): Chain["transfers"] => {
+  const executed = new Map(included.map((entry) => [entry.transferId, entry]))
+  const transfers = new Map<string, Transfer>()
+  for (const [id, transfer] of chain.transfers) {
+    const version = transfer.time <= then.time ? transfer : firstVersion(transfer, executed.get(id))
+    if (version === undefined) continue
+    const isRecurring = version.kind._tag === "recurring"
+    const fees = isRecurring ? version.fees.filter(({ epoch }) => epoch < then.epoch.seq) : version.fees
+    transfers.set(id, { ...version, fees })
+  }
+  return transfers
+}
+
+/** What its execution said of a transfer that had more to come. */
+const firstVersion = (transfer: Transfer, entry: Included | undefined): Transfer | undefined => {
+  if (entry === undefined) return undefined
+  const { time, error: reason } = entry
+  if (entry.code !== 0) return { ...transfer, time, status: "STATUS_REJECTED", reason }
+  const status = transfer.kind._tag === "oneOff" ? "STATUS_DONE" : "STATUS_PENDING"
+  return { ...transfer, time, status, reason: "", open: true }
+}
+
+/** The chain with a wrong clock: every time that its blocks gave to something is shifted. */
 export const skewed = (chain: Chain, nanos: bigint): Chain => {
   const shift = <A extends { readonly time: bigint }>(entry: A): A => ({ ...entry, time: entry.time + nanos })
   return {
@@ -58,7 +115,7 @@ export const skewed = (chain: Chain, nanos: bigint): Chain => {
     ledger: {
       ...chain.ledger,
       rows: chain.ledger.rows.map(shift),
-      movements: chain.ledger.movements.map(shift),
+      movements: chain.ledger.movements.map((entry) => ({ ...shift(entry), blockTime: entry.blockTime + nanos })),
     },
     transfers: new Map([...chain.transfers].map(([id, transfer]) => [id, shift(transfer)])),
     withdrawals: new Map([...chain.withdrawals].map(([id, withdrawal]) => [id, shift(withdrawal)])),

@@ -9,6 +9,7 @@ import type { LedgerNode } from "../LedgerNode.ts"
 import { isStandingChange, rulesNow, underRules } from "../WorkRules.ts"
 import { asOf, momentAt, skewed } from "./asOf.ts"
 import { blocksOf, codeOf } from "./kinds.ts"
+import type { Moment } from "./Moment.ts"
 
 /** The network that a request meets, and the one that the headers of its answer tell of. */
 export interface Twisted {
@@ -21,11 +22,11 @@ export const twist = ({ world, headers }: Twisted, fault: Fault): Twisted => {
   const both = (change: (world: World) => World): Twisted => ({ world: change(world), headers: change(headers) })
   switch (fault.kind) {
     case "stale_read":
-      return { world: viewed(world, (chain) => back(chain, fault.armedHeight)), headers }
+      return { world: viewed(world, (chain) => back(chain, fault.seen)), headers }
     case "rolled_back_read":
-      return both((w) => viewed(w, (chain) => back(chain, fault.armedHeight - blocksOf(fault))))
+      return both((w) => viewed(w, (chain) => back(chain, fault.seen)))
     case "lagging_replica":
-      return both((w) => viewed(w, (chain) => back(chain, chain.height - blocksOf(fault))))
+      return both((w) => viewed(w, (chain) => back(chain, momentAt(chain.faults, chain.height - blocksOf(fault)))))
     case "clock_skew":
       return both((w) => viewed(w, (chain) => skewed(chain, BigInt(fault.skewMillis ?? 0) * 1_000_000n)))
     case "chain_id_change":
@@ -43,10 +44,7 @@ export const twist = ({ world, headers }: Twisted, fault: Fault): Twisted => {
   }
 }
 
-const back = (chain: Chain, height: number): Chain => {
-  const moment = momentAt(chain.faults, height)
-  return moment === undefined || moment.height === chain.height ? chain : asOf(chain, moment)
-}
+const back = (chain: Chain, then: Moment | undefined): Chain => (then === undefined ? chain : asOf(chain, then))
 
 const viewed = (world: World, view: (chain: Chain) => Chain): World => ({
   ...world,

@@ -80,7 +80,7 @@ const viewOf = (chain: Chain) => {
   }
 }
 
-const describe = (fault: Fault) => ({ ...fault, detail: describeFault(fault) })
+const describe = ({ seen: _, ...fault }: Fault) => ({ ...fault, detail: describeFault(fault) })
 
 const listFaults: Route = {
   ...own,
@@ -121,7 +121,9 @@ const disarmFault: Route = {
   method: "DELETE",
   path: "/sandbox/faults/:id",
   answer: ({ node }, ask) =>
-    Effect.map(node.disarmFault(Number(ask.params["id"])), (gone) => answerOf({ gone }, gone === 0 ? 404 : 200)),
+    Effect.map(node.disarmFault(Number(ask.params["id"])), (gone) =>
+      gone === 0 ? answerOf({ error: `no fault ${ask.params["id"]} is armed` }, 404) : answerOf({ gone }),
+    ),
 }
 
 /** The sandbox's own paths, which no network has. */
