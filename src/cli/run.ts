@@ -17,6 +17,7 @@ import { failWith } from "./CliFailure.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
 import { runOnce } from "./runOnce.ts"
+import { sandboxDir } from "./sandboxClient.ts"
 import { checkKeys, configFlag, dataFlag, fileArgument, type Setup, setup } from "./setup.ts"
 import { mayPay } from "./worstCase.ts"
 
@@ -58,7 +59,7 @@ const optionsOf = ({ treasury, mode, dataDir }: Setup) => ({ treasury, mode, dat
 /** The embedded network listens first, so that the daemon finds it wherever its port turned out to be. */
 const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
   const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
-  const layer = Sandbox.layer({ scenario, dir: join(found.dataDir, "sandbox"), portBusy: "free", clock: "real" })
+  const layer = Sandbox.layer({ scenario, dir: join(found.dataDir, sandboxDir), portBusy: "free", clock: "real" })
   yield* Effect.gen(function* () {
     const sandbox = yield* Sandbox
     yield* Effect.raceFirst(

@@ -8,6 +8,8 @@ import { decodeScenario } from "../sandbox/Scenario.ts"
 import { readNetworkState, remedy } from "../sandbox/state/NetworkState.ts"
 import { say } from "../telemetry/say.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
+import { sandboxDir } from "./sandboxClient.ts"
+import { sandboxFault } from "./sandboxFault.ts"
 import { configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
 
 const stateFlag = Flag.String("state").pipe(
@@ -37,7 +39,7 @@ export const sandboxCommand = Command.make(
         Sandbox.layer({
           scenario,
           ...(state === undefined ? {} : { state }),
-          dir: join(found.dataDir, "sandbox"),
+          dir: join(found.dataDir, sandboxDir),
           portBusy: "error",
           clock: "real",
         }).pipe(Layer.provideMerge(loggingLayer(found, chosen.output, startedAt))),
@@ -49,4 +51,7 @@ export const sandboxCommand = Command.make(
       ),
     )
   }),
-).pipe(Command.withDescription("Run the play-money network of a file's sandbox section"))
+).pipe(
+  Command.withDescription("Run the play-money network of a file's sandbox section"),
+  Command.withSubcommands([sandboxFault]),
+)

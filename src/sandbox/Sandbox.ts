@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs"
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -17,6 +17,9 @@ import type { Scenario } from "./Scenario.ts"
 import { applyState } from "./state/applyState.ts"
 import type { NetworkState } from "./state/NetworkState.ts"
 import { withState } from "./state/withState.ts"
+
+/** In the ledger's directory while a network runs there: its address, for commands that are given none. */
+export const urlFile = "url"
 
 export interface SandboxOptions {
   readonly scenario: Scenario
@@ -74,8 +77,10 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   yield* Effect.addFinalizer(() => node.endNews)
   const producer = yield* Effect.forkScoped(options.clock === "manual" ? Effect.never : produce(node, scenario))
   const { host } = scenario.listen
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+  if (options.dir !== undefined) yield* publishUrl(join(options.dir, urlFile), url)
   return Sandbox.of({
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    url,
     port,
     keysDir,
     publicKey: (name) => publicKeyOf(scenario.seed, name),
@@ -93,6 +98,15 @@ const prepareDir = (dir: string, scenario: Scenario): Effect.Effect<string, Sand
     },
     catch: (cause) => new SandboxError({ operation: "keys", reason: { _tag: "FileFailed", cause: String(cause) } }),
   })
+
+const publishUrl = (path: string, url: string): Effect.Effect<void, SandboxError, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => writeFileSync(path, `${url}\n`, { mode: 0o600 }),
+      catch: (cause) => new SandboxError({ operation: "listen", reason: { _tag: "FileFailed", cause: String(cause) } }),
+    }),
+    () => Effect.sync(() => rmSync(path, { force: true })),
+  )
 
 /** One block each interval. After a pause of the process it goes on; it does not catch up. */
 const produce = (node: LedgerNode, scenario: Scenario): Effect.Effect<never, SandboxError> =>

@@ -46,7 +46,7 @@ export const judge = (figures: ReadonlyArray<Figure>, goals: Readonly<Record<str
 const reaches = (one: Judged, bound: number): boolean =>
   one.better === "higher" ? one.value >= bound : one.value <= bound
 
-/** Whether the floor holds. A figure without a floor, or that is no number, misses it: --check must not pass by luck. */
+/** Whether the floor holds. A figure without a floor, or that is no number, misses it: no check passes by luck. */
 export const holds = (one: Judged): boolean => one.floor !== null && reaches(one, one.floor)
 
 const verdict = (one: Judged): string => {

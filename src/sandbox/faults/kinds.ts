@@ -155,6 +155,8 @@ export const describeFault = (spec: FaultSpec): string => {
   const whose = spec.operation === "any" || spec.operation === "submit" ? "" : `${spec.operation}: `
   const which = spec.operation === "any" ? "every answer" : "the next answer"
   const often = spec.rate < 1 ? ` with probability ${spec.rate}` : ""
-  const times = spec.count === undefined ? " until further notice" : spec.count === 1 ? "" : `, ${spec.count} times`
-  return `${whose}${which} ${kinds[spec.kind].says(spec)}${often}${times}`
+  const times = spec.count === undefined || spec.count === 1 ? "" : `, ${spec.count} times`
+  const end = spec.durationMillis === undefined ? "" : `, for ${spec.durationMillis / 1000} s`
+  const open = spec.count === undefined && spec.durationMillis === undefined ? " until further notice" : ""
+  return `${whose}${which} ${kinds[spec.kind].says(spec)}${often}${times}${end}${open}`
 }

@@ -19,8 +19,8 @@ export const postShot = (path: string, body: string, accept: Shot["accept"]): Sh
 const headEnd = Buffer.from("\r\n\r\n")
 
 /**
- * Fires over kept-alive connections, each with one request in flight, until the time is over or nothing is left. A plain
- * socket, since a client library would cost more than the server. Resolves with good answers per second.
+ * Fires over kept-alive connections, each with one request in flight, until the time is over or nothing is left. Plain
+ * sockets, since a client library would cost more than the server. Resolves with good answers per second.
  */
 export const fire = (
   port: number,

@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Option, Predicate, Schema } from "effect"
+import { Flag } from "effect/cli"
+import { urlFile } from "../sandbox/Sandbox.ts"
+import { type CliFailure, failWith } from "./CliFailure.ts"
+import { type Chosen, dataDirOf } from "./setup.ts"
+
+/** Folder of a data directory in which the play-money network keeps its files. */
+export const sandboxDir = "sandbox"
+
+export const urlFlag = Flag.String("url").pipe(
+  Flag.withDescription("Address of the network; default that of the one that runs in the data directory"),
+  Flag.optional,
+)
+
+const timeoutMillis = 5_000
+
+/** Where the network listens: as told, or as the one in the data directory says. */
+const urlOf = Effect.fnUntraced(function* (chosen: Chosen & { readonly url: Option.Option<string> }) {
+  if (Option.isSome(chosen.url)) {
+    if (URL.canParse(chosen.url.value)) return chosen.url.value
+    return yield* failWith("usage", `--url ${chosen.url.value} is no address; write one such as http://127.0.0.1:3008`)
+  }
+  const dir = join(yield* dataDirOf(chosen), sandboxDir)
+  const file = join(dir, urlFile)
+  if (!existsSync(file)) {
+    return yield* failWith("notFound", `no play-money network runs in ${dir}; name one with --url or --data`)
+  }
+  return readFileSync(file, "utf8").trim()
+})
+
+const Refused = Schema.Struct({ error: Schema.String })
+
+const isRefused = Schema.is(Refused)
+
+/** A request to the network's own paths. A refused one is a usage failure in the network's words, 404 not found. */
+export const askSandbox = Effect.fnUntraced(function* (
+  chosen: Chosen & { readonly url: Option.Option<string> },
+  request: { readonly method: "GET" | "POST" | "DELETE"; readonly path: string; readonly body?: unknown },
+) {
+  const url = yield* urlOf(chosen)
+  const answer = yield* Effect.tryPromise({
+    try: async (signal) => {
+      const response = await fetch(new URL(request.path, url), {
+        method: request.method,
+        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]),
+      })
+      return { status: response.status, text: await response.text() }
+    },
+    catch: (cause) => unreachable(url, cause),
+  })
+  const body = yield* Effect.try({
+    try: (): unknown => JSON.parse(answer.text),
+    catch: () => failWith("failure", `${url} answered with no JSON: is it a play-money network?`),
+  })
+  if (answer.status < 300) return body
+  if (!isRefused(body)) return yield* failWith("notFound", `${url} has no ${request.path}: is it a play-money network?`)
+  return yield* failWith(answer.status === 404 ? "notFound" : "usage", body.error.replace(/\s*\n\s*/g, " "))
+})
+
+const unreachable = (url: string, cause: unknown): CliFailure => {
+  if (Predicate.isObject(cause) && "name" in cause && cause.name === "TimeoutError") {
+    return failWith("timeOut", `${url} does not answer within ${timeoutMillis / 1000} s`)
+  }
+  return failWith("notFound", `no play-money network answers at ${url}`)
+}
