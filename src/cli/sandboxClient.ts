@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs"
+import { request } from "node:http"
 import { join } from "node:path"
-import { Effect, Option, Predicate, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { urlFile } from "../sandbox/Sandbox.ts"
 import { type CliFailure, failWith } from "./CliFailure.ts"
@@ -19,7 +20,7 @@ const timeoutMillis = 5_000
 /** Where the network listens: as told, or as the one in the data directory says. */
 const urlOf = Effect.fnUntraced(function* (chosen: Chosen & { readonly url: Option.Option<string> }) {
   if (Option.isSome(chosen.url)) {
-    if (URL.canParse(chosen.url.value)) return chosen.url.value
+    if (/^http:\/\/./.test(chosen.url.value) && URL.canParse(chosen.url.value)) return chosen.url.value
     return yield* failWith("usage", `--url ${chosen.url.value} is no address; write one such as http://127.0.0.1:3008`)
   }
   const dir = join(yield* dataDirOf(chosen), sandboxDir)
@@ -34,35 +35,42 @@ const Refused = Schema.Struct({ error: Schema.String })
 
 const isRefused = Schema.is(Refused)
 
+interface Asked {
+  readonly method: "GET" | "POST" | "DELETE"
+  readonly path: string
+  readonly body?: unknown
+}
+
 /** A request to the network's own paths. A refused one is a usage failure in the network's words, 404 not found. */
 export const askSandbox = Effect.fnUntraced(function* (
   chosen: Chosen & { readonly url: Option.Option<string> },
-  request: { readonly method: "GET" | "POST" | "DELETE"; readonly path: string; readonly body?: unknown },
+  asked: Asked,
 ) {
   const url = yield* urlOf(chosen)
-  const answer = yield* Effect.tryPromise({
-    try: async (signal) => {
-      const response = await fetch(new URL(request.path, url), {
-        method: request.method,
-        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]),
-      })
-      return { status: response.status, text: await response.text() }
-    },
-    catch: (cause) => unreachable(url, cause),
-  })
+  const answer = yield* exchange(url, asked)
   const body = yield* Effect.try({
     try: (): unknown => JSON.parse(answer.text),
     catch: () => failWith("failure", `${url} answered with no JSON: is it a play-money network?`),
   })
   if (answer.status < 300) return body
-  if (!isRefused(body)) return yield* failWith("notFound", `${url} has no ${request.path}: is it a play-money network?`)
+  if (!isRefused(body)) return yield* failWith("notFound", `${url} has no ${asked.path}: is it a play-money network?`)
   return yield* failWith(answer.status === 404 ? "notFound" : "usage", body.error.replace(/\s*\n\s*/g, " "))
 })
 
-const unreachable = (url: string, cause: unknown): CliFailure => {
-  if (Predicate.isObject(cause) && "name" in cause && cause.name === "TimeoutError") {
-    return failWith("timeOut", `${url} does not answer within ${timeoutMillis / 1000} s`)
-  }
-  return failWith("notFound", `no play-money network answers at ${url}`)
-}
+const exchange = (url: string, asked: Asked) =>
+  Effect.callback<{ readonly status: number; readonly text: string }, CliFailure>((resume) => {
+    const call = request(new URL(asked.path, url), { method: asked.method, timeout: timeoutMillis }, (response) => {
+      const chunks: Array<Buffer> = []
+      response.on("data", (chunk: Buffer) => chunks.push(chunk))
+      response.on("end", () =>
+        resume(Effect.succeed({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() })),
+      )
+    })
+    call.on("timeout", () => {
+      resume(Effect.fail(failWith("timeOut", `${url} does not answer within ${timeoutMillis / 1000} s`)))
+      call.destroy()
+    })
+    call.on("error", () => resume(Effect.fail(failWith("notFound", `no play-money network answers at ${url}`))))
+    call.end(asked.body === undefined ? undefined : JSON.stringify(asked.body))
+    return Effect.sync(() => call.destroy())
+  })

@@ -49,7 +49,7 @@ export const readTransaction = (body: string): Effect.Effect<Uint8Array | undefi
 
 export const submitTypes = { TYPE_UNSPECIFIED: 0, TYPE_ASYNC: 1, TYPE_SYNC: 2, TYPE_COMMIT: 3 } as const
 
-/** Reads a serialised transaction in the same way, and the number of the type of its submission: 0 where none stands. */
+/** Reads a serialised transaction in the same way, and the number of its type of submission: 0 where none stands. */
 export const readRaw = (
   body: string,
 ): Effect.Effect<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly type: number }, Refusal> =>
