@@ -6,10 +6,12 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import type { NetworkState } from "../../src/sandbox/state/NetworkState.ts"
 import { toMicros } from "../../src/sandbox/Time.ts"
 import * as Test from "../support/TestClient.ts"
-import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+import { chainId, one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 
 type Node = Sandbox["Service"]
 
@@ -202,6 +204,39 @@ describe("a fault of the scenario", () => {
             truth.push(yield* holdings(client, "/sandbox/ledger"))
           }
           assert.deepStrictEqual(yield* holdings(client, "/api/v2/accounts"), truth[height - 1])
+        }),
+      ),
+    ),
+  )
+})
+
+describe("a network that began with given accounts", () => {
+  const state = (node: Pick<Node, "publicKey">): NetworkState => ({
+    chainId,
+    height: 10,
+    time: BigInt(startMillis - 1_000) * 1_000_000n,
+    genesisTime: BigInt(startMillis - 60_000) * 1_000_000n,
+    epoch: { seq: 1, startTime: BigInt(startMillis - 60_000) * 1_000_000n, firstBlock: 1 },
+    hashes: { 10: "ab".repeat(32) },
+    accounts: ["alice", "bob"].map((name) => ({
+      asset: usdt,
+      party: node.publicKey(name),
+      market: "",
+      type: "ACCOUNT_TYPE_GENERAL",
+      balance: 500n * one,
+    })),
+  })
+  it.effect("shows what they held before their first entry in its history", () =>
+    Effect.andThen(
+      begin,
+      withSandbox({ state: state({ publicKey: (name) => publicKeyOf("test", name) }) }, (client, node) =>
+        Effect.gen(function* () {
+          yield* arm(client, { kind: "stale_read", operation: "accounts" })
+          const then = yield* holdings(client, "/api/v2/accounts")
+          assert.strictEqual(then.length, 2)
+          for (let n = 0; n < 5; n++) yield* live(client, node)
+          assert.deepStrictEqual(yield* holdings(client, "/api/v2/accounts"), then)
+          assert.isAbove((yield* holdings(client, "/sandbox/ledger")).length, 2)
         }),
       ),
     ),

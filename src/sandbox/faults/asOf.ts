@@ -46,7 +46,7 @@ export const asOf = (chain: Chain, then: Moment): Chain => {
     ledger: {
       ...chain.ledger,
       rows,
-      accounts: accountsAt(chain, rows),
+      accounts: accountsAt(chain, until),
       movements: chain.ledger.movements.filter(({ blockTime }) => blockTime <= until),
     },
     assets: assetsAt(chain, then.height),
@@ -65,14 +65,35 @@ export const asOf = (chain: Chain, then: Moment): Chain => {
   }
 }
 
-const accountsAt = (chain: Chain, rows: Chain["ledger"]["rows"]): Map<string, Account> => {
-  const balances = new Map(rows.map((row) => [row.account.id, row.balance]))
+const accountsAt = ({ ledger }: Chain, until: bigint): Map<string, Account> => {
+  const balances = new Map<string, bigint>()
+  const later = new Set<string>()
+  for (const { time, account, balance } of ledger.rows) {
+    if (time <= until) balances.set(account.id, balance)
+    else later.add(account.id)
+  }
+  const given = givenBalances(ledger, until)
   const accounts = new Map<string, Account>()
-  for (const [key, account] of chain.ledger.accounts) {
-    const balance = balances.get(account.id)
+  for (const [key, account] of ledger.accounts) {
+    const { id } = account
+    const balance = balances.get(id) ?? (later.has(id) ? given.get(id) : account.balance)
     if (balance !== undefined) accounts.set(key, { ...account, balance })
   }
   return accounts
+}
+
+/** What accounts held before they first moved after a time: some without history came with money into the network. */
+const givenBalances = ({ movements }: Chain["ledger"], until: bigint): ReadonlyMap<string, bigint> => {
+  const first = new Map<string, bigint>()
+  const note = ({ id, type }: Account, held: bigint): void => {
+    if (!first.has(id) && type !== "ACCOUNT_TYPE_EXTERNAL") first.set(id, held)
+  }
+  for (const { blockTime, from, to, amount, fromBalance, toBalance } of movements) {
+    if (blockTime <= until) continue
+    note(from, fromBalance + amount)
+    note(to, toBalance - amount)
+  }
+  return new Map([...first].filter(([, held]) => held > 0n))
 }
 
 const assetsAt = (chain: Chain, height: number): Chain["assets"] =>
