@@ -29,9 +29,9 @@ export const preflight = (request: HttpServerRequest.HttpServerRequest): HttpSer
   })
 
 /** The body as text: compact, or indented for whoever puts "pretty" into the query, and always by the explorer. */
-export const bodyText = (answer: Answer, request: HttpServerRequest.HttpServerRequest): string => {
+export const bodyText = (answer: Answer, url: string): string => {
   if (answer.text) return String(answer.body)
-  const query = new URLSearchParams(request.url.split("?")[1] ?? "")
+  const query = new URLSearchParams(url.split("?")[1] ?? "")
   return answer.indented || query.has("pretty") ? JSON.stringify(answer.body, null, 2) : JSON.stringify(answer.body)
 }
 
@@ -43,7 +43,7 @@ export const respond = (
 ): HttpServerResponse.HttpServerResponse => {
   const all = { ...corsOf(request), ...(answer.fromNode ? headers : {}), ...answer.headers }
   const contentType = all["content-type"] ?? (answer.text ? "text/plain; charset=utf-8" : "application/json")
-  const text = bodyText(answer, request)
+  const text = bodyText(answer, request.url)
   const { status } = answer
   if (!/\bgzip\b/.test(request.headers["accept-encoding"] ?? "")) {
     return HttpServerResponse.text(text, { status, headers: all, contentType })

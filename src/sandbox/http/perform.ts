@@ -1,0 +1,129 @@
+import { Clock, Effect } from "effect"
+import type { Fault, FaultKind } from "../Faults.ts"
+import { kinds, type Stage } from "../faults/kinds.ts"
+import { spoilPages } from "../faults/pages.ts"
+import { statusAnswer } from "../faults/statusAnswer.ts"
+import { twist } from "../faults/twist.ts"
+import type { SandboxError } from "../SandboxError.ts"
+import { toMicros } from "../Time.ts"
+import { type Answer, plainError, type Refusal } from "./Answer.ts"
+import { parseQuery } from "./Query.ts"
+import { pass, type RateLimiter } from "./RateLimiter.ts"
+import type { Route, World } from "./Route.ts"
+
+/** A request, whatever carried it here. */
+export interface Incoming {
+  /** Path and query. */
+  readonly url: string
+  readonly params: Readonly<Record<string, string | undefined>>
+  /** Of the caller, for the limiter. */
+  readonly address: string
+  readonly body: Effect.Effect<string, Refusal>
+}
+
+/** What becomes of a request. Headers are the node's: an answer that is not its own goes out without them. */
+export type Outcome =
+  | { readonly _tag: "Answered"; readonly answer: Answer; readonly headers: Headers }
+  /** The connection ends without an answer. */
+  | { readonly _tag: "HungUp" }
+  /** The answer goes wrong on its way, as the fault says. */
+  | { readonly _tag: "Broken"; readonly kind: FaultKind; readonly answer: Answer; readonly headers: Headers }
+
+type Headers = Readonly<Record<string, string>>
+
+/** Lets a request meet, in this order: the limiter, faults before its effect, the operation, faults of its answer. */
+export const perform = (
+  world: World,
+  limiter: RateLimiter | undefined,
+  route: Route,
+  incoming: Incoming,
+): Effect.Effect<Outcome> =>
+  Effect.catchTag(performed(world, limiter, route, incoming), "SandboxError", () =>
+    Effect.succeed(answered(plainError("Unavailable", "the ledger is out of order", false), {})),
+  )
+
+const answered = (answer: Answer, headers: Headers): Outcome => ({ _tag: "Answered", answer, headers })
+
+const performed = Effect.fnUntraced(function* (
+  world: World,
+  limiter: RateLimiter | undefined,
+  route: Route,
+  incoming: Incoming,
+) {
+  const nowMillis = yield* Clock.currentTimeMillis
+  const limited = isOfDataNode(route) && route.operation !== "health" && limiter !== undefined
+  const passage = limited ? pass(limiter, incoming.address, nowMillis) : { headers: {}, refusal: undefined }
+  const faults = route.operation === undefined ? [] : yield* world.node.faultsFor(route.operation)
+  const instead = passage.refusal ?? (faults.length === 0 ? undefined : yield* strikeBefore(world, faults))
+  if (instead === "hungUp") return { _tag: "HungUp" } as const
+  if (instead !== undefined) return answered(instead, { ...passage.headers, ...(yield* blockHeaders(world, route)) })
+  const met = faults.length === 0 ? { world, headers: world } : yield* meet(world, faults)
+  const headers = { ...passage.headers, ...(yield* blockHeaders(met.headers, route)) }
+  const ask = { query: parseQuery(incoming.url), params: incoming.params, body: incoming.body }
+  const given = yield* route
+    .answer(met.world, ask)
+    .pipe(Effect.catchTag("Refusal", (refusal) => Effect.succeed<Answer>(refusal.answer)))
+  const answer: Answer = route.server === "explorer" ? { ...given, indented: true } : given
+  if (faults.length === 0) return answered(answer, headers)
+  return yield* strikeAfter(world, faults, { answer, headers, after: ask.query.get("pagination.after")?.[0] })
+})
+
+const isOfDataNode = (route: Route): boolean => route.operation !== undefined && route.server === undefined
+
+/** The block that the node began last, as it stood before the operation looked at anything. */
+const blockHeaders = (world: World, route: Route) =>
+  !isOfDataNode(route) || !world.profile.blockHeaders
+    ? Effect.succeed({})
+    : world.node.read(({ height, time }) => ({
+        "X-Block-Height": String(height),
+        "X-Block-Timestamp": String(toMicros(time)),
+      }))
+
+const stageOf = (fault: Fault): Stage => {
+  const late = fault.kind === "http_status" && fault.effect === true
+  return late ? "wire" : kinds[fault.kind].stage
+}
+
+/** What happens to a request before it has any effect; undefined where it goes on. */
+export const strikeBefore = Effect.fnUntraced(function* (
+  world: World,
+  faults: ReadonlyArray<Fault>,
+): Effect.fn.Return<Answer | "hungUp" | undefined, SandboxError> {
+  for (const fault of faults) {
+    if (stageOf(fault) !== "before" || !(yield* world.node.spendFault(fault))) continue
+    if (fault.kind === "http_status") return statusAnswer(fault)
+    if (fault.kind === "drop_before") return "hungUp"
+    yield* Effect.sleep(fault.delayMillis ?? 0)
+  }
+  return undefined
+})
+
+/** The network that the request meets: the true one, seen through each fault that changes it. */
+const meet = Effect.fnUntraced(function* (world: World, faults: ReadonlyArray<Fault>) {
+  let met = { world, headers: world }
+  for (const fault of faults) {
+    if (stageOf(fault) === "world" && (yield* world.node.spendFault(fault))) met = twist(met, fault)
+  }
+  return met
+})
+
+/** What happens to an answer on its way: the first fault that breaks it wins. */
+const strikeAfter = Effect.fnUntraced(function* (
+  world: World,
+  faults: ReadonlyArray<Fault>,
+  given: { readonly answer: Answer; readonly headers: Headers; readonly after: string | undefined },
+): Effect.fn.Return<Outcome, SandboxError> {
+  let { answer } = given
+  for (const fault of faults) {
+    if (stageOf(fault) !== "body" || !(yield* world.node.spendFault(fault))) continue
+    answer = spoilPages(answer, fault, { seed: world.scenario.seed, after: given.after ?? "" })
+  }
+  for (const fault of faults) {
+    // A lost answer is kept for a request that had an effect: a refusal moves no money.
+    const wasted = fault.kind === "accept_drop_answer" && !(answer.accepted ?? answer.status === 200)
+    if (stageOf(fault) !== "wire" || wasted || !(yield* world.node.spendFault(fault))) continue
+    if (fault.kind === "http_status") return answered(statusAnswer(fault), given.headers)
+    return { _tag: "Broken", kind: fault.kind, answer, headers: given.headers }
+  }
+  return answered(answer, given.headers)
+})
