@@ -2,7 +2,7 @@ import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import type { AssetState, BusEvent, Chain, Deposit, Included, Transfer, Withdrawal } from "./Chain.ts"
 import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
-import type { Fault } from "./Faults.ts"
+import { expire, type Fault } from "./Faults.ts"
 import { closeBlock, type LedgerDelta } from "./Ledger.ts"
 import { forget, removePending } from "./Mempool.ts"
 import { cancelTransfer, payRecurring } from "./Recurring.ts"
@@ -36,6 +36,7 @@ export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
   const statusBefore = new Map([...chain.assets].map(([id, asset]) => [id, asset.status]))
   const proposal = propose(chain)
   beginBlock(chain, proposal, nowMillis)
+  expire(chain.faults, nowMillis)
   turnRules(chain)
   const prunedTo = prune(chain)
   turnEpoch(chain)

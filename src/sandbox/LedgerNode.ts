@@ -28,8 +28,11 @@ export interface LedgerNode {
    * fault may let another view of the chain decide.
    */
   readonly submit: (bytes: Uint8Array, view?: (chain: Chain) => Chain) => Effect.Effect<Submission, SandboxError>
-  /** The mempool's check alone: nothing is kept but the mark that this work was seen. */
-  readonly check: (bytes: Uint8Array) => Effect.Effect<{ readonly code: number; readonly text: string }, SandboxError>
+  /** The mempool's check alone: nothing is kept but the mark that this work was seen. `view` as above. */
+  readonly check: (
+    bytes: Uint8Array,
+    view?: (chain: Chain) => Chain,
+  ) => Effect.Effect<{ readonly code: number; readonly text: string }, SandboxError>
   readonly stepBlock: Effect.Effect<void, SandboxError>
   readonly armFault: (spec: FaultSpec) => Effect.Effect<Fault, SandboxError>
   /** Without an id it takes all faults away. Returns how many went. */
@@ -98,10 +101,10 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
     return {
       read: (look) => alone(Effect.sync(() => look(chain))),
       submit,
-      check: (bytes) =>
+      check: (bytes, view) =>
         alone(
           Effect.sync(() => {
-            const verdict = checkTx(chain, bytes)
+            const verdict = checkTx(view === undefined ? chain : view(chain), bytes)
             return { code: verdict.code, text: verdict.code === codes.ok ? "" : verdict.text }
           }),
         ),

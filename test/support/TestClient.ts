@@ -47,11 +47,20 @@ export const at = (reply: Reply, path: string): unknown =>
 /** No answer came: the connection ended, or patience did. */
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly cause: unknown }> {}
 
-/** One request. `patience` (milliseconds of real time) is how long an answer is waited for. */
+interface RequestOptions {
+  readonly method?: string
+  readonly body?: string
+  /** Milliseconds of real time for which an answer is waited for; default 10 s. */
+  readonly patience?: number
+  /** The most that is read of a body, unpacked. A longer one is no answer. */
+  readonly bytesMax?: number
+}
+
+/** One request. */
 export const request = (
   client: Pick<TestClient, "url">,
   path: string,
-  init: { readonly method?: string; readonly body?: string; readonly patience?: number } = {},
+  init: RequestOptions = {},
 ): Effect.Effect<Reply, NoAnswer> =>
   Effect.tryPromise({
     try: async (signal) => {
@@ -61,11 +70,23 @@ export const request = (
         ...(init.body === undefined ? {} : { body: init.body }),
         signal: AbortSignal.any([signal, patience]),
       })
-      const text = await response.text()
+      const text = init.bytesMax === undefined ? await response.text() : await readText(response, init.bytesMax)
       return { status: response.status, headers: response.headers, text, json: jsonOf(text) }
     },
     catch: (cause) => new NoAnswer({ cause }),
   })
+
+/** The connection ends where the body is too long. */
+const readText = async (response: Response, bytesMax: number): Promise<string> => {
+  const chunks: Array<Uint8Array> = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > bytesMax) throw new RangeError(`more than ${bytesMax} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
 
 const jsonOf = (text: string): unknown => {
   try {

@@ -153,7 +153,7 @@ const missing: Readonly<Record<NonNullable<Kind["needs"]>, { readonly message: s
 /** For the log: what is about to go wrong. */
 export const describeFault = (spec: FaultSpec): string => {
   const whose = spec.operation === "any" || spec.operation === "submit" ? "" : `${spec.operation}: `
-  const which = spec.operation === "any" ? "every answer" : "the next answer"
+  const which = spec.count === 1 ? "the next answer" : "every answer"
   const often = spec.rate < 1 ? ` with probability ${spec.rate}` : ""
   const times = spec.count === undefined || spec.count === 1 ? "" : `, ${spec.count} times`
   const end = spec.durationMillis === undefined ? "" : `, for ${spec.durationMillis / 1000} s`

@@ -46,15 +46,26 @@ export const twist = ({ world, headers }: Twisted, fault: Fault): Twisted => {
 
 const back = (chain: Chain, then: Moment | undefined): Chain => (then === undefined ? chain : asOf(chain, then))
 
-const viewed = (world: World, view: (chain: Chain) => Chain): World => ({
+type View = (chain: Chain) => Chain
+
+const viewed = (world: World, view: View): World => ({
   ...world,
   node: { ...world.node, read: (look) => world.node.read((chain) => look(view(chain))) },
 })
 
 /** Tells and checks by another view of the chain; blocks are made by the true one. */
-const otherwise = (world: World, view: (chain: Chain) => Chain): World => {
+const otherwise = (world: World, view: View): World => {
   const { node } = viewed(world, view)
-  return { ...world, node: { ...node, submit: (bytes) => world.node.submit(bytes, view) } }
+  const { submit, check } = world.node
+  const both = (further?: View): View => (further === undefined ? view : (chain) => further(view(chain)))
+  return {
+    ...world,
+    node: {
+      ...node,
+      submit: (bytes, further) => submit(bytes, both(further)),
+      check: (bytes, further) => check(bytes, both(further)),
+    },
+  }
 }
 
 const refusals: Readonly<Record<number, string>> = {
@@ -118,11 +129,7 @@ const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
     case "execution_failure":
       return {
         ...node,
-        submit: (bytes, view) =>
-          Effect.andThen(
-            node.alterFaults((chain) => void chain.faults.doomed.add(txHash(bytes))),
-            node.submit(bytes, view),
-          ),
+        submit: (bytes, view) => submitDoomed(node, bytes, view),
       }
     case "duplicate_delivery":
       return { ...node, submit: (bytes, view) => Effect.andThen(node.submit(bytes, view), node.submit(bytes, view)) }
@@ -130,3 +137,18 @@ const lyingNode = (node: LedgerNode, fault: Fault): LedgerNode => {
       return node
   }
 }
+
+/** Doomed before it is submitted, or a block could take it unharmed; a refused transaction is not. */
+const submitDoomed = (node: LedgerNode, ...[bytes, view]: Parameters<LedgerNode["submit"]>) =>
+  Effect.gen(function* () {
+    const hash = txHash(bytes)
+    let isNew = false
+    yield* node.alterFaults(({ faults: { doomed } }) => {
+      isNew = !doomed.has(hash)
+      doomed.add(hash)
+    })
+    const said = yield* node.submit(bytes, view)
+    const isRefused = said._tag === "Turned" || said.code !== 0
+    if (isRefused && isNew) yield* node.alterFaults(({ faults }) => void faults.doomed.delete(hash))
+    return said
+  })

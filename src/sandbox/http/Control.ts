@@ -1,6 +1,6 @@
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import type { Chain } from "../Chain.ts"
-import { type Fault, faultFields, faultRate } from "../Faults.ts"
+import { expire, type Fault, faultFields, faultRate } from "../Faults.ts"
 import { describeFault, problemOfFault } from "../faults/kinds.ts"
 import { type Answer, type Refusal, refuse } from "./Answer.ts"
 import type { Ask, Route } from "./Route.ts"
@@ -87,10 +87,14 @@ const listFaults: Route = {
   method: "GET",
   path: "/sandbox/faults",
   answer: ({ node }) =>
-    Effect.map(
-      node.read((chain) => chain.faults.armed.map(describe)),
-      (faults) => answerOf({ faults }),
-    ),
+    Effect.gen(function* () {
+      const nowMillis = yield* Clock.currentTimeMillis
+      const faults = yield* node.read((chain) => {
+        expire(chain.faults, nowMillis)
+        return chain.faults.armed.map(describe)
+      })
+      return answerOf({ faults })
+    }),
 }
 
 const armFault: Route = {

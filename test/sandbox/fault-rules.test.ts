@@ -1,0 +1,323 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { type FaultSpec, type Operation, operations } from "../../src/sandbox/Faults.ts"
+import { describeFault } from "../../src/sandbox/faults/kinds.ts"
+import * as Test from "../support/TestClient.ts"
+import { arm, disarm, draft, executed, hits, type Node, spent } from "../support/TestFaults.ts"
+import { scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+
+const height = "/blockchain/height"
+
+const statusOf = (client: Test.TestClient, path: string, body?: string) =>
+  Effect.map(Test.request(client, path, body === undefined ? {} : { body }), (reply) => reply.status)
+
+/** Which of so many requests were hit. */
+const pattern = (client: Test.TestClient, count: number) =>
+  Effect.map(
+    Effect.forEach(Array.from({ length: count }), () => statusOf(client, height)),
+    (all) => all.map((status) => (status === 503 ? "x" : ".")).join(""),
+  )
+const count = (hit: string): number => hit.split("x").length - 1
+
+const often = { operation: "height", kind: "http_status", status: 503 }
+
+describe("the rate of a fault", () => {
+  const run = (seed: string) =>
+    withSandbox({ text: scenarioText("", { seed }) }, (client) =>
+      Effect.andThen(arm(client, { ...often, rate: 0.25 }), pattern(client, 200)),
+    )
+
+  it.live("hits the same requests with the same seed", () =>
+    Effect.gen(function* () {
+      const [first, second, other] = [yield* run("test"), yield* run("test"), yield* run("other")]
+      assert.strictEqual(first, second)
+      assert.notStrictEqual(first, other)
+      assert.deepStrictEqual([count(first), count(other)], [45, 50])
+    }),
+  )
+
+  it.live("draws anew for each fault, and counts only its hits", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* arm(client, { ...often, rate: 0.25, count: 10 })
+        const first = yield* pattern(client, 200)
+        assert.strictEqual(count(first), 10)
+        assert.match(first, /x\.*$/, "none comes after the tenth")
+        yield* arm(client, { ...often, rate: 0.25, count: 10 })
+        assert.notStrictEqual(yield* pattern(client, 200), first)
+        assert.deepStrictEqual(yield* hits(client), [])
+      }),
+    ),
+  )
+})
+
+describe("the count of a fault", () => {
+  it.live("is that of its hits, whoever asks at the same time", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* arm(client, { ...often, count: 7 })
+        const all = yield* Effect.all(
+          Array.from({ length: 20 }, () => statusOf(client, height)),
+          { concurrency: 20 },
+        )
+        assert.strictEqual(all.filter((status) => status === 503).length, 7)
+        assert.deepStrictEqual(yield* hits(client), [])
+      }),
+    ),
+  )
+
+  it.live("left out means for ever", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* arm(client, often)
+        assert.strictEqual(count(yield* pattern(client, 50)), 50)
+        assert.deepStrictEqual(yield* hits(client), [50])
+      }),
+    ),
+  )
+})
+
+describe("the duration of a fault", () => {
+  it.effect("ends it by the clock, hit or not", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* arm(client, { ...often, durationMillis: 5_000 })
+        yield* arm(client, { ...often, status: 500, durationMillis: 5_001 })
+        yield* TestClock.adjust("4999 millis")
+        assert.strictEqual(yield* statusOf(client, height), 503)
+        yield* TestClock.adjust("1 millis")
+        assert.deepStrictEqual(yield* hits(client), [0], "only the second one is left")
+        assert.strictEqual(yield* statusOf(client, height), 500)
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(yield* statusOf(client, height), 200)
+      }),
+    ),
+  )
+
+  it.effect("ends a change of the work that holds for everyone, though nobody asks", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* arm(client, { operation: "any", kind: "changed_pow", difficulty: 6, durationMillis: 5_000 })
+        yield* Test.step(client)
+        assert.strictEqual((yield* Test.head(client)).difficulty, 6)
+        yield* TestClock.adjust("5 seconds")
+        yield* Test.step(client)
+        assert.strictEqual((yield* Test.head(client)).difficulty, 3)
+      }),
+    ),
+  )
+
+  it.effect("is written as a duration in a scenario", () => {
+    const faults = "  faults: [{ block: 2, operation: height, kind: http_status, status: 503, duration: 2s }]\n"
+    return withSandbox({ text: scenarioText(faults) }, (client) =>
+      Effect.gen(function* () {
+        const seen = [yield* statusOf(client, height)]
+        yield* Test.step(client)
+        for (let n = 0; n < 3; n++) {
+          seen.push(yield* statusOf(client, height))
+          yield* TestClock.adjust("1 second")
+        }
+        assert.deepStrictEqual(seen, [200, 503, 503, 200])
+      }),
+    )
+  })
+})
+
+const id = "ab".repeat(32)
+
+/** Every path of the network by its operation; a body makes it a POST. */
+const paths = {
+  submit: [["/transaction", "{}"]],
+  submitRaw: [["/transaction/raw", "{}"]],
+  check: [
+    ["/transaction/check", "{}"],
+    ["/transaction/raw/check", "{}"],
+  ],
+  balanceChanges: [["/api/v2/balance/changes"]],
+  assets: [["/api/v2/assets"]],
+  asset: [[`/api/v2/asset/${usdt}`]],
+  height: [[height]],
+  statistics: [["/statistics"]],
+  accounts: [["/api/v2/accounts"]],
+  transfers: [["/api/v2/transfers"]],
+  transfer: [[`/api/v2/transfer/${id}`]],
+  withdrawals: [["/api/v2/withdrawals"]],
+  withdrawal: [[`/api/v2/withdrawal/${id}`]],
+  deposits: [["/api/v2/deposits"]],
+  ledgerEntries: [["/api/v2/ledgerentry/history"]],
+  explorer: [["/rest/transactions"], [`/rest/transactions/${id}`], ["/rest/info"]],
+  spam: [[`/statistics/spam/${id}`]],
+  estimateFee: [["/api/v2/transfers/estimate-fee"], ["/api/v2/transfers/total-fee-discount"]],
+  parameters: [["/api/v2/network/parameters"]],
+  parameter: [["/api/v2/network/parameters/spam.pow.difficulty"]],
+  health: [["/health"]],
+  time: [["/time"], ["/api/v2/vega/time"]],
+  info: [["/api/v2/info"]],
+  epoch: [["/api/v2/epoch"]],
+  stream: [["/api/v2/stream/transaction-results?status=perhaps"], ["/api/v2/stream/event/bus"], ["/stream/event/bus"]],
+} as const satisfies Record<Operation, ReadonlyArray<readonly [path: string, body?: string]>>
+
+const all = operations.flatMap((operation) => paths[operation].map(([path, body]) => ({ operation, path, body })))
+
+/** The operations of the paths that a fault hits. */
+const hitBy = (client: Test.TestClient, operation: string) =>
+  Effect.gen(function* () {
+    yield* arm(client, { ...often, operation })
+    const statuses = yield* Effect.forEach(all, ({ path, body }) => statusOf(client, path, body))
+    yield* disarm(client)
+    return all.flatMap((one, n) => (statuses[n] === 503 ? [one.operation] : []))
+  })
+
+describe("the operation of a fault", () => {
+  it.live("is hit on each of its paths, and no other one is", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        for (const operation of operations) {
+          const own = paths[operation].map(() => operation)
+          assert.deepStrictEqual(yield* hitBy(client, operation), own, operation)
+        }
+        assert.deepStrictEqual(
+          yield* hitBy(client, "any"),
+          all.map((one) => one.operation),
+        )
+      }),
+    ),
+  )
+})
+
+/** Arms one hit each, in this order. */
+const armAll = (client: Test.TestClient, ...faults: ReadonlyArray<Readonly<Record<string, unknown>>>) =>
+  Effect.forEach(faults, (fault) => arm(client, { operation: "any", count: 1, ...fault }))
+
+const answerAfter = (client: Test.TestClient, time: number) =>
+  Effect.gen(function* () {
+    const waiting = yield* Effect.forkChild(Test.request(client, height))
+    while ((yield* hits(client)).length > 1) yield* Effect.yieldNow
+    yield* TestClock.adjust(time - 1)
+    assert.isUndefined(waiting.pollUnsafe())
+    yield* TestClock.adjust(1)
+    yield* spent(client)
+    return yield* Fiber.join(waiting)
+  })
+
+const submitted = (client: Test.TestClient, node: Node, change: Partial<Test.Draft> = {}) =>
+  Effect.flatMap(draft(client, node, change), (tx) =>
+    Effect.map(Test.submit(client, tx), (reply) => ({ tx, reply, code: Test.at(reply, "code") })),
+  )
+
+describe("the description of a fault", () => {
+  const rows: ReadonlyArray<readonly [FaultSpec, string]> = [
+    [
+      { operation: "any", kind: "html_body", rate: 1, count: 1 },
+      "the next answer will be a page of HTML with status 200",
+    ],
+    [{ operation: "submit", kind: "endless_body", rate: 1 }, "every answer will not end until further notice"],
+    [
+      { operation: "height", kind: "delay", delayMillis: 200, rate: 0.1, count: 3, durationMillis: 5_000 },
+      "height: every answer will come 200 ms late with probability 0.1, 3 times, for 5 s",
+    ],
+  ]
+  it.each(rows)("of %j says what is about to go wrong, and how often", (spec, says) => {
+    assert.strictEqual(describeFault(spec), says)
+  })
+})
+
+describe("several faults on one request", () => {
+  it.effect("strike in the order in which they were armed: first late, then refused", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* armAll(client, { kind: "delay", delayMillis: 2_000 }, { kind: "http_status", status: 503 })
+        assert.strictEqual((yield* answerAfter(client, 2_000)).status, 503)
+      }),
+    ),
+  )
+
+  it.live("end with the first that ends the request: the others wait for the next one", () =>
+    withSandbox({}, (client, node) =>
+      Effect.gen(function* () {
+        yield* armAll(client, { kind: "drop_before" }, { kind: "html_body" }, { kind: "truncated_body" })
+        assert.strictEqual((yield* Effect.flip(Test.request(client, height)))._tag, "NoAnswer")
+        assert.deepStrictEqual(yield* hits(client), [0, 0])
+        assert.match((yield* Test.request(client, height)).text, /^<html>/)
+        assert.deepStrictEqual(yield* hits(client), [0])
+        const tx = yield* draft(client, node)
+        assert.strictEqual((yield* Effect.flip(Test.submit(client, tx)))._tag, "NoAnswer")
+        assert.deepStrictEqual(yield* hits(client), [])
+      }),
+    ),
+  )
+
+  it.live("lie about the effect and break the answer", () =>
+    withSandbox({}, (client, node) =>
+      Effect.gen(function* () {
+        yield* armAll(client, { kind: "html_body" }, { operation: "submit", kind: "late_broadcast", blocks: 1 })
+        const { tx, reply } = yield* submitted(client, node)
+        assert.match(reply.text, /^<html>/)
+        yield* Test.step(client)
+        assert.deepStrictEqual(yield* executed(node), [])
+        yield* Test.step(client)
+        assert.deepStrictEqual(yield* executed(node), [[tx.hash, 0]])
+      }),
+    ),
+  )
+
+  it.live("change the network together: other work under another name", () =>
+    withSandbox({}, (client, node) =>
+      Effect.gen(function* () {
+        const changes = [
+          { kind: "chain_id_change", chainId: "other-9" },
+          { kind: "changed_pow", difficulty: 9 },
+        ]
+        for (const order of [changes, changes.toReversed()]) {
+          yield* armAll(client, ...order)
+          const told = yield* Test.request(client, height)
+          assert.deepStrictEqual([Test.at(told, "chainId"), Test.at(told, "spamPowDifficulty")], ["other-9", 9])
+          const drafts: ReadonlyArray<readonly [Partial<Test.Draft>, number]> = [
+            [{ chainId: "other-9", zeros: 9 }, 0],
+            [{ chainId: "other-9", zeros: 8 }, 89],
+            [{ zeros: 9 }, 60],
+          ]
+          for (const [change, code] of drafts) {
+            yield* armAll(client, ...order)
+            assert.strictEqual((yield* submitted(client, node, change)).code, code, JSON.stringify(change))
+          }
+        }
+      }),
+    ),
+  )
+
+  it.effect("show an old block with a wrong clock", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        const seen = Effect.map(Test.request(client, "/time"), (reply) => [
+          BigInt(reply.headers.get("x-block-timestamp") ?? ""),
+          BigInt(String(Test.at(reply, "timestamp"))),
+        ])
+        const [, then] = yield* seen
+        yield* arm(client, { operation: "time", kind: "stale_read" })
+        yield* TestClock.adjust("1 minute")
+        yield* Test.step(client)
+        yield* arm(client, { operation: "time", kind: "clock_skew", skewMillis: 5 })
+        const [headers, body] = yield* seen
+        yield* disarm(client)
+        const [now] = yield* seen
+        assert.deepStrictEqual([headers, body], [now! + 5_000_000n, then! + 5_000_000n])
+      }),
+    ),
+  )
+
+  it.live("shuffle a page and promise another one", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        const path = "/api/v2/network/parameters?pagination.first=20"
+        const sound = yield* Test.request(client, path)
+        yield* armAll(client, { kind: "reorganised_pages" }, { kind: "cursor_cycle" })
+        const spoilt = yield* Test.request(client, path)
+        assert.strictEqual(Test.at(sound, "networkParameters.pageInfo.hasNextPage"), false)
+        assert.strictEqual(Test.at(spoilt, "networkParameters.pageInfo.hasNextPage"), true)
+        assert.notDeepEqual(Test.at(spoilt, "networkParameters.edges"), Test.at(sound, "networkParameters.edges"))
+      }),
+    ),
+  )
+})
