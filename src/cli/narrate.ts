@@ -1,3 +1,4 @@
+import { relative } from "node:path"
 import { Clock, Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
@@ -8,6 +9,7 @@ import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { say } from "../telemetry/say.ts"
+import { defaultDataDir, type Setup } from "./setup.ts"
 
 const dayMillis = 86_400_000
 const summaryMillis = 600_000
@@ -55,16 +57,26 @@ export const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service
   yield* say("summary", { detail: parts.join("; ") })
 })
 
+/** What a person may type next: the same demonstration again, and commands that look at its data. */
+const tryNow = ({ treasury, dataDir }: Pick<Setup, "treasury" | "dataDir">) => {
+  const near = relative(process.cwd(), dataDir)
+  const data = near === defaultDataDir ? "" : ` --data ${near.startsWith("..") ? dataDir : near}`
+  const command = (words: string): string => `npm run -s cofferer -- ${words}${data}`
+  const again =
+    `${treasury.file}${data}` === "config/sandbox.yaml" ? "npm start" : command(`run --sandbox ${treasury.file}`)
+  return { again, status: command("status"), intents: command("intents") }
+}
+
 /** The summary every ten minutes; in the demonstration also once at the end of its first minute. */
-export const summaries = (sandbox: Sandbox["Service"] | undefined) =>
+export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
     if (sandbox !== undefined) {
       yield* Effect.sleep(demoSummaryMillis)
       yield* saySummary(sandbox)
-      const command = "npm run -s cofferer --"
-      yield* say("try now", { detail: `kill -9 ${process.pid} && npm start     same data, still nothing paid twice` })
-      yield* say("", { detail: `${command} status                the page in words` })
-      yield* say("", { detail: `${command} intents               what was paid, and how it went` })
+      const { again, status, intents } = tryNow(found)
+      yield* say("try now", { detail: `kill -9 ${process.pid} && ${again}     same data, still nothing paid twice` })
+      yield* say("", { detail: `${status}                the page in words` })
+      yield* say("", { detail: `${intents}               what was paid, and how it went` })
       yield* say("quiet", { detail: "one line a change, a summary every 10 minutes; Ctrl-C stops it" })
     }
     return yield* Effect.sleep(summaryMillis).pipe(Effect.andThen(saySummary(sandbox)), Effect.forever)

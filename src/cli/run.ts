@@ -104,7 +104,7 @@ const serve = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"]
     yield* say("page", { detail: page.url, url: page.url })
     const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(sayReady(options.treasury))
-    yield* Effect.forkScoped(summaries(sandbox))
+    yield* Effect.forkScoped(summaries(found, sandbox))
     return yield* Fiber.join(loops).pipe(Effect.onInterrupt(() => stop(loops)))
   }).pipe(
     Effect.scoped,

@@ -47,7 +47,7 @@ export const fileOf = (chosen: Chosen): string =>
     () => "treasury.yaml",
   )
 
-const defaultDataDir = ".cofferer"
+export const defaultDataDir = ".cofferer"
 
 /** Loads the file and settles what the environment and the flags may settle. */
 export const setup = Effect.fnUntraced(function* (chosen: Chosen) {

@@ -70,6 +70,12 @@ describe("check", () => {
     assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, rules: 2, mode: "live", warnings: [] })
   })
 
+  it.each(["config/sandbox-storm.yaml", "config/sandbox-many.yaml"])("accepts %s without a warning", async (file) => {
+    const { code, stdout, stderr } = await cofferer(["check", file, "--output", "json"])
+    assert.strictEqual(code, 0, stderr)
+    assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, mode: "live", warnings: [] })
+  })
+
   it.each(broken)("refuses %s with its line and a remedy, and exits 3", async (title, from, to, says) => {
     assert.include(good, from, "the example still has what this case breaks")
     const file = join(dir, `${title.replace(/\W+/g, "-")}.yaml`)

@@ -129,7 +129,7 @@ describe("the demonstration", () => {
   const stepsUntil = (height: number) =>
     Effect.gen(function* () {
       const document = yield* readYaml(path)
-      return yield* withSandbox({ text: document.text.replace("127.0.0.1:3008", "127.0.0.1:0") }, (_, sandbox) =>
+      return yield* withSandbox({ text: document.text.replaceAll("127.0.0.1:3008", "127.0.0.1:0") }, (_, sandbox) =>
         Effect.gen(function* () {
           const balances: Array<string> = []
           for (let h = 1; h <= height; h++) {
