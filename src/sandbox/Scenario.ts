@@ -4,9 +4,9 @@ import { durationMillis, parseListen } from "../config/Fields.ts"
 import { decodeYaml, type YamlDocument } from "../config/Yaml.ts"
 import { formatAmount, parseAmount } from "../domain/Amount.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
-import { type FaultSpec, faultCodes, faultStatuses } from "./Faults.ts"
-import { problemOfFault } from "./faults/kinds.ts"
+import type { FaultSpec } from "./Faults.ts"
 import type { ProfileName } from "./Profiles.ts"
+import { buildFault } from "./ScenarioFault.ts"
 import { ScenarioText } from "./ScenarioText.ts"
 
 export interface ScenarioAsset {
@@ -45,6 +45,10 @@ export interface Spender {
   /** Once more every so many blocks after the last listed one. */
   readonly every: { readonly blocks: number; readonly since: number; readonly amount: bigint } | undefined
 }
+
+const dayMillis = 86_400_000
+/** Places behind the point that fit into an amount of 256 bits. */
+const decimalsMax = 77
 
 /** Hashes kept: the largest window that the network allows. */
 export const hashesMax = 500
@@ -113,14 +117,25 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
       report(path, `unknown asset "${symbol}"`, `known: ${assets.map((a) => a.symbol).join(", ")}`)
     return { assetId: asset?.id ?? "", amount: units(amount, asset?.decimals ?? 0, report, path) }
   }
+  const { port } = parseListen(raw.listen ?? "127.0.0.1:3008")
+  if (port > 65_535) report(["listen"], `there is no port ${port}`, "write one of 0 to 65535")
+  const blockIntervalMillis = durationMillis(raw.blockInterval ?? "1s")
+  if (blockIntervalMillis < 1 || blockIntervalMillis > dayMillis) {
+    report(["blockInterval"], "blockInterval is 1ms to 1d", "write 1s, or make blocks by hand")
+  }
+  if (durationMillis(raw.epochLength ?? "24h") < 1) report(["epochLength"], "an epoch lasts 1ms or more", "write 24h")
   checkPow(raw.pow, ["pow"], report)
+  for (const [i, { id }] of raw.assets.entries()) {
+    const first = raw.assets.findIndex((asset) => asset.id === id)
+    if (first < i) report(["assets", i, "id"], `the id of asset ${first + 1} once more`, "give each asset its own")
+  }
   for (const [i, change] of (raw.powChanges ?? []).entries()) checkPow(change, ["powChanges", i], report)
   return {
     chainId,
     seed: raw.seed,
     listen: parseListen(raw.listen ?? "127.0.0.1:3008"),
     profile: raw.profile ?? "0.75",
-    blockIntervalMillis: durationMillis(raw.blockInterval ?? "1s"),
+    blockIntervalMillis,
     rateLimit: raw.rateLimit !== "off",
     pow: { difficulty: 15, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true, ...powRulesOf(raw.pow ?? {}) },
     powChanges: (raw.powChanges ?? [])
@@ -253,6 +268,9 @@ const buildAsset = (
   path: ReadonlyArray<PropertyKey>,
 ): ScenarioAsset => {
   const decimals = Number(raw.decimals)
+  if (decimals > decimalsMax) {
+    report([...path, "decimals"], `decimals is 0 to ${decimalsMax}`, "write a number such as 6 or 18")
+  }
   const statuses = statusNames
     .flatMap(([word, status]) => (raw.status[word] === undefined ? [] : [{ height: Number(raw.status[word]), status }]))
     .sort((a, b) => a.height - b.height)
@@ -280,40 +298,4 @@ const buildAsset = (
           },
     statuses,
   }
-}
-
-const buildFault = (
-  raw: NonNullable<ScenarioText["faults"]>[number],
-  report: (message: string, remedy: string) => void,
-): FaultSpec => {
-  const rate = Number(raw.rate ?? "1")
-  if (rate <= 0 || rate > 1) report("rate is a probability", "write a number above 0 and at most 1")
-  const known = <A extends number>(key: "status" | "code", values: ReadonlyArray<A>): A | undefined => {
-    const found = values.find((value) => String(value) === raw[key])
-    if (raw[key] !== undefined && found === undefined) {
-      report(`${key} ${raw[key]} is none that the sandbox can send`, `write ${key}: one of ${values.join(", ")}`)
-    }
-    return found
-  }
-  const status = known("status", faultStatuses)
-  const code = known("code", faultCodes)
-  const skew = raw.skew === undefined ? undefined : durationMillis(raw.skew.replace("-", ""))
-  const fault: FaultSpec = {
-    operation: raw.operation,
-    kind: raw.kind,
-    rate,
-    ...(raw.count === undefined ? {} : { count: Number(raw.count) }),
-    ...(raw.duration === undefined ? {} : { durationMillis: durationMillis(raw.duration) }),
-    ...(status === undefined ? {} : { status }),
-    ...(code === undefined ? {} : { code }),
-    ...(raw.effect === undefined ? {} : { effect: raw.effect === "true" }),
-    ...(raw.delay === undefined ? {} : { delayMillis: durationMillis(raw.delay) }),
-    ...(raw.blocks === undefined ? {} : { blocks: Number(raw.blocks) }),
-    ...(skew === undefined ? {} : { skewMillis: raw.skew?.startsWith("-") === true ? -skew : skew }),
-    ...(raw.difficulty === undefined ? {} : { difficulty: Number(raw.difficulty) }),
-    ...(raw.chainId === undefined ? {} : { chainId: raw.chainId }),
-  }
-  const problem = problemOfFault(fault)
-  if (problem !== undefined) report(problem.message, problem.remedy)
-  return fault
 }

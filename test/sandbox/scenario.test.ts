@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { readYaml } from "../../src/config/Yaml.ts"
 import { formatAmount } from "../../src/domain/Amount.ts"
 import { decodeScenario } from "../../src/sandbox/Scenario.ts"
-import { chainId, scenarioOf, scenarioText, withSandbox } from "../support/TestSandbox.ts"
+import { chainId, scenarioOf, scenarioText, usdt, vega, withSandbox } from "../support/TestSandbox.ts"
 
 /** A bridged asset of which each party may bring 60 in all, and deposits of it. */
 const bridged = (...deposits: ReadonlyArray<readonly [party: string, amount: string]>): string => {
@@ -104,6 +104,11 @@ describe("a scenario", () => {
       "a deposit before its asset is enabled",
       bridged(["eve", "1"]).replace("enabled: 0 }, d", "enabled: 5 }, d"),
       /^test\.yaml:15:7 {2}DAI is not enabled at block 1; write block: 5$/,
+    ],
+    [
+      "one id for two assets",
+      scenarioText().replace(vega, usdt),
+      /^test\.yaml:10:13 {2}the id of asset 1 once more; give each asset its own$/,
     ],
     ["no sandbox at all", "name: x", /sandbox/],
   ]

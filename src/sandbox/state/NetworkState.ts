@@ -39,7 +39,7 @@ const many = <S extends Schema.Top>(item: S) => Schema.optionalKey(Schema.Array(
  * A network as it stood after a block: what a sandbox can go on from. Amounts, times and heights inside of texts are
  * digits; times are Unix nanoseconds, amounts base units, hashes lower-case hex.
  */
-const NetworkStateSchema = Schema.Struct({
+export const NetworkStateSchema = Schema.Struct({
   chainId: Schema.NonEmptyString,
   /** The newest block, its time, and the time of the first one. */
   height: Height,

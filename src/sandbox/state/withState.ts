@@ -1,7 +1,8 @@
 import type { Scenario, ScenarioAsset } from "../Scenario.ts"
 import type { NetworkState } from "./NetworkState.ts"
 
-const known = {
+/** The network parameters that a sandbox obeys, by the name that the scenario has for each. */
+export const obeyed = {
   difficulty: "spam.pow.difficulty",
   pastBlocks: "spam.pow.numberOfPastBlocks",
   txPerBlock: "spam.pow.numberOfTxPerBlock",
@@ -20,7 +21,7 @@ const known = {
  */
 export const withState = (scenario: Scenario, state: NetworkState): Scenario => {
   const parameters = state.parameters ?? {}
-  const text = (name: keyof typeof known, fallback: string): string => parameters[known[name]] ?? fallback
+  const text = (name: keyof typeof obeyed, fallback: string): string => parameters[obeyed[name]] ?? fallback
   const { pow } = scenario
   const given = (state.assets ?? []).map(
     ({ status, ...asset }): ScenarioAsset => ({
@@ -38,6 +39,7 @@ export const withState = (scenario: Scenario, state: NetworkState): Scenario => 
       txPerBlock: Number(text("txPerBlock", String(pow.txPerBlock))),
       increaseDifficulty: text("increaseDifficulty", pow.increaseDifficulty ? "1" : "0") === "1",
     },
+    powChanges: scenario.powChanges.filter(({ height }) => height > state.height),
     transfersPerEpoch: Number(text("transfersPerEpoch", String(scenario.transfersPerEpoch))),
     minWithdrawalQuantum: text("minWithdrawalQuantum", scenario.minWithdrawalQuantum),
     feeFactor: text("feeFactor", scenario.feeFactor),
