@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import type { Chain } from "./Chain.ts"
+import type { FaultSpec } from "./Faults.ts"
 import type { PowRules } from "./Scenario.ts"
 
 /** Rules of work for the commands that are anchored on these heights. */
@@ -68,6 +69,6 @@ export const turnRules = (chain: Chain): void => {
   if (kept.length < ruleSets.length) ruleSets.splice(0, ruleSets.length, ...kept)
 }
 
-/** A change that holds for everyone, block producers included, as long as it is armed. */
-export const isStandingChange = (fault: { readonly kind: string; readonly rate: number; readonly count?: number }) =>
-  fault.kind === "changed_pow" && fault.rate >= 1 && fault.count === undefined
+/** A change that holds for everyone, block producers included, as long as it is armed. Others are lies in answers. */
+export const isStandingChange = ({ kind, operation, rate, count }: FaultSpec): boolean =>
+  kind === "changed_pow" && operation === "any" && rate >= 1 && count === undefined

@@ -169,6 +169,22 @@ const hitBy = (client: Test.TestClient, operation: string) =>
     return all.flatMap((one, n) => (statuses[n] === 503 ? [one.operation] : []))
   })
 
+describe("a network that stops", () => {
+  it.live("waits for no request that a fault holds back", () =>
+    Effect.gen(function* () {
+      const started = performance.now()
+      yield* withSandbox({}, (client) =>
+        Effect.gen(function* () {
+          yield* arm(client, { operation: "height", kind: "delay", delayMillis: 86_400_000, count: 1 })
+          yield* Effect.forkDetach(Effect.flip(Test.request(client, height)))
+          yield* spent(client)
+        }),
+      )
+      assert.isBelow(performance.now() - started, 3_000)
+    }),
+  )
+})
+
 describe("the operation of a fault", () => {
   it.live("is hit on each of its paths, and no other one is", () =>
     withSandbox({}, (client) =>

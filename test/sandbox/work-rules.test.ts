@@ -50,6 +50,23 @@ describe("work whose rules change", () => {
     ),
   )
 
+  it.live("is only told of by a fault on one operation", () =>
+    withSandbox({}, (client, sandbox) =>
+      Effect.gen(function* () {
+        const body = JSON.stringify({ operation: "height", kind: "changed_pow", difficulty: 0 })
+        yield* Test.request(client, "/sandbox/faults", { body })
+        yield* Test.step(client)
+        const head = yield* Test.head(client)
+        assert.strictEqual(head.difficulty, 0)
+        const weak = yield* Test.submit(client, pay(client, head, 2))
+        assert.strictEqual(Test.at(weak, "data"), "failed to verify proof of work")
+        yield* Test.submit(client, pay(client, head, 3))
+        yield* Test.step(client)
+        assert.lengthOf(yield* sandbox.ledger.executed, 1)
+      }),
+    ),
+  )
+
   it.live("changes for block producers, too, while such a fault is armed for everyone", () =>
     withSandbox({}, (client, sandbox) =>
       Effect.gen(function* () {

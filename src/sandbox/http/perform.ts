@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import type { Fault, FaultKind } from "../Faults.ts"
 import { kinds, type Stage } from "../faults/kinds.ts"
 import { spoilPages } from "../faults/pages.ts"
@@ -54,11 +54,36 @@ const performed = Effect.fnUntraced(function* (
   const limited = isOfDataNode(route) && route.operation !== "health" && limiter !== undefined
   const passage = limited ? pass(limiter, incoming.address, nowMillis) : { headers: {}, refusal: undefined }
   const faults = route.operation === undefined ? [] : yield* world.node.faultsFor(route.operation)
-  const instead = passage.refusal ?? (faults.length === 0 ? undefined : yield* strikeBefore(world, faults))
-  if (instead === "hungUp") return { _tag: "HungUp" } as const
-  if (instead !== undefined) return answered(instead, { ...passage.headers, ...(yield* blockHeaders(world, route)) })
+  if (passage.refusal !== undefined) {
+    return answered(passage.refusal, { ...passage.headers, ...(yield* blockHeaders(world, route)) })
+  }
+  const go = (request: Incoming) => operate(world, route, request, { faults, limits: passage.headers })
+  return yield* faults.some(({ kind }) => kind === "delay") ? sendOff(world, incoming, go) : go(incoming)
+})
+
+/** What is on its way arrives, though its sender leaves meanwhile. */
+const sendOff = Effect.fnUntraced(function* (
+  world: World,
+  incoming: Incoming,
+  go: (incoming: Incoming) => Effect.Effect<Outcome, SandboxError>,
+) {
+  const body = Effect.fromResult(yield* Effect.result(incoming.body))
+  const stopped = Effect.andThen(world.node.newsEnded, Effect.interrupt)
+  return yield* Fiber.join(yield* Effect.forkDetach(Effect.raceFirst(go({ ...incoming, body }), stopped)))
+})
+
+/** Faults before the effect, the operation, and faults of its answer. */
+const operate = Effect.fnUntraced(function* (
+  world: World,
+  route: Route,
+  incoming: Incoming,
+  { faults, limits }: { readonly faults: ReadonlyArray<Fault>; readonly limits: Headers },
+): Effect.fn.Return<Outcome, SandboxError> {
+  const instead = faults.length === 0 ? undefined : yield* strikeBefore(world, faults)
+  if (instead === "hungUp") return { _tag: "HungUp" }
+  if (instead !== undefined) return answered(instead, { ...limits, ...(yield* blockHeaders(world, route)) })
   const met = faults.length === 0 ? { world, headers: world } : yield* meet(world, faults)
-  const headers = { ...passage.headers, ...(yield* blockHeaders(met.headers, route)) }
+  const headers = { ...limits, ...(yield* blockHeaders(met.headers, route)) }
   const ask = { query: parseQuery(incoming.url), params: incoming.params, body: incoming.body }
   const given = yield* route
     .answer(met.world, ask)

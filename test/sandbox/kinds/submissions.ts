@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { FaultKind } from "../../../src/sandbox/Faults.ts"
 import * as Test from "../../support/TestClient.ts"
-import { arm, draft, executed, type Node, spent } from "../../support/TestFaults.ts"
+import { arm, draft, executed, hits, type Node, spent } from "../../support/TestFaults.ts"
 import { one, usdt } from "../../support/TestSandbox.ts"
 import type { Seen } from "./Seen.ts"
 
@@ -54,7 +54,7 @@ const dropped: Seen = {
 }
 
 const delayed: Seen = {
-  says: "keeps request and answer back for its time",
+  says: "keeps request and answer back for its time, and does not lose the request of who leaves",
   see: (client, node) =>
     Effect.gen(function* () {
       yield* arm(client, { operation: "submit", kind: "delay", delayMillis: 2_000, count: 1 })
@@ -69,6 +69,15 @@ const delayed: Seen = {
       assert.strictEqual(Test.at(yield* Fiber.join(waiting), "success"), true)
       yield* Test.step(client)
       assert.deepStrictEqual(yield* executed(node), [[tx.hash, 0]])
+      yield* arm(client, { operation: "submit", kind: "delay", delayMillis: 2_000, count: 1 })
+      const left = yield* draft(client, node)
+      const leaving = yield* Effect.forkChild(Test.submit(client, left))
+      yield* spent(client)
+      yield* Fiber.interrupt(leaving)
+      yield* hits(client)
+      yield* TestClock.adjust("2 seconds")
+      yield* Test.step(client)
+      assert.deepStrictEqual((yield* executed(node)).at(-1), [left.hash, 0], "it arrives without its sender")
     }),
 }
 
