@@ -202,6 +202,22 @@ describe("the operation of a fault", () => {
   )
 })
 
+describe("the operation any", () => {
+  it.live("leaves alone what the kind could not change: no hit is wasted", () =>
+    withSandbox({}, (client) =>
+      Effect.gen(function* () {
+        yield* arm(client, { operation: "any", kind: "chain_id_change", chainId: "other-9", count: 1 })
+        yield* arm(client, { operation: "any", kind: "reorganised_pages", count: 1 })
+        yield* arm(client, { operation: "any", kind: "lying_success", count: 1 })
+        yield* statusOf(client, "/api/v2/epoch")
+        assert.deepStrictEqual(yield* hits(client), [0, 0, 0])
+        assert.strictEqual(Test.at(yield* Test.request(client, height), "chainId"), "other-9")
+        assert.deepStrictEqual(yield* hits(client), [0, 0])
+      }),
+    ),
+  )
+})
+
 /** Arms one hit each, in this order. */
 const armAll = (client: Test.TestClient, ...faults: ReadonlyArray<Readonly<Record<string, unknown>>>) =>
   Effect.forEach(faults, (fault) => arm(client, { operation: "any", count: 1, ...fault }))

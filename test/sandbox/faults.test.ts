@@ -146,6 +146,7 @@ describe("other faults", () => {
     ["an unknown field", '{"operation":"submit","kind":"drop_before","cuont":1}'],
     ["a status that is no fault", '{"operation":"submit","kind":"http_status","status":200}'],
     ["no status", '{"operation":"submit","kind":"http_status"}'],
+    ["an operation that it cannot hit", '{"operation":"assets","kind":"chain_id_change","chainId":"other-9"}'],
     ["no length of a delay", '{"operation":"submit","kind":"delay"}'],
   ]
   it.live.each(mistakes)("are refused with %s", ([, body]) =>

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs"
 
-/** The cells of a table in the sandbox's README: the first one below a heading whose first column has this name. */
+/** The sandbox's own. */
+export const readme = readFileSync(new URL("../../src/sandbox/README.md", import.meta.url), "utf8")
+
+/** The cells of a table of the README: the first one below a heading whose first column has this name. */
 export const tableOf = (heading: string, column: string): ReadonlyArray<ReadonlyArray<string>> => {
-  const readme = readFileSync(new URL("../../src/sandbox/README.md", import.meta.url), "utf8")
   const section = readme.split(/\n#+ /).find((part) => part.startsWith(`${heading}\n`)) ?? ""
   const lines = section.split("\n")
   const head = lines.findIndex((line) => line.startsWith(`| ${column} |`))

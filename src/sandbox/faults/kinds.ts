@@ -6,12 +6,18 @@ import { type FaultKind, type FaultSpec, faultStatuses, type Operation } from ".
  */
 export type Stage = "before" | "world" | "body" | "wire"
 
+/** Words for the operations that a kind can hit; `fits` says which they are. */
+export const hitsOfKinds = ["all", "reads", "lists", "submit", "chain"] as const
+export type Hits = (typeof hitsOfKinds)[number]
+
 interface Kind {
   readonly stage: Stage
   /** Which operations it can hit; "any" means all of these. */
-  readonly hits: "all" | "reads" | "lists" | "submit" | "chain"
+  readonly hits: Hits
   /** A key without which it means nothing. */
   readonly needs?: "status" | "delayMillis" | "skewMillis" | "difficulty" | "chainId"
+  /** Keys that mean something beside those of all faults. */
+  readonly may?: ReadonlyArray<"effect" | "blocks" | "code">
   /** Ends the sentence "The next answer ...". */
   readonly says: (spec: FaultSpec) => string
 }
@@ -20,7 +26,7 @@ interface Kind {
 export const blocksOf = (spec: FaultSpec): number => spec.blocks ?? 3
 export const codeOf = (spec: FaultSpec): number => spec.code ?? 70
 
-const plain = (stage: Stage, hits: Kind["hits"], text: string): Kind => ({ stage, hits, says: () => text })
+const plain = (stage: Stage, hits: Hits, text: string): Kind => ({ stage, hits, says: () => text })
 
 /** All kinds of faults: the one place that says what each does. */
 export const kinds: Readonly<Record<FaultKind, Kind>> = {
@@ -37,6 +43,7 @@ export const kinds: Readonly<Record<FaultKind, Kind>> = {
     stage: "before",
     hits: "all",
     needs: "status",
+    may: ["effect"],
     says: ({ status, effect }) => `will be HTTP ${status}${effect === true ? " after the request had its effect" : ""}`,
   },
   html_body: plain("wire", "all", "will be a page of HTML with status 200"),
@@ -48,11 +55,13 @@ export const kinds: Readonly<Record<FaultKind, Kind>> = {
   rolled_back_read: {
     stage: "world",
     hits: "reads",
+    may: ["blocks"],
     says: (s) => `will show the chain as it was ${blocksOf(s)} blocks ago, and so it stays`,
   },
   lagging_replica: {
     stage: "world",
     hits: "reads",
+    may: ["blocks"],
     says: (s) => `will come from a node that is ${blocksOf(s)} blocks behind`,
   },
   reorganised_pages: plain("body", "lists", "will have its rows in another order, one twice and one not at all"),
@@ -79,12 +88,14 @@ export const kinds: Readonly<Record<FaultKind, Kind>> = {
   lying_failure: {
     stage: "world",
     hits: "submit",
+    may: ["code"],
     says: (s) => `will refuse with code ${codeOf(s)} what the network took`,
   },
   wrong_hash: plain("world", "submit", "will name another transaction"),
   late_broadcast: {
     stage: "world",
     hits: "submit",
+    may: ["code", "blocks"],
     says: (s) => `will refuse with code ${codeOf(s)} what is broadcast ${blocksOf(s)} blocks later`,
   },
   lost_mempool: plain("world", "submit", "will be followed by the loss of all that waits for a block"),
@@ -102,6 +113,18 @@ const lists: ReadonlySet<string> = new Set([
   "parameters",
 ])
 
+/** Where the chain's name or its rules of work are told, or something is judged by them. */
+const ofChain: ReadonlySet<string> = new Set([
+  "submit",
+  "submitRaw",
+  "check",
+  "height",
+  "statistics",
+  "spam",
+  "parameters",
+  "parameter",
+])
+
 /** A stream has no answer that could be spoilt: it is refused, comes late, or breaks off in its first message. */
 const ofStreams: ReadonlySet<FaultKind> = new Set(["drop_before", "delay", "http_status", "truncated_body"])
 
@@ -110,8 +133,9 @@ export const fits = (kind: FaultKind, operation: Operation): boolean => {
   if (operation === "stream") return ofStreams.has(kind)
   switch (kinds[kind].hits) {
     case "all":
-    case "chain":
       return true
+    case "chain":
+      return ofChain.has(operation)
     case "submit":
       return operation === "submit" || operation === "submitRaw"
     case "reads":
