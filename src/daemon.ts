@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Clock, Effect, Layer, Redacted } from "effect"
+import type { HttpClient } from "effect/http"
 import { alertLoop } from "./alerts/AlertLoop.ts"
+import type { ConfigError } from "./config/ConfigError.ts"
 import { readHaltFile, readSecret } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
@@ -93,7 +95,10 @@ const secrets = (files: ReadonlyMap<string, string>) =>
   )
 
 /** Everything that speaks to the gateway. */
-export const gatewayLayer = ({ treasury, gatewayUrl }: Pick<DaemonOptions, "treasury" | "gatewayUrl">) => {
+export const gatewayLayer = (
+  { treasury, gatewayUrl }: Pick<DaemonOptions, "treasury" | "gatewayUrl">,
+  http: Layer.Layer<HttpClient.HttpClient> = Transport.layerHttp,
+) => {
   const { network } = treasury
   const transport = Layer.unwrap(
     Effect.map(secrets(network.gateway.headerFiles), (headers) =>
@@ -107,7 +112,7 @@ export const gatewayLayer = ({ treasury, gatewayUrl }: Pick<DaemonOptions, "trea
         }),
       ),
     ),
-  ).pipe(Layer.provide(Transport.layerHttp))
+  ).pipe(Layer.provide(http))
   const fixed = network.fixedChain
   const chain =
     fixed === undefined
@@ -178,8 +183,23 @@ const wantedLayer = Layer.effect(
   }),
 )
 
+/** What of the machine the daemon uses, so that a simulation can put its own in place. */
+export interface Machine {
+  readonly http: Layer.Layer<HttpClient.HttpClient>
+  readonly work: Layer.Layer<ProofOfWork, never, Metrics>
+  readonly metrics: Layer.Layer<Metrics>
+  readonly notifier: Layer.Layer<Notifier, ConfigError>
+}
+
+const realMachine = (options: DaemonOptions): Machine => ({
+  http: Transport.layerHttp,
+  work: ProofOfWork.layer,
+  metrics: metricsLayer(options),
+  notifier: notifierLayer(options),
+})
+
 /** All services of the daemon. */
-export const daemonLayer = (options: DaemonOptions) => {
+export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
   const { treasury, mode } = options
   const { network } = treasury
   const engine = EngineOptions.layer({
@@ -203,12 +223,12 @@ export const daemonLayer = (options: DaemonOptions) => {
     wantedLayer.pipe(Layer.provideMerge(engine)),
     submitter,
     Draining.layer,
-    Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options))),
+    Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
     signerLayer(options),
-    notifierLayer(options),
-    ProofOfWork.layer,
+    machine.notifier,
+    machine.work,
     Cycle.layer(treasury.name),
-  ).pipe(Layer.provideMerge(Layer.merge(storeLayer(options), metricsLayer(options))))
+  ).pipe(Layer.provideMerge(Layer.merge(storeLayer(options), machine.metrics)))
 }
 
 /** Prepares the store for this process: who we are, and whether a HALT file lies there. */

@@ -6,33 +6,12 @@ import { privateKeyOf, publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
 import { leadingZeroBits, powPreimage } from "../../src/tx/ProofOfWork.ts"
 import { transactionBytes, txHash, withChainPrefix } from "../../src/tx/Transaction.ts"
+import { type Dice, makeDice } from "./Dice.ts"
 import { actions } from "./TrafficActions.ts"
 import { difficulty, names, pastBlocks } from "./TrafficScenario.ts"
 
-/** Seeded chance. */
-export interface Dice {
-  /** From 0 up to 1. */
-  readonly next: () => number
-  /** A whole number from 0 up to, not including, `count`. */
-  readonly below: (count: number) => number
-  readonly pick: <A>(list: ReadonlyArray<A>) => A | undefined
-}
-
 /** Native, because there are a hundred thousand of them. */
 const sha3 = (bytes: Uint8Array): Buffer => hash("sha3-256", bytes, "buffer")
-
-/** mulberry32 behind a hash of the seed: the same sequence everywhere. */
-const makeDice = (seed: string): Dice => {
-  let state = sha3(Buffer.from(seed)).readInt32BE()
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-  const below = (count: number) => Math.floor(next() * count)
-  return { next, below, pick: (list) => list[below(list.length)] }
-}
 
 export interface Trader {
   readonly name: string

@@ -1,0 +1,78 @@
+import { DatabaseSync, StatementSync } from "node:sqlite"
+
+/** A process that can die between any two steps. What it holds in memory is gone then; its file is as the disk has it. */
+export interface Mortal {
+  alive: boolean
+  /** Statements and requests so far. */
+  steps: number
+  /** The step before which it dies; a COMMIT may still reach the disk. Infinity: it lives. */
+  dieAt: number
+  readonly commitsAtDeath: () => boolean
+  readonly onDeath: () => void
+  db: DatabaseSync | undefined
+}
+
+export class Dead extends Error {
+  override readonly message = "the process is dead"
+}
+
+const owners = new WeakMap<DatabaseSync, Mortal>()
+const statements = new WeakMap<StatementSync, { readonly mortal: Mortal; readonly isCommit: boolean }>()
+const byFile = new Map<string, Mortal>()
+
+/** From now on whoever opens the file is this process. */
+export const own = (file: string, mortal: Mortal): void => {
+  byFile.set(file, mortal)
+}
+
+/** Counts a step of the process; throws where it is dead, or dies of this very step. */
+export const step = (mortal: Mortal): void => {
+  if (!mortal.alive) throw new Dead()
+  if (++mortal.steps >= mortal.dieAt) die(mortal)
+}
+
+const die = (mortal: Mortal): never => {
+  kill(mortal)
+  throw new Dead()
+}
+
+/** Ends the process now. An open transaction is rolled back, as the next start would do it. */
+export const kill = (mortal: Mortal): void => {
+  if (!mortal.alive) return
+  mortal.alive = false
+  if (mortal.db?.isOpen) mortal.db.close()
+  mortal.onDeath()
+}
+
+/** The methods of node:sqlite by which everything reaches a file, so that every statement is a step. */
+export const installCrashPoints = (): void => {
+  const { prepare, exec } = DatabaseSync.prototype
+  DatabaseSync.prototype.exec = function (sql) {
+    const mortal = owners.has(this) ? undefined : byFile.get(this.location() ?? "")
+    if (mortal !== undefined) {
+      owners.set(this, mortal)
+      mortal.db = this
+    }
+    return exec.call(this, sql)
+  }
+  DatabaseSync.prototype.prepare = function (sql, options) {
+    const statement = prepare.call(this, sql, options)
+    const mortal = owners.get(this)
+    if (mortal !== undefined) statements.set(statement, { mortal, isCommit: /^COMMIT/i.test(sql) })
+    return statement
+  }
+  for (const name of ["all", "run"] as const) {
+    const original = StatementSync.prototype[name] as (...args: Array<unknown>) => unknown
+    StatementSync.prototype[name] = function (this: StatementSync, ...args: Array<unknown>) {
+      const known = statements.get(this)
+      if (known !== undefined) {
+        const { mortal, isCommit } = known
+        if (isCommit && mortal.alive && mortal.steps + 1 >= mortal.dieAt && mortal.commitsAtDeath()) {
+          original.apply(this, args)
+        }
+        step(mortal)
+      }
+      return original.apply(this, args)
+    } as never
+  }
+}

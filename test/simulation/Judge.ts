@@ -1,0 +1,111 @@
+import type { DatabaseSync } from "node:sqlite"
+import { type IntentState, isFinalIntent } from "../../src/domain/Intent.ts"
+import type { Chain, Included } from "../../src/sandbox/Chain.ts"
+import { decodeTransaction, transferId, txHash } from "../../src/tx/Transaction.ts"
+import type { Gateways } from "./Plan.ts"
+import { perDay, perTransfer, receivers, reserve } from "./Replica.ts"
+
+interface IntentRow {
+  readonly id: string
+  readonly state: IntentState
+  readonly detail: string
+}
+
+interface AttemptRow {
+  readonly intent_id: string
+  readonly transfer_id: string
+  readonly state: string
+}
+
+/** What is wrong with a submission at the moment at which it leaves; undefined where nothing is. */
+export const problemOfSubmission = (db: DatabaseSync | undefined, bytes: Uint8Array): string | undefined => {
+  if (db === undefined || !db.isOpen) return "bytes leave a process without a store"
+  if (db.isTransaction) return "bytes leave while a transaction is open"
+  const hash = txHash(bytes)
+  const found = db
+    .prepare(
+      "SELECT a.state AS state, (SELECT count(*) FROM sends s WHERE s.intent_id = a.intent_id AND s.k = a.k AND s.outcome IS NULL) AS begun FROM attempts a WHERE a.hash_bare = ? OR a.hash_prefixed = ?",
+    )
+    .get(hash, hash) as { state: string; begun: number } | undefined
+  if (found === undefined) return "bytes leave that are not on disk"
+  return Number(found.begun) === 0 ? "bytes leave before their send is on disk" : undefined
+}
+
+/** One signature's effect in one block. */
+interface Execution {
+  /** Of the transfer; the same where the same signature executed again. */
+  readonly id: string
+  readonly height: number
+  readonly command: string
+}
+
+const executionOf = ({ bytes, height, command }: Included): Execution => ({
+  id: transferId(decodeTransaction(bytes)?.signature?.value ?? ""),
+  height,
+  command,
+})
+
+export interface Evidence {
+  readonly db: DatabaseSync
+  readonly chain: Chain
+  readonly gateways: Gateways
+  /** "id height" of executions that a third party brought about: the network itself has that hole. */
+  readonly replayed: ReadonlySet<string>
+}
+
+const all = <Row>(db: DatabaseSync, sql: string): ReadonlyArray<Row> => db.prepare(sql).all() as unknown as Array<Row>
+
+/** Everything that must hold once a run has come to rest: what the journal says against what the ledger did. */
+export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  const intents = all<IntentRow>(db, "SELECT id, state, detail FROM intents")
+  const attempts = all<AttemptRow>(db, "SELECT intent_id, transfer_id, state FROM attempts")
+  const intentOf = new Map(attempts.map((row) => [row.transfer_id, row.intent_id]))
+  const ours = chain.included
+    .filter(({ party, code }) => party === reserve && code === 0)
+    .map(executionOf)
+    .filter(({ id, height }) => !replayed.has(`${id} ${height}`))
+  const executed = new Map<string, number>()
+  for (const { id } of ours) {
+    const intent = intentOf.get(id)
+    if (intent === undefined) {
+      wrong.push(`transfer ${id.slice(0, 8)} executed, and no attempt knows it`)
+      continue
+    }
+    executed.set(intent, (executed.get(intent) ?? 0) + 1)
+  }
+  if (gateways === "honest") {
+    for (const { id, state, detail } of intents) {
+      const times = executed.get(id) ?? 0
+      const name = `intent ${id.slice(0, 8)} (${state}: ${detail})`
+      if (times > 1) wrong.push(`${name} executed ${times} times`)
+      if (state === "confirmed" && times === 0) wrong.push(`${name} never executed`)
+      if (isFinalIntent(state) && state !== "confirmed" && times > 0) wrong.push(`${name} executed all the same`)
+      if (!isFinalIntent(state) && state !== "manual") wrong.push(`${name} never came to an end`)
+    }
+  }
+  const alerted = new Set(all<{ dedup: string }>(db, "SELECT dedup FROM alerts").map(({ dedup }) => dedup))
+  for (const { id, state } of intents) {
+    if (state === "manual" && !alerted.has(`manual/${id}`))
+      wrong.push(`intent ${id.slice(0, 8)} is manual without an alert`)
+  }
+  return [...wrong, ...judgeOutflow(chain, ours)]
+}
+
+/** Whatever gateways say: nobody gets money who may not, and never more than the policy allows. */
+const judgeOutflow = (chain: Chain, ours: ReadonlyArray<Execution>): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  let sum = 0n
+  for (const entry of ours) {
+    const paid = chain.transfers.get(entry.id)
+    if (paid === undefined) {
+      wrong.push(`the key signed another command than a transfer: ${entry.command}`)
+      continue
+    }
+    if (!receivers.has(paid.to)) wrong.push(`money went to ${paid.to}`)
+    if (paid.amount > perTransfer) wrong.push(`one transfer moved ${paid.amount}`)
+    sum += paid.amount
+  }
+  if (sum > perDay) wrong.push(`${sum} left within a day, ${perDay} are allowed`)
+  return wrong
+}

@@ -1,0 +1,76 @@
+import { Effect, type Exit, type Fiber } from "effect"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { type Chain, emptyChain } from "../../src/sandbox/Chain.ts"
+import type { World } from "../../src/sandbox/http/Route.ts"
+import type { LedgerFile } from "../../src/sandbox/LedgerFile.ts"
+import { type LedgerNode, makeNode } from "../../src/sandbox/LedgerNode.ts"
+import { profiles } from "../../src/sandbox/Profiles.ts"
+import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"
+import { usdt } from "../support/TestSandbox.ts"
+import type { Plan } from "./Plan.ts"
+
+export const chainId = "simulation-1"
+/** Of all runs: keys follow from it, and are the same in each. */
+export const keySeed = "simulation"
+
+/** The network of a run: the real ledger, mempool and faults, with nothing on disk. */
+export interface Network {
+  readonly world: World
+  readonly node: LedgerNode
+  /** The truth, for those who judge. */
+  readonly chain: Chain
+  /** Runs an effect among the network's own fibers: it goes on whoever stops waiting for it. */
+  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+}
+
+const scenarioText = (plan: Plan): string => `sandbox:
+  seed: ${keySeed}
+  listen: "127.0.0.1:0"
+  profile: "${plan.profile}"
+  rateLimit: off
+  pow: { difficulty: ${plan.difficulty}, pastBlocks: ${plan.window}, txPerBlock: ${plan.txPerBlock}, increaseDifficulty: ${plan.increaseDifficulty} }
+  powChanges: [${plan.workChanges.map((c) => `{ block: ${c.block}, pastBlocks: ${c.window}, difficulty: ${c.difficulty} }`).join(", ")}]
+  epochLength: ${plan.epochSeconds}s
+  transfersPerEpoch: ${plan.transfersPerEpoch}
+  parties: [reserve, hot, warm, spender]
+  assets:
+    - { id: ${usdt}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: {}, status: { enabled: 0 } }
+  deposits:
+    - { party: reserve, asset: USDT, amount: "5_000_000" }
+    - { party: hot, asset: USDT, amount: "14_000" }
+    - { party: warm, asset: USDT, amount: "14_000" }
+  spenders:
+${(["hot", "warm"] as const)
+  .map((from) => {
+    const at = plan.spends
+      .filter((spend) => spend.from === from)
+      .map(({ block, amount }) => `{ block: ${block}, amount: "${amount}" }`)
+    return `    - { from: ${from}, to: spender, asset: USDT, at: [${at.join(", ")}] }`
+  })
+  .join("\n")}
+`
+
+const nowhere = (scenario: Scenario): LedgerFile => ({
+  load: Effect.sync(() => emptyChain(scenario)),
+  saveWhole: () => Effect.void,
+  saveBlock: () => Effect.void,
+  saveAccepted: () => Effect.void,
+  saveState: () => Effect.void,
+})
+
+/** Builds the network. `run` brings an effect to its end at once. */
+export const makeNetwork = (
+  plan: Plan,
+  fork: Network["fork"],
+  run: <A, E>(effect: Effect.Effect<A, E>) => A,
+): Network => {
+  const scenario = run(
+    Effect.flatMap(parseYaml("simulation.yaml", scenarioText(plan)), (document) => decodeScenario(document, chainId)),
+  )
+  const chain = emptyChain(scenario)
+  const node = run(makeNode(chain, nowhere(scenario)))
+  run(node.stepBlock)
+  return { world: { node, scenario, profile: profiles[plan.profile] }, node, chain, fork }
+}
+
+export type Settled<A, E> = Exit.Exit<A, E>

@@ -1,0 +1,122 @@
+import { type FaultKind, type FaultSpec, faultKinds, operations } from "../../src/sandbox/Faults.ts"
+import { fits } from "../../src/sandbox/faults/kinds.ts"
+import { type ProfileName, profileNames } from "../../src/sandbox/Profiles.ts"
+import { type Dice, makeDice } from "../support/Dice.ts"
+
+/** Who the gateways are. honest: they err, but do not lie about height and listing. hostile: all of them, about all. */
+export type Gateways = "honest" | "hostile"
+
+/** What a seed is about: everything that may go wrong is on or off for the whole run. */
+export interface Plan {
+  readonly seed: number
+  readonly gateways: Gateways
+  readonly profile: ProfileName
+  readonly window: number
+  readonly blocks: number
+  readonly difficulty: number
+  readonly txPerBlock: number
+  readonly increaseDifficulty: boolean
+  readonly epochSeconds: number
+  readonly transfersPerEpoch: number
+  /** Blocks at which the window or the difficulty changes. */
+  readonly workChanges: ReadonlyArray<{ readonly block: number; readonly window: number; readonly difficulty: number }>
+  /** Armed at their block for so many requests. */
+  readonly faults: ReadonlyArray<{ readonly block: number; readonly spec: FaultSpec }>
+  /** Mean number of steps between two deaths; undefined: nobody dies. */
+  readonly stepsPerLife: number | undefined
+  /** Whether somebody broadcasts our public bytes again, whenever the network would take them. */
+  readonly rebroadcaster: boolean
+  /** Mean milliseconds of a request on its way. */
+  readonly latencyMillis: number
+  /** Blocks at which money leaves the accounts that are kept funded. */
+  readonly spends: ReadonlyArray<{ readonly block: number; readonly from: "hot" | "warm"; readonly amount: number }>
+}
+
+/** Lies about the newest block or about what it holds: told by a minority only, where exactly-once is judged. */
+const lies: ReadonlySet<FaultKind> = new Set(["stale_read"])
+
+/** Faults that stop the treasury until a person acts: rare, or most runs would show nothing else. */
+const grave: ReadonlySet<FaultKind> = new Set(["chain_id_change"])
+
+export const planOf = (seed: number, gateways: Gateways): Plan => {
+  const dice = makeDice(`simulation ${seed}`)
+  const chance = (share: number) => dice.next() < share
+  const between = (least: number, most: number) => least + dice.below(most - least + 1)
+  const window = between(5, 20)
+  const blocks = between(60, 150)
+  return {
+    seed,
+    gateways,
+    profile: dice.pick(profileNames) ?? "0.75",
+    window,
+    blocks,
+    difficulty: between(0, 3),
+    txPerBlock: between(1, 3),
+    increaseDifficulty: chance(0.5),
+    epochSeconds: between(20, 90),
+    transfersPerEpoch: chance(0.3) ? between(1, 3) : 20,
+    workChanges: chance(0.2) ? [{ block: between(10, blocks), window: between(5, 20), difficulty: between(0, 4) }] : [],
+    faults: faultsOf(dice, blocks, gateways),
+    stepsPerLife: chance(0.6) ? between(60, 3_000) : undefined,
+    rebroadcaster: chance(0.4),
+    latencyMillis: chance(0.5) ? between(1, 40) : between(40, 700),
+    spends: spendsOf(dice, blocks),
+  }
+}
+
+const faultsOf = (dice: Dice, blocks: number, gateways: Gateways): Plan["faults"] => {
+  const share = dice.next() * 0.6
+  const on = faultKinds.filter((kind) => {
+    const drawn = dice.next()
+    if (lies.has(kind) && gateways === "honest") return false
+    return drawn < (grave.has(kind) ? 0.03 : share)
+  })
+  return on.flatMap((kind) =>
+    Array.from({ length: 1 + dice.below(4) }, () => {
+      const fitting = operations.filter((operation) => operation !== "stream" && fits(kind, operation))
+      const often = fitting.filter((operation) => busy.has(operation))
+      const operation = dice.pick(dice.next() < 0.8 && often.length > 0 ? often : fitting) ?? "submit"
+      return {
+        block: 2 + dice.below(blocks - 5),
+        spec: {
+          kind,
+          operation,
+          rate: dice.next() < 0.5 ? 1 : 0.2 + dice.next() * 0.8,
+          count: 1 + dice.below(6),
+          status: dice.pick([403, 429, 500, 502, 503, 504] as const) ?? 500,
+          effect: dice.next() < 0.5,
+          delayMillis: 1 + dice.below(8_000),
+          blocks: 1 + dice.below(15),
+          skewMillis: dice.below(120_000) - 60_000,
+          code: dice.pick([51, 60, 70, 80, 89] as const) ?? 70,
+          difficulty: dice.below(5),
+          chainId: "other-chain",
+        },
+      }
+    }),
+  )
+}
+
+/** Operations that a treasury really uses. */
+const busy: ReadonlySet<string> = new Set(["submit", "balanceChanges", "height", "transfer", "transfers", "accounts"])
+
+const spendsOf = (dice: Dice, blocks: number): Plan["spends"] =>
+  (["hot", "warm"] as const).flatMap((from) => {
+    const every = 8 + dice.below(30)
+    return Array.from({ length: Math.floor(blocks / every) }, (_, i) => ({
+      block: 4 + i * every + dice.below(5),
+      from,
+      amount: 2_000 + dice.below(16_000),
+    }))
+  })
+
+/** One line that says what a plan switched on. */
+export const describePlan = (plan: Plan): string =>
+  [
+    `${plan.gateways} ${plan.profile} window ${plan.window} blocks ${plan.blocks}`,
+    plan.stepsPerLife === undefined ? "" : `a death each ${plan.stepsPerLife} steps`,
+    plan.rebroadcaster ? "rebroadcaster" : "",
+    [...new Set(plan.faults.map(({ spec }) => spec.kind))].join(" "),
+  ]
+    .filter((part) => part !== "")
+    .join(", ")

@@ -1,0 +1,125 @@
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { Clock, Context, Effect, Exit, type Fiber, Layer, Logger, Random, References, Scheduler } from "effect"
+import { treasuryOf } from "../../src/config/Treasury.ts"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { type DaemonOptions, daemonLayer, prepare, runLoops } from "../../src/daemon.ts"
+import { logChannel } from "../../src/notify/logChannel.ts"
+import { Notifier } from "../../src/notify/Notifier.ts"
+import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
+import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import type { Metrics } from "../../src/telemetry/Metrics.ts"
+import type { Dice } from "../support/Dice.ts"
+import { usdt } from "../support/TestSandbox.ts"
+import { kill, type Mortal, own } from "./CrashPoints.ts"
+import { chainId, keySeed } from "./Network.ts"
+import type { VirtualTime } from "./VirtualTime.ts"
+import { layerWire, type WireOptions } from "./Wire.ts"
+
+const key = (name: string) => publicKeyOf(keySeed, name)
+export const reserve = key("reserve")
+export const receivers: ReadonlySet<string> = new Set([key("hot"), key("warm")])
+/** Base units: what the policy allows of each transfer, and of all in a day. */
+export const perTransfer = 25_000_000_000n
+export const perDay = 150_000_000_000n
+
+/** The treasury of every run. `dir` holds its keys. */
+export const treasuryIn = (dir: string) => {
+  mkdirSync(dir, { recursive: true })
+  writeKeys(dir, keySeed, ["reserve"])
+  const text = `version: 1
+name: simulation
+mode: live
+network: { chainId: ${chainId}, gateways: { only: "http://127.0.0.1:1" }, requestDeadline: 3s, poll: { busy: 1s, idle: 2s } }
+assets: { USDT: { id: ${usdt}, decimals: 6 } }
+parties:
+  reserve: { publicKey: "${reserve}", signer: { file: "${join(dir, "keys", "reserve")}" } }
+  hot: { publicKey: "${key("hot")}" }
+  warm: { publicKey: "${key("warm")}" }
+rules:
+  - name: keep
+    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "20_000" }, { party: warm, asset: USDT, below: "8_000", target: "15_000" }] }
+    for: 2s
+    cooldown: 3s
+policy:
+  maxFee: 0.5%
+  allow:
+    - { from: reserve, to: [hot, warm], asset: USDT, perTransfer: "25_000", per24h: "150_000", transfersPer24h: 40 }
+`
+  return Effect.flatMap(parseYaml(join(dir, "simulation.yaml"), text), treasuryOf)
+}
+
+export interface ReplicaOptions {
+  readonly treasury: DaemonOptions["treasury"]
+  readonly dataDir: string
+  readonly time: VirtualTime
+  readonly dice: Dice
+  readonly metrics: Context.Context<Metrics>
+  readonly wire: Omit<WireOptions, "dice">
+  /** Steps until it dies of itself; Infinity: never. */
+  readonly dieAt: number
+  /** It died, or gave up by itself. */
+  readonly onEnd: () => void
+}
+
+/** One process of the daemon. */
+export interface Replica {
+  readonly mortal: Mortal
+  readonly fiber: Fiber.Fiber<unknown, unknown>
+  readonly kill: () => void
+}
+
+/** Starts the real daemon: all of its loops on the real store, over the wire of the simulation. */
+export const startReplica = (options: ReplicaOptions): Replica => {
+  const { time, dice, wire } = options
+  const mortal: Mortal = {
+    alive: true,
+    steps: 0,
+    dieAt: options.dieAt,
+    commitsAtDeath: () => dice.next() < 0.5,
+    onDeath: options.onEnd,
+    db: undefined,
+  }
+  const daemon: DaemonOptions = {
+    treasury: options.treasury,
+    mode: "live",
+    dataDir: options.dataDir,
+    gatewayUrl: "http://127.0.0.1:1",
+  }
+  const metrics = Layer.succeedContext(options.metrics)
+  const layer = daemonLayer(daemon, {
+    http: layerWire(mortal, { ...wire, dice }),
+    work: ProofOfWork.layerInline,
+    metrics,
+    notifier: Notifier.layer(options.treasury.receivers.map(({ name }) => logChannel(name))),
+  })
+  const program = Effect.gen(function* () {
+    yield* (yield* Settings).set("installation", "51a51a51")
+    yield* prepare(daemon)
+    return yield* runLoops(daemon)
+  }).pipe(Effect.provide(Layer.merge(layer, Logger.layer([]))))
+  const context = Context.empty().pipe(
+    Context.add(Clock.Clock, time.clock),
+    Context.add(
+      Scheduler.Scheduler,
+      time.schedulerOf(() => mortal.alive),
+    ),
+    Context.add(Random.Random, randomOf(dice)),
+    Context.add(References.TracerEnabled, false),
+    Context.add(References.MinimumLogLevel, "None"),
+  )
+  own(join(options.dataDir, databaseFile), mortal)
+  const fiber = Effect.runForkWith(context)(program)
+  fiber.addObserver((exit) => {
+    // The process ended by itself, as a loop that gave up ends it: its file is closed, and it is started again.
+    if (mortal.alive && Exit.isFailure(exit)) kill(mortal)
+  })
+  return { mortal, fiber, kill: () => kill(mortal) }
+}
+
+const randomOf = (dice: Dice): Random.Random => ({
+  nextIntUnsafe: () => Math.floor((dice.next() * 2 - 1) * Number.MAX_SAFE_INTEGER),
+  nextDoubleUnsafe: () => dice.next(),
+})

@@ -1,0 +1,113 @@
+import { type Clock, Duration, Effect, type Scheduler } from "effect"
+import type { Dice } from "../support/Dice.ts"
+
+interface Sleeper {
+  readonly at: number
+  readonly seq: number
+  readonly wake: () => void
+}
+
+interface Task {
+  readonly run: () => void
+  readonly alive: () => boolean
+}
+
+/**
+ * Time and order of a whole world in one queue. Nothing in it waits for the machine, so a run takes as long as its
+ * work, and the same draws give the same run to the last step.
+ */
+export interface VirtualTime {
+  readonly clock: Clock.Clock
+  /** A scheduler of one inhabitant: once it is not alive, its tasks and sleeps never happen. */
+  readonly schedulerOf: (alive: () => boolean) => Scheduler.Scheduler
+  readonly now: () => number
+  /** Runs all that is due until the given Unix milliseconds. */
+  readonly runTo: (millis: number) => void
+}
+
+/** Tasks run in the order in which they came, save that the dice let one of the next few come first. */
+const shuffledAhead = 3
+/** More tasks without any time passing are a loop that never rests. */
+const tasksMax = 2_000_000
+
+export const makeVirtualTime = (startMillis: number, dice: Dice): VirtualTime => {
+  let now = startMillis
+  let seq = 0
+  let tasks: Array<Task> = []
+  const sleepers: Array<Sleeper> = []
+
+  const currentTimeNanosUnsafe = () => BigInt(now) * 1_000_000n
+  const clock: Clock.Clock = {
+    currentTimeMillisUnsafe: () => now,
+    currentTimeMillis: Effect.sync(() => now),
+    currentTimeNanosUnsafe,
+    currentTimeNanos: Effect.sync(currentTimeNanosUnsafe),
+    monotonicTimeNanosUnsafe: currentTimeNanosUnsafe,
+    monotonicTimeNanos: Effect.sync(currentTimeNanosUnsafe),
+    sleep: (duration) =>
+      Effect.callback<void>((resume) => {
+        const at = now + Math.max(0, Math.ceil(Duration.toMillis(duration)))
+        const sleeper = { at, seq: seq++, wake: () => resume(Effect.void) }
+        push(sleepers, sleeper)
+        return Effect.sync(() => {
+          const index = sleepers.indexOf(sleeper)
+          if (index >= 0) sleepers.splice(index, 1)
+        })
+      }),
+  }
+
+  const schedulerOf = (alive: () => boolean): Scheduler.Scheduler => ({
+    executionMode: "async",
+    shouldYield: (fiber) => fiber.currentOpCount >= 2_048,
+    makeDispatcher: () => ({
+      scheduleTask: (run) => {
+        if (alive()) tasks.push({ run, alive })
+      },
+      flush: () => {},
+    }),
+  })
+
+  const drain = () => {
+    let count = 0
+    while (tasks.length > 0) {
+      const batch = tasks
+      tasks = []
+      while (batch.length > 0) {
+        if (++count > tasksMax) throw new Error(`the world does not come to rest at ${now}`)
+        const ahead = batch.length === 1 ? 0 : dice.below(Math.min(shuffledAhead, batch.length))
+        const [task] = ahead === 0 ? [batch.shift()] : batch.splice(ahead, 1)
+        if (task?.alive()) task.run()
+      }
+    }
+  }
+
+  return {
+    clock,
+    schedulerOf,
+    now: () => now,
+    runTo: (millis) => {
+      drain()
+      for (;;) {
+        const next = sleepers[0]
+        if (next === undefined || next.at > millis) break
+        sleepers.shift()
+        now = Math.max(now, next.at)
+        next.wake()
+        drain()
+      }
+      now = Math.max(now, millis)
+    },
+  }
+}
+
+/** Keeps the list ordered by time, and by arrival within it. */
+const push = (sleepers: Array<Sleeper>, sleeper: Sleeper): void => {
+  let low = 0
+  let high = sleepers.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sleepers[middle]!.at <= sleeper.at) low = middle + 1
+    else high = middle
+  }
+  sleepers.splice(low, 0, sleeper)
+}

@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto"
+import { parseArgs } from "node:util"
+import { describePlan, type Gateways, planOf } from "./Plan.ts"
+import type { Verdict } from "./runSeed.ts"
+import { simulate } from "./simulate.ts"
+
+const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|hostile|both] [--workers N] [--trace]
+
+  --seeds     how many seeds are run; default 100
+  --first     the first of them; default 1
+  --gateways  honest: exactly-once is judged. hostile: all gateways lie, and what may leave the treasury is judged.
+              both, the default of many: every other seed
+  --trace     prints what goes over the wire: for one seed that failed`
+
+const fail = (message: string): never => {
+  console.error(`sim: ${message}\n${usage}`)
+  process.exit(2)
+}
+
+const readArguments = () => {
+  try {
+    return parseArgs({
+      options: {
+        seeds: { type: "string", default: "100" },
+        first: { type: "string", default: "1" },
+        gateways: { type: "string", default: "honest" },
+        workers: { type: "string", default: "2" },
+        trace: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    }).values
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const whole = (name: string, text: string): number =>
+  /^[1-9]\d{0,8}$/.test(text) ? Number(text) : fail(`--${name} ${text} is no number from 1 on`)
+
+const values = readArguments()
+if (values.help) {
+  console.log(usage)
+  process.exit(0)
+}
+const kinds = ["honest", "hostile", "both"]
+if (!kinds.includes(values.gateways)) fail(`--gateways ${values.gateways} is none of ${kinds.join(", ")}`)
+const gateways = (seed: number): Gateways => {
+  if (values.gateways === "both") return seed % 2 === 0 ? "hostile" : "honest"
+  return values.gateways === "hostile" ? "hostile" : "honest"
+}
+const seeds = whole("seeds", values.seeds)
+const first = whole("first", values.first)
+const began = performance.now()
+const sum = { intents: 0, executed: 0, deaths: 0, manual: 0, blocks: 0 }
+let done = 0
+let violations = 0
+
+const hear = (verdict: Verdict): void => {
+  done++
+  for (const key of Object.keys(sum) as Array<keyof typeof sum>) sum[key] += verdict[key]
+  if (verdict.violations.length > 0) {
+    violations++
+    console.log(`seed ${verdict.seed}: ${describePlan(planOf(verdict.seed, gateways(verdict.seed)))}`)
+    for (const violation of verdict.violations) console.log(`  ${violation}`)
+    console.log(
+      `  again: npm run sim -- --first ${verdict.seed} --seeds 1 --gateways ${gateways(verdict.seed)} --trace`,
+    )
+  }
+  if (done % 500 === 0) console.log(`${done} of ${seeds} seeds, ${Math.round((performance.now() - began) / 1000)} s`)
+}
+
+const workers = values.trace ? 1 : Math.min(seeds, whole("workers", values.workers))
+const verdicts = await simulate({ first, seeds, gateways, workers, trace: values.trace, onVerdict: hear })
+const trace = createHash("sha256")
+for (const verdict of verdicts) trace.update(verdict.trace)
+const seconds = ((performance.now() - began) / 1000).toFixed(0)
+console.log(
+  `${sum.blocks} blocks, ${sum.intents} intents, ${sum.executed} transactions executed, ${sum.deaths} deaths, ${sum.manual} left to a person, ${seconds} s`,
+)
+console.log(`trace ${trace.digest("hex")}`)
+console.log(`seeds ${verdicts.length} violations ${violations}`)
+process.exitCode = violations > 0 ? 1 : 0

@@ -1,0 +1,247 @@
+import { createHash } from "node:crypto"
+import { mkdirSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { Clock, Context, Effect, Exit, Logger, References, Result, Scheduler } from "effect"
+import type { DaemonOptions } from "../../src/daemon.ts"
+import { finalIntentStates } from "../../src/domain/Intent.ts"
+import { readTransaction } from "../../src/sandbox/http/JsonTransaction.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import type { Metrics } from "../../src/telemetry/Metrics.ts"
+import { decodeInputData } from "../../src/tx/InputData.ts"
+import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
+import { makeDice } from "../support/Dice.ts"
+import { hostileGateway } from "./hostile.ts"
+import { judge, problemOfSubmission } from "./Judge.ts"
+import { chainId, makeNetwork, type Network } from "./Network.ts"
+import { type Gateways, type Plan, planOf } from "./Plan.ts"
+import { type Replica, startReplica } from "./Replica.ts"
+import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
+
+const startMillis = Date.parse("2026-11-21T10:00:00Z")
+/** Blocks after the last fault within which every payment must have come to its end. */
+const restBlocksMax = 400
+/** From a death to the next start, at most. */
+const downMillisMax = 20_000
+
+const atRest = [...finalIntentStates, "manual"].map((state) => `'${state}'`).join(", ")
+
+/** What a worker prepares once for all of its seeds. */
+export interface Bench {
+  readonly treasury: DaemonOptions["treasury"]
+  readonly metrics: Context.Context<Metrics>
+  /** Empty folder for the store of one run after the other. */
+  readonly dir: string
+}
+
+export interface Verdict {
+  readonly seed: number
+  readonly violations: ReadonlyArray<string>
+  /** SHA-256 over all that went over the wire, and how the store and the ledger ended. */
+  readonly trace: string
+  readonly intents: number
+  readonly executed: number
+  readonly deaths: number
+  readonly manual: number
+  readonly blocks: number
+}
+
+/** Runs one seed to its end in virtual time. */
+export const runSeed = (
+  bench: Bench,
+  seed: number,
+  gateways: Gateways,
+  tell: (line: string) => void = () => {},
+): Verdict => {
+  const run = new Run(bench, planOf(seed, gateways), tell)
+  return run.toEnd()
+}
+
+/** The block that a transaction's window begins after. */
+const anchorOf = (bytes: Uint8Array): number => {
+  const data = decodeTransaction(bytes)?.inputData ?? new Uint8Array()
+  for (const bare of [data, data.subarray(chainId.length + 1)]) {
+    const read = decodeInputData(bare)
+    if (Result.isSuccess(read)) return Number(read.success.blockHeight)
+  }
+  return 0
+}
+
+class Run {
+  private readonly bench: Bench
+  private readonly tell: (line: string) => void
+  private readonly plan: Plan
+  private readonly dice
+  private readonly time: VirtualTime
+  private readonly network: Network
+  private readonly trace = createHash("sha256")
+  private readonly wrong: Array<string> = []
+  private readonly dataDir: string
+  private readonly context: Context.Context<never>
+  private replica: Replica | undefined
+  private restartAt = 0
+  private deaths = 0
+  /** What went over the wire, and the block at which it did. */
+  private heard: ReadonlyArray<{ readonly bytes: Uint8Array; readonly height: number }> = []
+  private readonly replayed = new Set<string>()
+  private dying = true
+
+  constructor(bench: Bench, plan: Plan, tell: (line: string) => void) {
+    this.tell = tell
+    this.bench = bench
+    this.plan = plan
+    this.dice = makeDice(`run ${plan.seed}`)
+    this.time = makeVirtualTime(startMillis, this.dice)
+    this.context = Context.empty().pipe(
+      Context.add(Clock.Clock, this.time.clock),
+      Context.add(
+        Scheduler.Scheduler,
+        this.time.schedulerOf(() => true),
+      ),
+      Context.add(References.TracerEnabled, false),
+      Context.add(References.MinimumLogLevel, "None"),
+      Context.add(Logger.CurrentLoggers, new Set()),
+    )
+    this.network = makeNetwork(plan, this.fork, this.atOnce)
+    this.dataDir = join(bench.dir, "store")
+    rmSync(this.dataDir, { recursive: true, force: true })
+    mkdirSync(this.dataDir, { recursive: true })
+  }
+
+  private readonly fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(this.context)(effect)
+
+  private readonly atOnce = <A, E>(effect: Effect.Effect<A, E>): A => {
+    let value: { readonly done: A } | undefined
+    let failure: unknown
+    this.fork(effect).addObserver((exit) => {
+      if (Exit.isSuccess(exit)) value = { done: exit.value }
+      else failure = exit.cause
+    })
+    this.time.runTo(this.time.now())
+    if (value === undefined) throw new Error(`the network did not come to its end: ${String(failure)}`)
+    return value.done
+  }
+
+  toEnd(): Verdict {
+    const { plan, network } = this
+    this.start()
+    for (let block = 1; block <= plan.blocks; block++) {
+      for (const fault of plan.faults) if (fault.block === block) this.atOnce(network.node.armFault(fault.spec))
+      this.block()
+    }
+    this.dying = false
+    this.atOnce(network.node.disarmFault(undefined))
+    for (let rest = 0; rest < restBlocksMax && this.isOpen(); rest++) {
+      if (rest % 10 === 5) this.resume()
+      this.block()
+    }
+    this.replica?.kill()
+    return this.verdict()
+  }
+
+  /** One second and one block. */
+  private block(): void {
+    this.time.runTo(this.time.now() + 1_000 - this.dice.below(2))
+    if (this.replica === undefined && this.time.now() >= this.restartAt) this.start()
+    if (this.plan.rebroadcaster) this.rebroadcast()
+    this.atOnce(this.network.node.stepBlock)
+  }
+
+  /** Somebody who hears all that is sent hands it in again, most of all when the network is about to forget it. */
+  private rebroadcast(): void {
+    const { chain, node } = this.network
+    this.heard = this.heard.filter(({ height }) => height + this.plan.window > chain.height)
+    const last = this.heard.filter(({ height }) => height + this.plan.window === chain.height + 1)
+    for (const { bytes } of [...last, ...(this.dice.next() < 0.2 ? this.heard.slice(-1) : [])]) {
+      const id = transferId(decodeTransaction(bytes)?.signature?.value ?? "")
+      const executed = chain.transfers.has(id)
+      const said = this.atOnce(node.submit(bytes))
+      if (executed && said._tag === "Checked" && said.code === 0) this.replayed.add(`${id} ${chain.height + 1}`)
+    }
+  }
+
+  private start(): void {
+    const { plan, bench, dice } = this
+    const dieAt = plan.stepsPerLife === undefined || !this.dying ? Number.POSITIVE_INFINITY : this.lifeSpan()
+    const replica: Replica = startReplica({
+      treasury: bench.treasury,
+      dataDir: this.dataDir,
+      time: this.time,
+      dice,
+      metrics: bench.metrics,
+      dieAt,
+      onEnd: () => {
+        this.deaths++
+        this.replica = undefined
+        this.restartAt = this.time.now() + dice.below(this.dying ? downMillisMax : 1_000)
+      },
+      wire: {
+        network: this.network,
+        latencyMillis: plan.latencyMillis,
+        lie: plan.gateways === "hostile" ? hostileGateway(dice) : undefined,
+        hear: (text) => this.hear(text),
+        onSubmit: (body) => this.watch(body),
+      },
+    })
+    if (replica.mortal.alive) this.replica = replica
+  }
+
+  private hear(text: string): void {
+    const line = `${this.time.now() - startMillis} ${text}`
+    this.trace.update(line).update("\n")
+    this.tell(line)
+  }
+
+  private lifeSpan(): number {
+    return 1 + Math.floor(-Math.log(1 - this.dice.next()) * (this.plan.stepsPerLife ?? 0))
+  }
+
+  private watch(body: string): void {
+    const bytes = this.atOnceBare(readTransaction(body).pipe(Effect.orElseSucceed(() => undefined)))
+    const problem =
+      bytes === undefined ? "a submission is no transaction" : problemOfSubmission(this.replica?.mortal.db, bytes)
+    if (bytes !== undefined) this.heard = [...this.heard, { bytes, height: anchorOf(bytes) }]
+    if (problem !== undefined) this.wrong.push(`${problem} (block ${this.network.chain.height})`)
+  }
+
+  private readonly atOnceBare = <A>(effect: Effect.Effect<A>): A => Effect.runSync(effect)
+
+  /** What an operator does once the trouble is over: looks, and lets it go on. */
+  private resume(): void {
+    const db = this.replica?.mortal.db
+    if (db?.isOpen !== true || db.isTransaction) return
+    db.prepare("UPDATE halts SET ended_at = ? WHERE ended_at IS NULL RETURNING seq").get(this.time.now())
+  }
+
+  private isOpen(): boolean {
+    const db = this.replica?.mortal.db
+    if (db?.isOpen !== true) return true
+    const row = db.prepare(`SELECT count(*) AS n FROM intents WHERE state NOT IN (${atRest})`).get() as { n: number }
+    return row.n > 0
+  }
+
+  private verdict(): Verdict {
+    const { plan, network } = this
+    const db = new DatabaseSync(join(this.dataDir, databaseFile))
+    try {
+      const found = judge({ db, chain: network.chain, gateways: plan.gateways, replayed: this.replayed })
+      const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as
+        | { hash: string }
+        | undefined
+      this.trace.update(`${network.chain.hash} ${head?.hash}`)
+      const count = (sql: string) => Number((db.prepare(sql).get() as { n: number }).n)
+      return {
+        seed: plan.seed,
+        violations: [...this.wrong, ...found],
+        trace: this.trace.digest("hex"),
+        intents: count("SELECT count(*) AS n FROM intents"),
+        manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),
+        executed: network.chain.included.filter(({ code }) => code === 0).length,
+        deaths: this.deaths,
+        blocks: network.chain.height,
+      }
+    } finally {
+      db.close()
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { Worker } from "node:worker_threads"
+import type { Gateways } from "./Plan.ts"
+import type { Verdict } from "./runSeed.ts"
+import type { Asked } from "./worker.ts"
+
+export interface Simulation {
+  readonly first: number
+  readonly seeds: number
+  readonly gateways: (seed: number) => Gateways
+  readonly workers: number
+  /** Prints all that goes over the wire. */
+  readonly trace?: boolean
+  /** Modules that are loaded before all others, such as one that plants a mistake. */
+  readonly preload?: ReadonlyArray<string>
+  readonly onVerdict?: (verdict: Verdict) => void
+  /** Ends the simulation early. */
+  readonly enough?: (verdict: Verdict) => boolean
+}
+
+/** Runs seeds on several threads; the verdicts come in any order, each the same on every machine. */
+export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =>
+  new Promise((resolve, reject) => {
+    const verdicts: Array<Verdict> = []
+    let next = options.first
+    let stopped = false
+    const last = options.first + options.seeds
+    let open = options.workers
+    const serve = () => {
+      const imports = (options.preload ?? []).flatMap((module) => ["--import", module])
+      const worker = new Worker(new URL("./worker.ts", import.meta.url), {
+        workerData: { trace: options.trace ?? false },
+        execArgv: ["--disable-warning=ExperimentalWarning", ...imports],
+      })
+      const give = () => {
+        const seed = next++
+        const done = stopped || seed >= last
+        worker.postMessage(done ? undefined : ({ seed, gateways: options.gateways(seed) } satisfies Asked))
+      }
+      worker.on("message", (verdict: Verdict) => {
+        verdicts.push(verdict)
+        options.onVerdict?.(verdict)
+        if (options.enough?.(verdict)) stopped = true
+        give()
+      })
+      worker.on("error", reject)
+      worker.on("exit", () => {
+        if (--open === 0) resolve(verdicts.toSorted((a, b) => a.seed - b.seed))
+      })
+      give()
+    }
+    for (let n = 0; n < options.workers; n++) serve()
+  })
