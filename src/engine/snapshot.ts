@@ -25,7 +25,10 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
   const assets = yield* listings.assets
   const cooldownMax = Math.max(0, ...options.rules.filter(isPaying).map((rule) => rule.cooldownMillis))
   const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
-  const windows = yield* windowUses(Math.min(now, blockTime) - dayMillis)
+  const open = yield* outbox.open
+  // Rules add what they find reserved: one that waits for another signature would count twice.
+  const reserved = open.filter((intent) => intent.state === "reserved").map((intent) => intent.id)
+  const windows = yield* windowUses(Math.min(now, blockTime) - dayMillis, new Set(reserved))
   return {
     now,
     asOf: watermark?.timestamp,
@@ -38,7 +41,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
             assets.map((a): [string, Listed] => [a.id, { status: a.status, decimals: a.decimals, quantum: a.quantum }]),
           ),
     terms: termsOf(yield* listings.parameters),
-    open: yield* outbox.open,
+    open,
     settled: yield* outbox.settledSince(now - Math.max(dayMillis, cooldownMax)),
     halts: (yield* brake.halts).map((h) => h.reason),
     pauses: yield* brake.pauses,
@@ -47,12 +50,12 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
   } satisfies Snapshot
 })
 
-const windowUses = Effect.fnUntraced(function* (since: number) {
+const windowUses = Effect.fnUntraced(function* (since: number, except: ReadonlySet<string>) {
   const { policy } = yield* EngineOptions
   const spends = yield* SpendLog
   const uses = new Map<number, WindowUse>()
   for (const line of policy.lines) {
-    uses.set(line.line, yield* spends.used({ ...line, since, exceptIntent: "" }))
+    uses.set(line.line, yield* spends.used({ ...line, since, except }))
   }
   return uses
 })

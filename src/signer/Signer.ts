@@ -92,7 +92,9 @@ export class Signer extends Context.Service<
               const used: WindowUse =
                 line === undefined
                   ? { amount: 0n, count: 0 }
-                  : yield* spends.used({ ...line, since: now - dayMillis, exceptIntent: request.intentId }).pipe(memory)
+                  : yield* spends
+                      .used({ ...line, since: now - dayMillis, except: new Set([request.intentId]) })
+                      .pipe(memory)
               const verdict = judge(options.policy, payment, () => used)
               if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
               const floor = party.floor.get(payment.assetId) ?? 0n

@@ -218,7 +218,7 @@ const policyView = Effect.fnUntraced(function* (
   since: number,
 ) {
   const spends = yield* SpendLog
-  const used = yield* spends.used({ ...line, since, exceptIntent: "" })
+  const used = yield* spends.used({ ...line, since, except: new Set() })
   const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
   const names = (keys: ReadonlySet<string>) =>
     [...treasury.parties.values()]

@@ -21,7 +21,7 @@ export interface Spend {
 }
 
 const SpendRow = Schema.Struct({ digest: Schema.String, signature: Schema.String })
-const UsedRow = Schema.Struct({ amount: Digits, from: Schema.String, to: Schema.String })
+const UsedRow = Schema.Struct({ intent_id: Schema.String, amount: Digits, from: Schema.String, to: Schema.String })
 
 /**
  * The signer's own memory: what was signed once for (intent, attempt), and how much of each window is used. A re-signed
@@ -35,13 +35,13 @@ export class SpendLog extends Context.Service<
       k: number,
     ) => Effect.Effect<{ readonly digest: string; readonly signature: string } | undefined, StoreError>
     readonly record: (spend: Spend) => Effect.Effect<void, StoreError>
-    /** Signed for the asset between these keys since the given block time, without the intent itself. */
+    /** Signed for the asset between these keys since the given block time, without these intents. */
     readonly used: (window: {
       readonly from: ReadonlySet<string>
       readonly to: ReadonlySet<string>
       readonly assetId: string
       readonly since: number
-      readonly exceptIntent: string
+      readonly except: ReadonlySet<string>
     }) => Effect.Effect<WindowUse, StoreError>
   }
 >()("cofferer/store/SpendLog") {
@@ -79,14 +79,14 @@ export class SpendLog extends Context.Service<
           },
           (effect) => effect.pipe(sql.withTransaction, storeError("SpendLog.record")),
         ),
-        used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, exceptIntent }) =>
-          sql`SELECT amount, from_key AS "from", to_key AS "to" FROM spends AS s
-            WHERE asset_id = ${assetId} AND block_time > ${since} AND intent_id <> ${exceptIntent}
+        used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, except }) =>
+          sql`SELECT intent_id, amount, from_key AS "from", to_key AS "to" FROM spends AS s
+            WHERE asset_id = ${assetId} AND block_time > ${since}
             AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(
             rowsOf(UsedRow, "SpendLog.used"),
             Effect.map((rows) =>
               rows
-                .filter((row) => from.has(row.from) && to.has(row.to))
+                .filter((row) => from.has(row.from) && to.has(row.to) && !except.has(row.intent_id))
                 .reduce((sum, row) => ({ amount: sum.amount + row.amount, count: sum.count + 1 }), {
                   amount: 0n,
                   count: 0,
