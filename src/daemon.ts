@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Clock, Effect, Layer, Redacted } from "effect"
-import type { HttpClient } from "effect/http"
 import { alertLoop } from "./alerts/AlertLoop.ts"
 import type { ConfigError } from "./config/ConfigError.ts"
 import { readHaltFile, readSecret } from "./config/files.ts"
@@ -97,7 +96,7 @@ const secrets = (files: ReadonlyMap<string, string>) =>
 /** Everything that speaks to the gateway. */
 export const gatewayLayer = (
   { treasury, gatewayUrl }: Pick<DaemonOptions, "treasury" | "gatewayUrl">,
-  http: Layer.Layer<HttpClient.HttpClient> = Transport.layerHttp,
+  http: typeof Transport.layerHttp = Transport.layerHttp,
 ) => {
   const { network } = treasury
   const transport = Layer.unwrap(
@@ -185,7 +184,7 @@ const wantedLayer = Layer.effect(
 
 /** What of the machine the daemon uses, so that a simulation can put its own in place. */
 export interface Machine {
-  readonly http: Layer.Layer<HttpClient.HttpClient>
+  readonly http: typeof Transport.layerHttp
   readonly work: Layer.Layer<ProofOfWork, never, Metrics>
   readonly metrics: Layer.Layer<Metrics>
   readonly notifier: Layer.Layer<Notifier, ConfigError>

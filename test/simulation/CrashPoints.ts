@@ -1,6 +1,6 @@
 import { DatabaseSync, StatementSync } from "node:sqlite"
 
-/** A process that can die between any two steps. What it holds in memory is gone then; its file is as the disk has it. */
+/** A process that can die between any two steps. What it holds in memory is gone then; its file is as it is. */
 export interface Mortal {
   alive: boolean
   /** Statements and requests so far. */
