@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     reporters: ["default", "./test/support/PlainReporter.ts"],
     include: ["test/**/*.test.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
     maxWorkers: 2,
   },
 })
