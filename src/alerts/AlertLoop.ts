@@ -25,7 +25,7 @@ export const deliverOnce = Effect.fn("Alerts.deliver")(function* (treasury: stri
   )
 })
 
-const deliver = Effect.fnUntraced(function* (treasury: string, delivery: Delivery) {
+const deliver = Effect.fn("Alerts.deliverOne")(function* (treasury: string, delivery: Delivery) {
   const queue = yield* AlertQueue
   const notifier = yield* Notifier
   const metrics = yield* Metrics

@@ -69,7 +69,7 @@ const evaluateAll = Effect.fnUntraced(function* () {
   return changes
 })
 
-const evaluate = Effect.fnUntraced(function* (
+const evaluate = Effect.fn("Engine.evaluate")(function* (
   rule: PayingRule,
   level: Level,
   snapshot: Snapshot,

@@ -18,12 +18,13 @@ export class Database extends Context.Service<
     Database,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* migrate.pipe(storeError("migrate"))
+      yield* migrate.pipe(storeError("migrate"), Effect.withSpan("Database.migrate"))
       return Database.of({
         atomically: (effect) =>
-          sql
-            .withTransaction(effect)
-            .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause }))),
+          sql.withTransaction(effect).pipe(
+            Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause })),
+            Effect.withSpan("Database.atomically"),
+          ),
       })
     }),
   )

@@ -38,7 +38,7 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
 })
 
 /** The intent shows what its live attempt is: in flight, or unknown while no answer tells more. */
-const reflect = Effect.fnUntraced(function* (intentId: string) {
+const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string) {
   const outbox = yield* Outbox
   const intent = (yield* outbox.open).find((i) => i.id === intentId)
   const live = (yield* outbox.attempts(intentId)).find((a) => !isFinalAttempt(a.state))

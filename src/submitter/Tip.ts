@@ -35,7 +35,7 @@ export class Tip extends Context.Service<
           )
           recent = [head, ...kept].slice(0, pastMax)
           return head
-        }),
+        }).pipe(Effect.withSpan("Tip.head")),
         recent: Effect.sync(() => recent),
       })
     }),

@@ -81,7 +81,7 @@ interface Post {
   readonly height: bigint
 }
 
-const post = Effect.fnUntraced(function* (attempt: Attempt, { framing, mayReframe, first, height }: Post) {
+const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing, mayReframe, first, height }: Post) {
   const options = yield* SubmitterOptions
   const writer = yield* GatewayWriter
   const outbox = yield* Outbox

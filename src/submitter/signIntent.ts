@@ -97,7 +97,7 @@ const chooseAnchor = Effect.fnUntraced(function* (party: string, heads: Readonly
   return undefined
 })
 
-const signAndPersist = Effect.fnUntraced(function* (
+const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
   intent: Intent,
   k: number,
   anchor: ChainHead,
