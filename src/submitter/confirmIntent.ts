@@ -69,7 +69,11 @@ interface Execution {
   readonly how: string
 }
 
-const confirmed = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, { fee, settledAt, how }: Execution) {
+const confirmed = Effect.fn("Confirm.confirmed")(function* (
+  intent: Intent,
+  attempt: Attempt,
+  { fee, settledAt, how }: Execution,
+) {
   const outbox = yield* Outbox
   const options = yield* SubmitterOptions
   const metrics = yield* Metrics
@@ -98,7 +102,7 @@ const confirmed = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt,
 })
 
 /** Neither found nor dead yet, unless the window is over and complete listings, apart from each other, say so. */
-const judgeAbsent = Effect.fnUntraced(function* (live: Live, sighting: TransferSighting) {
+const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sighting: TransferSighting) {
   const { attempt, height } = live
   const outbox = yield* Outbox
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
@@ -123,7 +127,7 @@ const judgeAbsent = Effect.fnUntraced(function* (live: Live, sighting: TransferS
 })
 
 /** Proven never executed: another attempt, if it may help, after the need, the policy and the money are judged anew. */
-const expired = Effect.fnUntraced(function* ({ intent, attempt }: Live, proof: string) {
+const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Live, proof: string) {
   const outbox = yield* Outbox
   const options = yield* SubmitterOptions
   const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
