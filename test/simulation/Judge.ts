@@ -61,25 +61,24 @@ export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArra
   const intents = all<IntentRow>(db, "SELECT id, state, detail FROM intents")
   const attempts = all<AttemptRow>(db, "SELECT intent_id, transfer_id, state FROM attempts")
   const intentOf = new Map(attempts.map((row) => [row.transfer_id, row.intent_id]))
-  const ours = chain.included
-    .filter(({ party, code }) => party === reserve && code === 0)
-    .map(executionOf)
-    .filter(({ id, height }) => !replayed.has(`${id} ${height}`))
+  const ours = chain.included.filter(({ party, code }) => party === reserve && code === 0).map(executionOf)
   const executed = new Map<string, number>()
-  for (const { id } of ours) {
+  const replays = new Set<string>()
+  for (const { id, height } of ours) {
     const intent = intentOf.get(id)
     if (intent === undefined) {
       wrong.push(`transfer ${id.slice(0, 8)} executed, and no attempt knows it`)
       continue
     }
-    executed.set(intent, (executed.get(intent) ?? 0) + 1)
+    if (replayed.has(`${id} ${height}`)) replays.add(intent)
+    else executed.set(intent, (executed.get(intent) ?? 0) + 1)
   }
   if (gateways === "honest") {
     for (const { id, state, detail } of intents) {
       const times = executed.get(id) ?? 0
       const name = `intent ${id.slice(0, 8)} (${state}: ${detail})`
       if (times > 1) wrong.push(`${name} executed ${times} times`)
-      if (state === "confirmed" && times === 0) wrong.push(`${name} never executed`)
+      if (state === "confirmed" && times === 0 && !replays.has(id)) wrong.push(`${name} never executed`)
       if (isFinalIntent(state) && state !== "confirmed" && times > 0) wrong.push(`${name} executed all the same`)
       if (!isFinalIntent(state) && state !== "manual") wrong.push(`${name} never came to an end`)
     }
@@ -89,7 +88,13 @@ export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArra
     if (state === "manual" && !alerted.has(`manual/${id}`))
       wrong.push(`intent ${id.slice(0, 8)} is manual without an alert`)
   }
-  return [...wrong, ...judgeOutflow(chain, ours)]
+  return [
+    ...wrong,
+    ...judgeOutflow(
+      chain,
+      ours.filter(({ id, height }) => !replayed.has(`${id} ${height}`)),
+    ),
+  ]
 }
 
 /** Whatever gateways say: nobody gets money who may not, and never more than the policy allows. */

@@ -25,6 +25,12 @@ export const receivers: ReadonlySet<string> = new Set([key("hot"), key("warm")])
 export const perTransfer = 25_000_000_000n
 export const perDay = 150_000_000_000n
 
+/** Base units up to which the rule fills each account. */
+export const targets: ReadonlyMap<string, bigint> = new Map([
+  [key("hot"), 20_000_000_000n],
+  [key("warm"), 15_000_000_000n],
+])
+
 /** The treasury of every run. `dir` holds its keys. */
 export const treasuryIn = (dir: string) => {
   mkdirSync(dir, { recursive: true })
@@ -32,7 +38,7 @@ export const treasuryIn = (dir: string) => {
   const text = `version: 1
 name: simulation
 mode: live
-network: { chainId: ${chainId}, gateways: { only: "http://127.0.0.1:1" }, requestDeadline: 3s, poll: { busy: 1s, idle: 2s } }
+network: { chainId: ${chainId}, gateways: { only: "http://127.0.0.1:1" }, requestDeadline: 3s }
 assets: { USDT: { id: ${usdt}, decimals: 6 } }
 parties:
   reserve: { publicKey: "${reserve}", signer: { file: "${join(dir, "keys", "reserve")}" } }

@@ -1,16 +1,19 @@
 import { createHash } from "node:crypto"
 import { parseArgs } from "node:util"
+import { catchPlanted } from "./catchPlanted.ts"
 import { describePlan, type Gateways, planOf } from "./Plan.ts"
 import type { Verdict } from "./runSeed.ts"
 import { simulate } from "./simulate.ts"
 
 const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|hostile|both] [--workers N] [--trace]
+       npm run sim -- --planted [--seeds N]
 
   --seeds     how many seeds are run; default 100
   --first     the first of them; default 1
   --gateways  honest: exactly-once is judged. hostile: all gateways lie, and what may leave the treasury is judged.
-              both, the default of many: every other seed
-  --trace     prints what goes over the wire: for one seed that failed`
+              both: every other seed
+  --trace     prints what goes over the wire: for one seed that failed
+  --planted   plants known mistakes into the product, and ends each at the first seed that catches it`
 
 const fail = (message: string): never => {
   console.error(`sim: ${message}\n${usage}`)
@@ -26,6 +29,7 @@ const readArguments = () => {
         gateways: { type: "string", default: "honest" },
         workers: { type: "string", default: "2" },
         trace: { type: "boolean", default: false },
+        planted: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
     }).values
@@ -67,6 +71,10 @@ const hear = (verdict: Verdict): void => {
     )
   }
   if (done % 500 === 0) console.log(`${done} of ${seeds} seeds, ${Math.round((performance.now() - began) / 1000)} s`)
+}
+
+if (values.planted) {
+  process.exit((await catchPlanted(whole("seeds", values.seeds), gateways)) ? 0 : 1)
 }
 
 const workers = values.trace ? 1 : Math.min(seeds, whole("workers", values.workers))

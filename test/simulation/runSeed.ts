@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite"
 import { Clock, Context, Effect, Exit, Logger, References, Result, Scheduler } from "effect"
 import type { DaemonOptions } from "../../src/daemon.ts"
 import { finalIntentStates } from "../../src/domain/Intent.ts"
+import type { FaultKind } from "../../src/sandbox/Faults.ts"
 import { readTransaction } from "../../src/sandbox/http/JsonTransaction.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
@@ -15,7 +16,7 @@ import { hostileGateway } from "./hostile.ts"
 import { judge, problemOfSubmission } from "./Judge.ts"
 import { chainId, makeNetwork, type Network } from "./Network.ts"
 import { type Gateways, type Plan, planOf } from "./Plan.ts"
-import { type Replica, startReplica } from "./Replica.ts"
+import { type Replica, startReplica, targets } from "./Replica.ts"
 import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
 
 const startMillis = Date.parse("2026-11-21T10:00:00Z")
@@ -57,6 +58,8 @@ export const runSeed = (
   return run.toEnd()
 }
 
+const spoilsBalances = (kind: FaultKind): boolean => kind === "clock_skew" || kind === "reorganised_pages"
+
 /** The block that a transaction's window begins after. */
 const anchorOf = (bytes: Uint8Array): number => {
   const data = decodeTransaction(bytes)?.inputData ?? new Uint8Array()
@@ -81,6 +84,9 @@ class Run {
   private replica: Replica | undefined
   private restartAt = 0
   private deaths = 0
+  private readonly overfilled = new Set<string>()
+  /** Whether balances are read as they are, if perhaps late: a rule that is shown wrong ones decides by them. */
+  private readonly readsAreTrue: boolean
   /** What went over the wire, and the block at which it did. */
   private heard: ReadonlyArray<{ readonly bytes: Uint8Array; readonly height: number }> = []
   private readonly replayed = new Set<string>()
@@ -90,6 +96,7 @@ class Run {
     this.tell = tell
     this.bench = bench
     this.plan = plan
+    this.readsAreTrue = plan.gateways === "honest" && plan.faults.every(({ spec }) => !spoilsBalances(spec.kind))
     this.dice = makeDice(`run ${plan.seed}`)
     this.time = makeVirtualTime(startMillis, this.dice)
     this.context = Context.empty().pipe(
@@ -139,12 +146,14 @@ class Run {
     return this.verdict()
   }
 
-  /** One second and one block. */
+  /** One block, and the time before it; once the trouble is over a second. */
   private block(): void {
-    this.time.runTo(this.time.now() + 1_000 - this.dice.below(2))
+    const millis = this.dying ? this.plan.blockMillis : 1_000
+    this.time.runTo(this.time.now() + millis - this.dice.below(2))
     if (this.replica === undefined && this.time.now() >= this.restartAt) this.start()
     if (this.plan.rebroadcaster) this.rebroadcast()
     this.atOnce(this.network.node.stepBlock)
+    if (this.readsAreTrue && this.replayed.size === 0) this.watchBalances()
   }
 
   /** Somebody who hears all that is sent hands it in again, most of all when the network is about to forget it. */
@@ -194,6 +203,18 @@ class Run {
 
   private lifeSpan(): number {
     return 1 + Math.floor(-Math.log(1 - this.dice.next()) * (this.plan.stepsPerLife ?? 0))
+  }
+
+  /** Nobody is paid for one need twice: then there would be more in an account than its rule fills it to. */
+  private watchBalances(): void {
+    const { chain } = this.network
+    for (const { party, type, balance } of chain.ledger.accounts.values()) {
+      const target = targets.get(party)
+      if (type !== "ACCOUNT_TYPE_GENERAL" || target === undefined || balance <= target) continue
+      if (this.overfilled.has(party)) continue
+      this.overfilled.add(party)
+      this.wrong.push(`an account holds ${balance} in block ${chain.height}, its rule fills it to ${target}`)
+    }
   }
 
   private watch(body: string): void {

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads"
 import type { Gateways } from "./Plan.ts"
+import type { Edit } from "./planted.ts"
 import type { Verdict } from "./runSeed.ts"
 import type { Asked } from "./worker.ts"
 
@@ -10,8 +11,8 @@ export interface Simulation {
   readonly workers: number
   /** Prints all that goes over the wire. */
   readonly trace?: boolean
-  /** Modules that are loaded before all others, such as one that plants a mistake. */
-  readonly preload?: ReadonlyArray<string>
+  /** Mistakes that are planted into the product. */
+  readonly edits?: ReadonlyArray<Edit>
   readonly onVerdict?: (verdict: Verdict) => void
   /** Ends the simulation early. */
   readonly enough?: (verdict: Verdict) => boolean
@@ -26,10 +27,9 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
     const last = options.first + options.seeds
     let open = options.workers
     const serve = () => {
-      const imports = (options.preload ?? []).flatMap((module) => ["--import", module])
       const worker = new Worker(new URL("./worker.ts", import.meta.url), {
-        workerData: { trace: options.trace ?? false },
-        execArgv: ["--disable-warning=ExperimentalWarning", ...imports],
+        workerData: { trace: options.trace ?? false, edits: options.edits ?? [] },
+        execArgv: ["--disable-warning=ExperimentalWarning", "--import", new URL("./plant.ts", import.meta.url).href],
       })
       const give = () => {
         const seed = next++

@@ -1,0 +1,177 @@
+/** One exact piece of source, which occurs once in its file, and what stands there instead. */
+export interface Edit {
+  /** Below src/. */
+  readonly file: string
+  readonly source: string
+  readonly instead: string
+}
+
+/** A mistake that a programmer could make. */
+export interface Planted {
+  readonly name: string
+  readonly edits: ReadonlyArray<Edit>
+}
+
+const confirm = "submitter/confirmIntent.ts"
+const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)\n"
+const unfinished = '  if (listing.holds || !listing.complete || listing.height === undefined) return "nothing"\n'
+
+/** The simulation is worth what it finds: each of these must be caught. */
+export const planted: ReadonlyArray<Planted> = [
+  {
+    name: "signs anew when no answer came",
+    edits: [
+      {
+        file: confirm,
+        source: absent,
+        instead: '  if (attempt.state === "unknown") return yield* expired(live, "no answer came")\n',
+      },
+    ],
+  },
+  {
+    name: "sends before the send is on disk",
+    edits: [
+      {
+        file: "submitter/sendAttempt.ts",
+        source: "  const seq = yield* outbox.beginSend({ attempt, gateway, framing, first, txHash: hash })\n",
+        instead: "",
+      },
+      {
+        file: "submitter/sendAttempt.ts",
+        source: "  const result = yield* Effect.result(writer.submit(tx))\n",
+        instead:
+          "  const result = yield* Effect.result(writer.submit(tx))\n  const seq = yield* outbox.beginSend({ attempt, gateway, framing, first, txHash: hash })\n",
+      },
+    ],
+  },
+  {
+    name: "trusts a refusal",
+    edits: [
+      {
+        file: confirm,
+        source: absent,
+        instead: '  if (attempt.state === "refused") return yield* expired(live, "it was refused")\n',
+      },
+    ],
+  },
+  {
+    name: "takes an error of the gateway for a refusal, and that for the end",
+    edits: [
+      {
+        file: "submitter/classify.ts",
+        source: '    Match.orElse(() => silent("ambiguous", "silent", "resend", message)),\n',
+        instead:
+          '    Match.orElse(() => ({ ...silent("ambiguous", "silent", "resend", message), state: "refused" as const })),\n',
+      },
+      {
+        file: confirm,
+        source: absent,
+        instead: '  if (attempt.state === "refused") return yield* expired(live, "it failed")\n',
+      },
+    ],
+  },
+  {
+    name: "takes the end of the window for the proof of death",
+    edits: [
+      {
+        file: confirm,
+        source: absent,
+        instead: '  if (height >= deadlineHeight(attempt)) return yield* expired(live, "its window is over")\n',
+      },
+    ],
+  },
+  {
+    name: "counts windows ten blocks short",
+    edits: [
+      {
+        file: "domain/Attempt.ts",
+        source: "attempt.anchorHeight + BigInt(attempt.windowBlocks)",
+        instead: "attempt.anchorHeight + BigInt(attempt.windowBlocks) - 10n",
+      },
+    ],
+  },
+  {
+    name: "believes a listing that came to no end",
+    edits: [
+      {
+        file: "submitter/evidence.ts",
+        source: unfinished,
+        instead: '  if (listing.holds || listing.height === undefined) return "nothing"\n',
+      },
+    ],
+  },
+  {
+    name: "sends until the last block of the window",
+    edits: [
+      {
+        file: "submitter/schedule.ts",
+        source: "  height < deadlineHeight(attempt) - marginBlocks(attempt.windowBlocks)\n",
+        instead: "  height < deadlineHeight(attempt)\n",
+      },
+      {
+        file: "submitter/schedule.ts",
+        source: "BigInt(Math.max(2, Math.ceil(windowBlocks / 10)))",
+        instead: "(windowBlocks > 0 ? 1n : 0n)",
+      },
+    ],
+  },
+  {
+    name: "takes the mempool's yes for the payment",
+    edits: [
+      {
+        file: confirm,
+        source: absent,
+        instead:
+          '  if (attempt.state === "accepted")\n    return yield* confirmed(live.intent, attempt, { fee: 0n, settledAt: 0n, how: "the mempool took it" })\n' +
+          absent,
+      },
+    ],
+  },
+  {
+    name: "decides again while a payment is under way",
+    edits: [
+      {
+        file: "rules/decide.ts",
+        source:
+          '  if (moving !== undefined) return hold("in_flight", `$' +
+          "{amountOf(moving)} is under way ($" +
+          "{moving.state})`)\n",
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "decides again before the last payment is seen in the balance",
+    edits: [
+      {
+        file: "rules/decide.ts",
+        source: '  if (unseen !== undefined) return hold("settling", "the last payment is newer than the balances")\n',
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "forgets what was signed within the day",
+    edits: [{ file: "store/SpendLog.ts", source: "AND block_time > $", instead: "AND block_time > 86395000 + $" }],
+  },
+  {
+    name: "gives another attempt another need",
+    edits: [
+      {
+        file: "submitter/signIntent.ts",
+        source: "  if (k > 1 && !(yield* isStillWanted(intent))) return false\n",
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "takes a payment that failed for one that was made",
+    edits: [
+      {
+        file: confirm,
+        source: '  if (found.status === "done") {\n',
+        instead: '  if (found.status !== "pending") {\n',
+      },
+    ],
+  },
+]

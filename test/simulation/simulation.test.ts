@@ -1,0 +1,58 @@
+import { assert, describe, it } from "vitest"
+import { catchOne } from "./catchPlanted.ts"
+import { planted } from "./planted.ts"
+import { simulate } from "./simulate.ts"
+
+const honest = () => "honest" as const
+
+describe("the simulation of the whole daemon", () => {
+  it("finds every payment executed exactly once, and the same run each time", async () => {
+    const options = { first: 1, seeds: 12, gateways: honest, workers: 2 }
+    const verdicts = await simulate(options)
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
+      [],
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { executed }) => sum + executed, 0),
+      10,
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { deaths }) => sum + deaths, 0),
+      10,
+    )
+    const again = await simulate(options)
+    assert.deepStrictEqual(again, verdicts)
+  })
+
+  it("finds that no gateway's lies move more money than the policy allows, or to anybody else", async () => {
+    const verdicts = await simulate({ first: 1, seeds: 8, gateways: () => "hostile", workers: 2 })
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ violations }) => violations),
+      [],
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { intents }) => sum + intents, 0),
+      5,
+    )
+  })
+
+  it("catches a planted mistake", async () => {
+    const [one = assert.fail()] = planted.filter(({ name }) => name === "sends before the send is on disk")
+    const caught = await catchOne(one, 20, honest)
+    assert.match(caught?.violations[0] ?? "", /^bytes leave before their send is on disk/)
+  })
+
+  it("refuses to plant what it does not find", async () => {
+    const edits = [{ file: "submitter/schedule.ts", source: "no such source", instead: "" }]
+    const run = simulate({ first: 1, seeds: 1, gateways: honest, workers: 1, edits })
+    await run.then(
+      () => assert.fail("it ran"),
+      (error: Error) => assert.match(error.message, /^submitter\/schedule\.ts holds 0 times, not once/),
+    )
+  })
+
+  it("knows at least a dozen mistakes, each by its own name", () => {
+    assert.isAtLeast(new Set(planted.map(({ name }) => name)).size, 12)
+  })
+})
