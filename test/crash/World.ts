@@ -1,0 +1,221 @@
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { haltFile } from "../../src/config/files.ts"
+import type { IntentView } from "../../src/status/View.ts"
+import type { Circumstance } from "./failpoints.ts"
+import type { Testimony } from "./judge.ts"
+import { type Line, type Process, startProcess } from "./Life.ts"
+import { payer, rule, treasuryText } from "./Treasury.ts"
+import { testify } from "./testify.ts"
+import { ask, freePort, type Receiver, startReceiver } from "./wire.ts"
+
+/** How one life of the daemon goes. */
+export interface LifePlan {
+  /** COFFERER_TEST_KILL of entry.ts; undefined: it dies by the clock alone. */
+  readonly kill: string | undefined
+  /** Milliseconds after its start at which it is killed; undefined: after `boundMillis`. */
+  readonly killAtMillis?: number
+  /** Milliseconds after it is up at which it is killed, wherever it is. */
+  readonly boundMillis: number
+  readonly circumstance?: Circumstance | undefined
+  readonly env?: Readonly<Record<string, string>>
+  readonly nodeArgs?: ReadonlyArray<string>
+}
+
+/** failpoint: it died at the step that was meant. clock: it was killed somewhere else. */
+export type Death = "failpoint" | "clock"
+
+/** A daemon that is not up by then does not come up. */
+const startMillisMax = 20_000
+/** From the last fault to the end of the last payment, at most. */
+const restMillisMax = 90_000
+
+/** One network, one data directory, and the daemons that live on it one after the other. */
+export interface World {
+  readonly dir: string
+  readonly dataDir: string
+  readonly arm: (faults: ReadonlyArray<object>) => Promise<void>
+  readonly live: (plan: LifePlan) => Promise<Death>
+  /** Without faults and spenders, until no payment is open or the time for it is over. */
+  readonly rest: (how?: Pick<LifePlan, "env" | "nodeArgs">) => Promise<void>
+  readonly testimony: () => Promise<Testimony>
+  readonly close: (keep: boolean) => Promise<void>
+}
+
+interface Parts {
+  readonly dir: string
+  readonly file: string
+  readonly dataDir: string
+  readonly networkUrl: string
+  readonly receiver: Receiver
+  readonly env: Readonly<Record<string, string>>
+  /** Intents that daemons told of. */
+  readonly told: Set<string>
+  /** Keys of payments that a person handed in. */
+  readonly asked: Array<string>
+  network: Process
+}
+
+export const makeWorld = async (): Promise<World> => {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-crash-")))
+  const dataDir = join(dir, "data")
+  const file = join(dir, "treasury.yaml")
+  mkdirSync(dataDir, { recursive: true })
+  const receiver = await startReceiver()
+  const networkUrl = `http://127.0.0.1:${await freePort()}`
+  const env = { NODE_COMPILE_CACHE: join(dir, "compiled") }
+  writeFileSync(file, treasuryText({ networkUrl, receiverUrl: receiver.url, calm: false }))
+  const network = await startNetwork({ dir, file, env })
+  cpSync(join(dir, "network", "sandbox", "keys"), join(dataDir, "sandbox", "keys"), { recursive: true })
+  const parts: Parts = { dir, file, dataDir, networkUrl, receiver, env, told: new Set(), asked: [], network }
+  return {
+    dir,
+    dataDir,
+    arm: (faults) => arm(parts, faults),
+    live: (plan) => live(parts, plan),
+    rest: (how) => rest(parts, how ?? {}),
+    testimony: async () => {
+      const ledger = await ask("GET", { url: `${networkUrl}/sandbox/ledger` })
+      return { ...(await testify(dataDir, ledger.body, payer)), told: parts.told }
+    },
+    close: async (keep) => {
+      await stopped(parts.network)
+      receiver.close()
+      if (!keep) rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+const startNetwork = async ({ dir, file, env }: Pick<Parts, "dir" | "file" | "env">): Promise<Process> => {
+  const args = ["sandbox", file, "--data", join(dir, "network")]
+  const network = startProcess({ entry: "src/main.ts", args, cwd: dir, env })
+  const said = await network.line((line) => line["url"] !== undefined)
+  if (said === undefined) throw new Error(`the network did not start: ${network.complaint()}`)
+  return network
+}
+
+const stopped = async (running: Process): Promise<void> => {
+  running.child.kill("SIGTERM")
+  await running.ended
+}
+
+const arm = async ({ networkUrl }: Parts, faults: ReadonlyArray<object>): Promise<void> => {
+  await ask("DELETE", { url: `${networkUrl}/sandbox/faults` })
+  for (const fault of faults) {
+    const { status, body } = await ask("POST", { url: `${networkUrl}/sandbox/faults` }, fault)
+    if (status !== 200) throw new Error(`no such fault: ${JSON.stringify(fault)}: ${JSON.stringify(body)}`)
+  }
+}
+
+const startDaemon = (parts: Parts, entry: string, how: Pick<LifePlan, "env" | "nodeArgs">): Process =>
+  startProcess({
+    entry,
+    args: ["run", parts.file, "--data", parts.dataDir],
+    cwd: parts.dir,
+    env: { ...parts.env, ...how.env },
+    nodeArgs: how.nodeArgs ?? [],
+    hear: (line) => {
+      if (line["msg"] === "proposed") parts.told.add(String(line["intent"]))
+    },
+  })
+
+const isUp = (line: Line): boolean => line["msg"] === "page"
+
+const live = async (parts: Parts, plan: LifePlan): Promise<Death> => {
+  parts.receiver.isDeaf = plan.circumstance === "deafReceiver"
+  const kill = plan.kill === undefined ? {} : { COFFERER_TEST_KILL: plan.kill }
+  const daemon = startDaemon(parts, "test/crash/entry.ts", { ...plan, env: { ...plan.env, ...kill } })
+  let byClock = false
+  const clock = () => {
+    byClock = true
+    daemon.child.kill("SIGKILL")
+  }
+  const timers = [setTimeout(clock, plan.killAtMillis ?? startMillisMax)]
+  const death = new AbortController()
+  const acting = daemon
+    .line(isUp)
+    .then(async (line) => {
+      if (line === undefined) return
+      timers.push(setTimeout(clock, plan.boundMillis))
+      await act(parts, plan.circumstance, daemon, death.signal)
+    })
+    .catch((error: unknown) => (death.signal.aborted ? undefined : error))
+  const { code, signal } = await daemon.ended
+  for (const timer of timers) clearTimeout(timer)
+  death.abort()
+  const problem = await acting
+  if (problem !== undefined) throw problem
+  rmSync(haltFile(parts.dataDir), { force: true })
+  if (signal === "SIGKILL") return byClock ? "clock" : "failpoint"
+  if (plan.circumstance === "stop" && code === 0) return "clock"
+  throw new Error(`the daemon ended by itself with ${code ?? signal} (${plan.kill}): ${daemon.complaint()}`)
+}
+
+/** The daemon's answer; undefined where it died over it. */
+const control = ({ dataDir }: Parts, path: string, body?: unknown) =>
+  ask(body === undefined ? "GET" : "POST", { socketPath: join(dataDir, "cofferer.sock"), path }, body).catch(
+    () => undefined,
+  )
+
+/** What people do to a daemon that is up. */
+const act = async (
+  parts: Parts,
+  circumstance: Circumstance | undefined,
+  daemon: Process,
+  signal: AbortSignal,
+): Promise<void> => {
+  const wait = (millis: number) => sleep(millis, undefined, { signal })
+  const scope = { scope: `rule:${rule}`, reason: "crash run", author: "crash run" }
+  switch (circumstance) {
+    case "haltFile":
+      writeFileSync(haltFile(parts.dataDir), "crash run\n")
+      await wait(1_000)
+      return rmSync(haltFile(parts.dataDir), { force: true })
+    case "pause":
+      await control(parts, "/api/v1/pause", { ...scope, until: Date.now() + 1_500 })
+      await wait(200)
+      await control(parts, "/api/v1/resume", scope)
+      return
+    case "submit":
+      parts.asked.push(`crash-${parts.asked.length + 1}`)
+      return handIn(parts)
+    case "stop":
+      await wait(400)
+      daemon.child.kill("SIGTERM")
+  }
+}
+
+/** A person who does not know whether a payment was taken hands it in again under its key. */
+const handIn = async (parts: Parts): Promise<void> => {
+  for (const idempotencyKey of parts.asked) {
+    const transfer = { from: "reserve", to: "hot", asset: "USDT", amount: "1" }
+    const reply = await control(parts, "/api/v1/submit", { idempotencyKey, transfer })
+    if (reply === undefined) return
+    if (reply.status > 201) throw new Error(`a payment was not taken: ${JSON.stringify(reply.body)}`)
+    parts.told.add(String((reply.body as { readonly intentId: string }).intentId))
+  }
+}
+
+const rest = async (parts: Parts, how: Pick<LifePlan, "env" | "nodeArgs">): Promise<void> => {
+  parts.receiver.isDeaf = false
+  await arm(parts, [])
+  await stopped(parts.network)
+  writeFileSync(parts.file, treasuryText({ networkUrl: parts.networkUrl, receiverUrl: parts.receiver.url, calm: true }))
+  parts.network = await startNetwork(parts)
+  const daemon = startDaemon(parts, "src/main.ts", how)
+  const up = await daemon.line(isUp)
+  await handIn(parts)
+  const until = Date.now() + restMillisMax
+  // What is decided on the last losses comes within a few blocks.
+  for (let quiet = 0; up !== undefined && quiet < 4 && Date.now() < until; ) {
+    await sleep(500)
+    const reply = await control(parts, "/api/v1/intents?limit=1000")
+    const intents = reply?.body as ReadonlyArray<IntentView> | undefined
+    quiet = intents?.every(({ open }) => !open) ? quiet + 1 : 0
+  }
+  daemon.child.kill("SIGTERM")
+  const { code } = await daemon.ended
+  if (up === undefined || code !== 0) throw new Error(`the daemon came to no good end: ${code}: ${daemon.complaint()}`)
+}

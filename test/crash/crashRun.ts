@@ -1,0 +1,136 @@
+import { type Dice, makeDice } from "../support/Dice.ts"
+import { nameOf } from "./failpoints.ts"
+import { faultsFor, someFaults } from "./faults.ts"
+import { judge, type Verdict } from "./judge.ts"
+import { type Hits, missesMax, type Schedule, scheduleOf, type Target } from "./Schedule.ts"
+import { type LifePlan, makeWorld, type World } from "./World.ts"
+
+export interface CrashRun {
+  readonly kills: number
+  readonly seed: string
+  readonly say: (text: string) => void
+}
+
+export interface CrashResult extends Verdict {
+  readonly kills: number
+  /** Kills by failpoint, by span count or by the clock. */
+  readonly hits: ReadonlyMap<string, Hits>
+  /** Steps that were to be hit and were not. */
+  readonly missed: ReadonlyArray<string>
+  readonly intents: number
+  readonly executed: number
+  /** Where the worlds are kept, since something is wrong in them. */
+  readonly kept: ReadonlyArray<string>
+}
+
+const worldsCount = 2
+const boundMillis = 2_500
+/** An attempt's window and the proof that it is over take six seconds. */
+const boundMillisOf = { expiry: 12_000, fresh: 4_000 } as const
+
+/** What the worlds share: how many kills are left, and what is still to be hit. */
+interface Shared {
+  readonly run: CrashRun
+  kills: number
+  readonly queue: Array<ReadonlyArray<Target>>
+  readonly hits: Map<string, Hits>
+  readonly missed: Array<string>
+}
+
+/** Kills daemons until the number is reached, lets all come to rest, and judges. */
+export const crashRun = async (run: CrashRun): Promise<CrashResult> => {
+  const dice = makeDice(`crash ${run.seed}`)
+  const schedule: Schedule = scheduleOf(run.kills, dice)
+  const shared: Shared = { run, kills: 0, queue: [...schedule.groups], hits: new Map(), missed: [] }
+  const worlds = await Promise.all(Array.from({ length: worldsCount }, makeWorld))
+  let verdicts: ReadonlyArray<Verdict & { readonly intents: number; readonly executed: number }> = []
+  try {
+    await Promise.all(
+      worlds.map((world, n) =>
+        killAll(world, shared, makeDice(`crash ${run.seed} ${n}`), n === 0 ? schedule.fresh : []),
+      ),
+    )
+    run.say(`${shared.kills} kills; every payment is brought to its end`)
+    verdicts = await Promise.all(worlds.map(judged))
+  } finally {
+    const isWhole = verdicts.length > 0 && verdicts.every(({ lost, duplicate }) => lost.length + duplicate.length === 0)
+    for (const world of worlds) await world.close(!isWhole)
+  }
+  const wrong = verdicts.some(({ lost, duplicate }) => lost.length + duplicate.length > 0)
+  return {
+    kills: shared.kills,
+    hits: shared.hits,
+    missed: [...shared.missed, ...shared.queue.flat().map(wordsOf)],
+    lost: verdicts.flatMap(({ lost }) => lost),
+    duplicate: verdicts.flatMap(({ duplicate }) => duplicate),
+    intents: verdicts.reduce((sum, { intents }) => sum + intents, 0),
+    executed: verdicts.reduce((sum, { executed }) => sum + executed, 0),
+    kept: wrong ? worlds.map(({ dir }) => dir) : [],
+  }
+}
+
+const judged = async (world: World) => {
+  await world.rest()
+  const testimony = await world.testimony()
+  return { ...judge(testimony), intents: testimony.intents.length, executed: testimony.executed.length }
+}
+
+const wordsOf = ({ point, moment }: Target): string => `${moment === "start" ? "before" : "after"} ${nameOf(point)}`
+
+const killAll = async (world: World, shared: Shared, dice: Dice, fresh: ReadonlyArray<Target>): Promise<void> => {
+  await aimAtAll(world, shared, dice, fresh)
+  while (shared.kills < shared.run.kills) {
+    const waiting = shared.queue.reduce((sum, group) => sum + group.length, 0)
+    // A little faster than they need be, so that what is missed can be tried again.
+    const isAimed = dice.next() < (1.4 * waiting) / (shared.run.kills - shared.kills)
+    const group = isAimed ? shared.queue.shift() : undefined
+    if (group !== undefined) await aimAtAll(world, shared, dice, group)
+    else await killAnywhere(world, shared, dice)
+  }
+}
+
+const aimAtAll = async (world: World, shared: Shared, dice: Dice, group: ReadonlyArray<Target>): Promise<void> => {
+  for (const target of group) {
+    if (shared.kills >= shared.run.kills) shared.missed.push(wordsOf(target))
+    else await aimAt(world, shared, dice, target)
+  }
+}
+
+const aimAt = async (world: World, shared: Shared, dice: Dice, target: Target): Promise<void> => {
+  const { point, moment, misses } = target
+  const { circumstance } = point
+  const own = faultsFor(circumstance)
+  const faults = own ?? (misses === 0 && dice.next() < 0.5 ? someFaults(dice) : [])
+  const nth = misses > 1 ? 1 : 1 + dice.below(point.passes ?? 1)
+  const bound = circumstance === "expiry" || circumstance === "fresh" ? boundMillisOf[circumstance] : boundMillis
+  shared.kills++
+  await world.arm(faults)
+  const death = await world.live({
+    kill: `${nameOf(point)}:${moment}:${nth}`,
+    boundMillis: bound * (misses > 0 ? 2 : 1),
+    circumstance,
+  })
+  if (death === "failpoint") return count(shared, nameOf(point), moment)
+  count(shared, "the clock", "start")
+  if (misses + 1 >= missesMax) shared.missed.push(wordsOf(target))
+  else shared.queue.push([{ ...target, misses: misses + 1 }])
+}
+
+/** At any step, or at any moment. */
+const killAnywhere = async (world: World, shared: Shared, dice: Dice): Promise<void> => {
+  const isStep = dice.next() < 0.5
+  const plan: LifePlan = isStep
+    ? { kill: `*:${dice.next() < 0.5 ? "start" : "end"}:${1 + dice.below(1_500)}`, boundMillis }
+    : { kill: undefined, killAtMillis: 200 + dice.below(3_000), boundMillis }
+  shared.kills++
+  await world.arm(dice.next() < 0.5 ? someFaults(dice) : [])
+  const death = await world.live(plan)
+  count(shared, death === "failpoint" ? "any step" : "the clock", "start")
+}
+
+const count = ({ hits, kills, run }: Shared, name: string, moment: keyof Hits): void => {
+  const known = hits.get(name) ?? { start: 0, end: 0 }
+  known[moment]++
+  hits.set(name, known)
+  if (kills % 25 === 0) run.say(`${kills} of ${run.kills}`)
+}

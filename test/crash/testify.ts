@@ -1,0 +1,48 @@
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { Effect, Layer } from "effect"
+import type { IntentState } from "../../src/domain/Intent.ts"
+import * as Database from "../../src/store/Database.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import type { Testimony } from "./judge.ts"
+
+interface Executed {
+  readonly transferId: string
+  readonly party: string
+  readonly code: number
+}
+
+const verify = (filename: string) =>
+  Effect.flatMap(Journal, (journal) => journal.verify).pipe(
+    Effect.provide(Journal.layer("crash").pipe(Layer.provide(Database.layer({ filename })))),
+    Effect.runPromise,
+  )
+
+/** Asks the store of a data directory that no daemon holds, and the ledger as the network's own path tells it. */
+export const testify = async (dataDir: string, ledger: unknown, party: string): Promise<Omit<Testimony, "told">> => {
+  const filename = join(dataDir, Database.databaseFile)
+  const brokenAt = await verify(filename)
+  const db = new DatabaseSync(filename)
+  try {
+    const all = (sql: string) => db.prepare(sql).all() as ReadonlyArray<Record<string, unknown>>
+    const { executed } = ledger as { readonly executed: ReadonlyArray<Executed> }
+    return {
+      brokenAt,
+      intents: all("SELECT id, state, detail FROM intents").map(({ id, state, detail }) => ({
+        id: String(id),
+        state: state as IntentState,
+        detail: String(detail),
+      })),
+      attempts: all("SELECT intent_id, transfer_id FROM attempts").map((row) => ({
+        intentId: String(row["intent_id"]),
+        transferId: String(row["transfer_id"]),
+      })),
+      decided: new Set(
+        all("SELECT DISTINCT subject FROM journal WHERE kind = 'intent'").map(({ subject }) => String(subject)),
+      ),
+      executed: executed.filter((tx) => tx.party === party && tx.code === 0).map(({ transferId }) => transferId),
+    }
+  } finally {
+    db.close()
+  }
+}
