@@ -10,6 +10,17 @@ export interface Mortal {
   readonly commitsAtDeath: () => boolean
   readonly onDeath: () => void
   db: DatabaseSync | undefined
+  /** Statements alone, so far. */
+  statements: number
+  /** Which of them the disk refuses, from one to before another; a rollback always succeeds. */
+  readonly failing: Failing | undefined
+}
+
+export interface Failing {
+  readonly from: number
+  readonly to: number
+  /** SQLite's result code: 10 for an I/O error, 13 for a full disk. */
+  readonly errcode: 10 | 13
 }
 
 export class Dead extends Error {
@@ -17,7 +28,7 @@ export class Dead extends Error {
 }
 
 const owners = new WeakMap<DatabaseSync, Mortal>()
-const statements = new WeakMap<StatementSync, { readonly mortal: Mortal; readonly isCommit: boolean }>()
+const statements = new WeakMap<StatementSync, { readonly mortal: Mortal; readonly sql: string }>()
 const byFile = new Map<string, Mortal>()
 
 /** From now on whoever opens the file is this process. */
@@ -29,6 +40,15 @@ export const own = (file: string, mortal: Mortal): void => {
 export const step = (mortal: Mortal): void => {
   if (!mortal.alive) throw new Dead()
   if (++mortal.steps >= mortal.dieAt) die(mortal)
+}
+
+/** Lets the disk refuse a statement where it is its turn. */
+const refuse = (mortal: Mortal, sql: string): void => {
+  const n = mortal.statements++
+  const { failing } = mortal
+  if (failing === undefined || n < failing.from || n >= failing.to || /^ROLLBACK/i.test(sql)) return
+  const text = failing.errcode === 13 ? "database or disk is full" : "disk I/O error"
+  throw Object.assign(new Error(text), { code: "ERR_SQLITE_ERROR", errcode: failing.errcode })
 }
 
 const die = (mortal: Mortal): never => {
@@ -58,7 +78,7 @@ export const installCrashPoints = (): void => {
   DatabaseSync.prototype.prepare = function (sql, options) {
     const statement = prepare.call(this, sql, options)
     const mortal = owners.get(this)
-    if (mortal !== undefined) statements.set(statement, { mortal, isCommit: /^COMMIT/i.test(sql) })
+    if (mortal !== undefined) statements.set(statement, { mortal, sql })
     return statement
   }
   for (const name of ["all", "run"] as const) {
@@ -66,11 +86,12 @@ export const installCrashPoints = (): void => {
     StatementSync.prototype[name] = function (this: StatementSync, ...args: Array<unknown>) {
       const known = statements.get(this)
       if (known !== undefined) {
-        const { mortal, isCommit } = known
-        if (isCommit && mortal.alive && mortal.steps + 1 >= mortal.dieAt && mortal.commitsAtDeath()) {
+        const { mortal, sql } = known
+        if (/^COMMIT/i.test(sql) && mortal.alive && mortal.steps + 1 >= mortal.dieAt && mortal.commitsAtDeath()) {
           original.apply(this, args)
         }
         step(mortal)
+        refuse(mortal, sql)
       }
       return original.apply(this, args)
     } as never

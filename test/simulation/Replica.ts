@@ -13,7 +13,7 @@ import { Settings } from "../../src/store/Settings.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import type { Dice } from "../support/Dice.ts"
 import { usdt } from "../support/TestSandbox.ts"
-import { kill, type Mortal, own } from "./CrashPoints.ts"
+import { type Failing, kill, type Mortal, own } from "./CrashPoints.ts"
 import { chainId, keySeed } from "./Network.ts"
 import type { VirtualTime } from "./VirtualTime.ts"
 import { layerWire, type WireOptions } from "./Wire.ts"
@@ -66,6 +66,7 @@ export interface ReplicaOptions {
   readonly wire: Omit<WireOptions, "dice">
   /** Steps until it dies of itself; Infinity: never. */
   readonly dieAt: number
+  readonly failing: Failing | undefined
   /** It died, or gave up by itself. */
   readonly onEnd: () => void
 }
@@ -87,6 +88,8 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     commitsAtDeath: () => dice.next() < 0.5,
     onDeath: options.onEnd,
     db: undefined,
+    statements: 0,
+    failing: options.failing,
   }
   const daemon: DaemonOptions = {
     treasury: options.treasury,

@@ -4,15 +4,18 @@ import { catchPlanted } from "./catchPlanted.ts"
 import { describePlan, type Gateways, planOf } from "./Plan.ts"
 import type { Verdict } from "./runSeed.ts"
 import { simulate } from "./simulate.ts"
+import { failEachStatement } from "./statements.ts"
 
 const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|hostile|both] [--workers N] [--trace]
        npm run sim -- --planted [--seeds N]
+       npm run sim -- --statements
 
   --seeds     how many seeds are run; default 100
   --first     the first of them; default 1
   --gateways  honest: exactly-once is judged. hostile: all gateways lie, and what may leave the treasury is judged.
               both: every other seed
   --trace     prints what goes over the wire: for one seed that failed
+  --statements lets each statement of a payment's day fail, once and for a while
   --planted   plants known mistakes into the product, and ends each at the first seed that catches it`
 
 const fail = (message: string): never => {
@@ -29,6 +32,7 @@ const readArguments = () => {
         gateways: { type: "string", default: "honest" },
         workers: { type: "string", default: "2" },
         trace: { type: "boolean", default: false },
+        statements: { type: "boolean", default: false },
         planted: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -73,6 +77,13 @@ const hear = (verdict: Verdict): void => {
   if (done % 500 === 0) console.log(`${done} of ${seeds} seeds, ${Math.round((performance.now() - began) / 1000)} s`)
 }
 
+if (values.statements) {
+  const verdicts = await failEachStatement(1)
+  const bad = verdicts.filter((verdict) => verdict.violations.length > 0)
+  for (const { seed, violations } of bad) console.log(`run ${seed}: ${violations.join("; ")}`)
+  console.log(`statements ${verdicts.length / 2} runs ${verdicts.length} violations ${bad.length}`)
+  process.exit(bad.length > 0 ? 1 : 0)
+}
 if (values.planted) {
   process.exit((await catchPlanted(whole("seeds", values.seeds), gateways)) ? 0 : 1)
 }

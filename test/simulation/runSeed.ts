@@ -12,6 +12,7 @@ import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { decodeInputData } from "../../src/tx/InputData.ts"
 import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
 import { makeDice } from "../support/Dice.ts"
+import type { Failing } from "./CrashPoints.ts"
 import { hostileGateway } from "./hostile.ts"
 import { judge, problemOfSubmission } from "./Judge.ts"
 import { chainId, makeNetwork, type Network } from "./Network.ts"
@@ -45,6 +46,8 @@ export interface Verdict {
   readonly deaths: number
   readonly manual: number
   readonly blocks: number
+  /** Statements of the first process. */
+  readonly statements: number
 }
 
 /** Runs one seed to its end in virtual time. */
@@ -53,10 +56,18 @@ export const runSeed = (
   seed: number,
   gateways: Gateways,
   tell: (line: string) => void = () => {},
-): Verdict => {
-  const run = new Run(bench, planOf(seed, gateways), tell)
-  return run.toEnd()
+): Verdict => runPlan(bench, planOf(seed, gateways), { tell })
+
+export interface RunOptions {
+  /** Hears of everything on the wire. */
+  readonly tell?: (line: string) => void
+  /** Statements that the disk refuses to the first process of the run. */
+  readonly failing?: Failing
 }
+
+/** Runs one plan to its end. */
+export const runPlan = (bench: Bench, plan: Plan, options: RunOptions = {}): Verdict =>
+  new Run(bench, plan, options).toEnd()
 
 const spoilsBalances = (kind: FaultKind): boolean => kind === "clock_skew" || kind === "reorganised_pages"
 
@@ -72,7 +83,7 @@ const anchorOf = (bytes: Uint8Array): number => {
 
 class Run {
   private readonly bench: Bench
-  private readonly tell: (line: string) => void
+  private readonly options: RunOptions
   private readonly plan: Plan
   private readonly dice
   private readonly time: VirtualTime
@@ -84,6 +95,7 @@ class Run {
   private replica: Replica | undefined
   private restartAt = 0
   private deaths = 0
+  private statements = 0
   private readonly overfilled = new Set<string>()
   /** Whether balances are read as they are, if perhaps late: a rule that is shown wrong ones decides by them. */
   private readonly readsAreTrue: boolean
@@ -92,8 +104,8 @@ class Run {
   private readonly replayed = new Set<string>()
   private dying = true
 
-  constructor(bench: Bench, plan: Plan, tell: (line: string) => void) {
-    this.tell = tell
+  constructor(bench: Bench, plan: Plan, options: RunOptions) {
+    this.options = options
     this.bench = bench
     this.plan = plan
     this.readsAreTrue = plan.gateways === "honest" && plan.faults.every(({ spec }) => !spoilsBalances(spec.kind))
@@ -142,6 +154,7 @@ class Run {
       if (rest % 10 === 5) this.resume()
       this.block()
     }
+    this.statements = this.replica?.mortal.statements ?? 0
     this.replica?.kill()
     return this.verdict()
   }
@@ -179,6 +192,7 @@ class Run {
       dice,
       metrics: bench.metrics,
       dieAt,
+      failing: this.deaths === 0 ? this.options.failing : undefined,
       onEnd: () => {
         this.deaths++
         this.replica = undefined
@@ -198,7 +212,7 @@ class Run {
   private hear(text: string): void {
     const line = `${this.time.now() - startMillis} ${text}`
     this.trace.update(line).update("\n")
-    this.tell(line)
+    this.options.tell?.(line)
   }
 
   private lifeSpan(): number {
@@ -260,6 +274,7 @@ class Run {
         executed: network.chain.included.filter(({ code }) => code === 0).length,
         deaths: this.deaths,
         blocks: network.chain.height,
+        statements: this.statements,
       }
     } finally {
       db.close()

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads"
+import type { Failing } from "./CrashPoints.ts"
 import type { Gateways } from "./Plan.ts"
 import type { Edit } from "./planted.ts"
 import type { Verdict } from "./runSeed.ts"
@@ -8,6 +9,8 @@ export interface Simulation {
   readonly first: number
   readonly seeds: number
   readonly gateways: (seed: number) => Gateways
+  /** What the disk refuses in each, where they are runs of the calm day. */
+  readonly failing?: (seed: number) => Failing
   readonly workers: number
   /** Prints all that goes over the wire. */
   readonly trace?: boolean
@@ -17,6 +20,12 @@ export interface Simulation {
   /** Ends the simulation early. */
   readonly enough?: (verdict: Verdict) => boolean
 }
+
+const askedOf = ({ gateways, failing }: Simulation, seed: number): Asked => ({
+  seed,
+  gateways: gateways(seed),
+  ...(failing === undefined ? {} : { failing: failing(seed) }),
+})
 
 /** Runs seeds on several threads; the verdicts come in any order, each the same on every machine. */
 export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =>
@@ -34,7 +43,7 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
       const give = () => {
         const seed = next++
         const done = stopped || seed >= last
-        worker.postMessage(done ? undefined : ({ seed, gateways: options.gateways(seed) } satisfies Asked))
+        worker.postMessage(done ? undefined : askedOf(options, seed))
       }
       worker.on("message", (verdict: Verdict) => {
         verdicts.push(verdict)

@@ -2,6 +2,7 @@ import { assert, describe, it } from "vitest"
 import { catchOne } from "./catchPlanted.ts"
 import { planted } from "./planted.ts"
 import { simulate } from "./simulate.ts"
+import { failEachStatement } from "./statements.ts"
 
 const honest = () => "honest" as const
 
@@ -34,6 +35,15 @@ describe("the simulation of the whole daemon", () => {
     assert.isAtLeast(
       verdicts.reduce((sum, { intents }) => sum + intents, 0),
       5,
+    )
+  })
+
+  it("finds no send without its durable row, whichever statement the disk refuses, and for how long", async () => {
+    const verdicts = await failEachStatement(9)
+    assert.isAtLeast(verdicts.length, 100)
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `run ${seed}: ${violation}`)),
+      [],
     )
   })
 

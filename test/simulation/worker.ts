@@ -1,12 +1,16 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { makeBench } from "./bench.ts"
+import type { Failing } from "./CrashPoints.ts"
 import type { Gateways } from "./Plan.ts"
-import { runSeed } from "./runSeed.ts"
+import { runPlan, runSeed } from "./runSeed.ts"
+import { calmPlan } from "./statements.ts"
 
 /** Seeds that a worker is asked for, one after the other; the answer to each is its verdict. */
 export interface Asked {
   readonly seed: number
   readonly gateways: Gateways
+  /** Instead of the seed's plan: one payment on a calm day, and a disk that refuses these statements. */
+  readonly failing?: Failing
 }
 
 const port = parentPort
@@ -19,5 +23,8 @@ port.on("message", (asked: Asked | undefined) => {
     return
   }
   const tell = (workerData as { readonly trace?: boolean }).trace ? (line: string) => console.log(line) : undefined
-  port.postMessage(runSeed(bench, asked.seed, asked.gateways, tell))
+  const { seed, gateways, failing } = asked
+  port.postMessage(
+    failing === undefined ? runSeed(bench, seed, gateways, tell) : { ...runPlan(bench, calmPlan, { failing }), seed },
+  )
 })
