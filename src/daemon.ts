@@ -14,6 +14,7 @@ import { Confirmation } from "./gateway/Confirmation.ts"
 import { gatewayOptions } from "./gateway/GatewayOptions.ts"
 import { GatewayReader } from "./gateway/GatewayReader.ts"
 import { GatewayWriter } from "./gateway/GatewayWriter.ts"
+import { LedgerHistory } from "./gateway/LedgerHistory.ts"
 import { NetworkParameters } from "./gateway/NetworkParameters.ts"
 import { Transport } from "./gateway/Transport.ts"
 import { Notifier } from "./notify/Notifier.ts"
@@ -25,7 +26,10 @@ import { supervise, supervised } from "./Supervisor.ts"
 import { Signer } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/AlertQueue.ts"
 import { Brake } from "./store/Brake.ts"
+import { Clearance } from "./store/Clearance.ts"
 import * as Database from "./store/Database.ts"
+import { Findings } from "./store/Findings.ts"
+import { guarded } from "./store/guarded.ts"
 import { Journal } from "./store/Journal.ts"
 import { Listings } from "./store/Listings.ts"
 import { Observations } from "./store/Observations.ts"
@@ -34,11 +38,17 @@ import { RuleStates } from "./store/RuleStates.ts"
 import { Settings } from "./store/Settings.ts"
 import { Signals } from "./store/Signals.ts"
 import { SpendLog } from "./store/SpendLog.ts"
+import { storeFileProblem } from "./store/StoreFile.ts"
+import { trip } from "./store/trip.ts"
+import { Witness } from "./store/Witness.ts"
 import { confirmLoop } from "./submitter/Confirm.ts"
 import { Draining } from "./submitter/Draining.ts"
+import { Looks } from "./submitter/Looks.ts"
+import { reconcileLoop } from "./submitter/Reconcile.ts"
 import { submitLoop } from "./submitter/Submitter.ts"
 import { SubmitterOptions } from "./submitter/SubmitterOptions.ts"
 import { Tip } from "./submitter/Tip.ts"
+import { Turns } from "./submitter/Turns.ts"
 import { Wanted } from "./submitter/Wanted.ts"
 import { Cycle } from "./telemetry/Cycle.ts"
 import { Metrics } from "./telemetry/Metrics.ts"
@@ -61,16 +71,18 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir">)
   const plain = Layer.mergeAll(
     Observations.layer,
     RuleStates.layer,
-    Settings.layer,
     AlertQueue.layer(receiversFor),
     Signals.layer,
+    Clearance.layer,
   )
   const journalled = Layer.mergeAll(
     Outbox.layerNoDeps,
     Listings.layerNoDeps,
     SpendLog.layerNoDeps,
     Brake.layerNoDeps,
-  ).pipe(Layer.provideMerge(Journal.layer(treasury.name)))
+    Findings.layerNoDeps,
+    Witness.layerNoDeps(treasury.watermarkFile),
+  ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
   return Layer.merge(plain, journalled).pipe(
     Layer.provideMerge(Database.layer({ filename: join(options.dataDir, Database.databaseFile) })),
   )
@@ -136,6 +148,7 @@ export const gatewayLayer = (
     GatewayReader.layer,
     GatewayWriter.layer,
     Confirmation.layer,
+    LedgerHistory.layer,
     NetworkParameters.layer,
     chain,
   ).pipe(Layer.provide(transport))
@@ -215,6 +228,7 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     gateway: { name: network.gateway.name, url: options.gatewayUrl },
     framing: network.framing,
     maxAgeMillis: network.maxAgeMillis,
+    pollIdleMillis: network.pollIdleMillis,
     maxFee: treasury.policy.maxFee,
     parties: treasury.parties,
   })
@@ -222,6 +236,8 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     wantedLayer.pipe(Layer.provideMerge(engine)),
     submitter,
     Draining.layer,
+    Looks.layer,
+    Turns.layer,
     Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
     signerLayer(options),
     machine.notifier,
@@ -238,12 +254,20 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
     "installation",
     Effect.sync(() => randomBytes(4).toString("hex")),
   )
+  yield* checkStore(options)
   yield* applyHaltFile(options.dataDir)
   yield* journal.append({
     kind: "started",
     subject: options.treasury.name,
     body: { version, mode: options.mode, policy: options.treasury.policy.hash, at: yield* Clock.currentTimeMillis },
   })
+})
+
+/** A store that a copy was put in place of signs nothing: what it does not know may be under way. */
+const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions) {
+  if (mode !== "live") return
+  const problem = (yield* storeFileProblem(join(dataDir, Database.databaseFile))) ?? (yield* (yield* Witness).problem)
+  if (problem !== undefined) yield* trip("restored_store", problem)
 })
 
 const applyHaltFile = Effect.fnUntraced(function* (dataDir: string) {
@@ -268,13 +292,14 @@ export const runLoops = (options: DaemonOptions) => {
     keepMillis: treasury.keepMillis,
   }
   return supervise([
-    supervised("balances", balanceLoop(poller)),
-    supervised("assets", assetLoop({ pollMillis: network.pollIdleMillis })),
-    supervised("engine", engineLoop),
-    supervised("submitter", submitLoop),
-    supervised("confirm", confirmLoop),
-    supervised("alerts", alertLoop(treasury.name)),
-    supervised("halt", haltFileLoop(options.dataDir)),
+    supervised("balances", guarded(balanceLoop(poller))),
+    supervised("assets", guarded(assetLoop({ pollMillis: network.pollIdleMillis }))),
+    supervised("engine", guarded(engineLoop)),
+    supervised("submitter", guarded(submitLoop)),
+    supervised("confirm", guarded(confirmLoop)),
+    supervised("reconcile", guarded(reconcileLoop)),
+    supervised("alerts", guarded(alertLoop(treasury.name))),
+    supervised("halt", guarded(haltFileLoop(options.dataDir))),
   ])
 }
 

@@ -7,6 +7,7 @@ import { pollAssets } from "../poller/AssetPoller.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { confirmOnce } from "../submitter/Confirm.ts"
+import { reconcileOnce } from "../submitter/Reconcile.ts"
 import { submitOnce } from "../submitter/Submitter.ts"
 import { failWith } from "./CliFailure.ts"
 
@@ -31,6 +32,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
     if ((yield* Clock.currentTimeMillis) > deadline) {
       return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
     }
+    yield* reconcileOnce()
     yield* submitOnce()
     yield* confirmOnce()
     yield* pollOf(options)

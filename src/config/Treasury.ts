@@ -76,6 +76,8 @@ export interface Treasury {
   /** As written, relative to the file; undefined where the file does not say. */
   readonly storeDir: string | undefined
   readonly keepMillis: number
+  /** Says, outside the data directory, how far the journal had come; undefined where none is kept. */
+  readonly watermarkFile: string | undefined
   readonly listen: { readonly host: string; readonly port: number }
   readonly logLevel: "debug" | "info" | "warning" | "error"
   readonly document: YamlDocument
@@ -106,6 +108,7 @@ export const treasuryOf = Effect.fnUntraced(function* (document: YamlDocument) {
     ...resolveAlerts(raw, report),
     storeDir: raw.store?.dir === undefined ? undefined : report.path(raw.store.dir),
     keepMillis: durationMillis(raw.store?.keep ?? "400d"),
+    watermarkFile: raw.store?.watermark === undefined ? undefined : report.path(raw.store.watermark),
     listen: parseListen(raw.daemon?.listen ?? "127.0.0.1:9464"),
     logLevel: raw.daemon?.logLevel ?? "info",
     document,

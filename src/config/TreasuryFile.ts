@@ -144,7 +144,7 @@ export const TreasuryFile = Schema.Struct({
       ),
     }),
   ),
-  store: optional(Schema.Struct({ dir: optional(File), keep: optional(DurationText) })),
+  store: optional(Schema.Struct({ dir: optional(File), keep: optional(DurationText), watermark: optional(File) })),
   daemon: optional(
     Schema.Struct({ listen: optional(ListenText), logLevel: optional(oneOf("debug", "info", "warning", "error")) }),
   ),

@@ -21,6 +21,8 @@ export interface TransferListing {
   readonly complete: boolean
   /** Every transfer up to this block is in a complete listing; undefined where the gateway names no block. */
   readonly mark: BlockMark | undefined
+  /** Where a later reading goes on; undefined where nothing was listed. */
+  readonly cursor: string | undefined
 }
 
 /** What became of a transfer. The error is Unsupported where the gateway has no such operation. */
@@ -28,10 +30,13 @@ export class Confirmation extends Context.Service<
   Confirmation,
   {
     readonly transfer: (id: string) => Effect.Effect<TransferSighting, GatewayError>
-    /** `pagesMax` bounds the walk, each page holding 1000 rows; default 200. */
+    /**
+     * `pagesMax` bounds the walk, each page holding 1000 rows; default 200. `after` is the cursor of an earlier
+     * reading: only what is new or has changed since is listed then.
+     */
     readonly transfersFrom: (
       publicKey: string,
-      options?: { readonly pagesMax?: number },
+      options?: { readonly pagesMax?: number; readonly after?: string | undefined },
     ) => Effect.Effect<TransferListing, GatewayError>
   }
 >()("cofferer/gateway/Confirmation") {
@@ -39,7 +44,7 @@ export class Confirmation extends Context.Service<
     Confirmation.of({
       transfer: Effect.fn("Confirmation.transfer")((id) => lookUp(transport, id)),
       transfersFrom: Effect.fn("Confirmation.transfersFrom")((publicKey, options) =>
-        list(transport, publicKey, options?.pagesMax ?? walkPagesMax),
+        list(transport, publicKey, options?.pagesMax ?? walkPagesMax, options?.after),
       ),
     })
 
@@ -77,6 +82,7 @@ const list = (
   transport: Transport["Service"],
   publicKey: string,
   pagesMax: number,
+  from: string | undefined,
 ): Effect.Effect<TransferListing, GatewayError> =>
   walkPages(
     (after) =>
@@ -104,8 +110,9 @@ const list = (
           })),
         ),
     pagesMax,
+    from,
   ).pipe(
-    Effect.map(({ rows, complete, mark }) => {
+    Effect.map(({ rows, complete, mark, cursor }) => {
       const latest = new Map<string, ObservedTransfer>()
       for (const row of rows) {
         // A gateway that ignores the filter lists everybody's transfers.
@@ -113,6 +120,6 @@ const list = (
         latest.delete(row.id)
         latest.set(row.id, row)
       }
-      return { transfers: [...latest.values()], complete, mark }
+      return { transfers: [...latest.values()], complete, mark, cursor }
     }),
   )

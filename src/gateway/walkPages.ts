@@ -15,33 +15,39 @@ export interface Walk<A> {
   readonly complete: boolean
   /** The lowest block that any page names; undefined where one names none. */
   readonly mark: BlockMark | undefined
+  /** Where another walk goes on behind the last row read; undefined where no row was. */
+  readonly cursor: string | undefined
 }
 
 /**
- * Reads page after page by cursor until there is no next one. A cursor that comes again, is empty or absurdly long, and
- * a page without rows that promises more, end the walk as incomplete: no gateway can keep it going.
+ * Reads page after page by cursor, from the beginning or behind `from`, until there is no next one. A cursor that comes
+ * again, is empty or absurdly long, and a page without rows that promises more, end the walk as incomplete: no gateway
+ * can keep it going.
  */
 export const walkPages = <A>(
   fetchPage: (after: string | undefined) => Effect.Effect<Page<A>, GatewayError>,
   pagesMax: number = walkPagesMax,
+  from?: string,
 ): Effect.Effect<Walk<A>, GatewayError> =>
   Effect.gen(function* () {
     const rows: Array<A> = []
     const seen = new Set<string>()
     let mark: BlockMark | undefined
-    let after: string | undefined
+    let after = from
     for (let count = 1; ; count++) {
       const page = yield* fetchPage(after)
       for (const row of page.rows) rows.push(row.node)
-      mark = count === 1 ? page.mark : lower(mark, page.mark)
-      if (!page.pageInfo.hasNextPage) return { rows, complete: true, mark }
+      mark = count === 1 ? page.mark : lowerMark(mark, page.mark)
       const cursor = page.pageInfo.endCursor
       const leadsOn = cursor !== "" && cursor.length <= cursorLengthMax && !seen.has(cursor) && page.rows.length > 0
-      if (!leadsOn || count >= pagesMax) return { rows, complete: false, mark }
+      const reached = leadsOn ? cursor : after
+      if (!page.pageInfo.hasNextPage) return { rows, complete: true, mark, cursor: reached }
+      if (!leadsOn || count >= pagesMax) return { rows, complete: false, mark, cursor: reached }
       seen.add(cursor)
       after = cursor
     }
   })
 
-const lower = (a: BlockMark | undefined, b: BlockMark | undefined): BlockMark | undefined =>
+/** The lower of two marks; undefined where one is: then nothing is known. */
+export const lowerMark = (a: BlockMark | undefined, b: BlockMark | undefined): BlockMark | undefined =>
   a === undefined || b === undefined ? undefined : a.height <= b.height ? a : b

@@ -61,6 +61,7 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (options: 
   const changes = yield* observations.advance(window.rows, { timestamp: window.until, height: window.height })
   for (const { before, row } of changes) yield* tell(options, before, row, window.height)
   yield* signals.wake("engine")
+  if (changes.length > 0) yield* signals.wake("reconcile")
   return window.more
 })
 

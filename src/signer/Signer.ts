@@ -5,6 +5,7 @@ import type { Command, InputData } from "../domain/Command.ts"
 import { feeMax, judge, lineFor, type Policy, type Refusal, type WindowUse } from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
 import { Brake } from "../store/Brake.ts"
+import { Clearance } from "../store/Clearance.ts"
 import { Journal } from "../store/Journal.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -54,6 +55,7 @@ export class Signer extends Context.Service<
       Effect.gen(function* () {
         const spends = yield* SpendLog
         const brake = yield* Brake
+        const clearance = yield* Clearance
         const journal = yield* Journal
         const keys = new Map<string, { readonly key: SigningKey; readonly nonceKey: Buffer; readonly party: Party }>()
         for (const { party, file } of options.parties) {
@@ -77,6 +79,8 @@ export class Signer extends Context.Service<
               const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
               const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
               if (halted.length > 0) return yield* refuse("halted", `halted: ${halted.join(", ")}`)
+              const lacking = yield* clearance.lacking(request.party)
+              if (lacking !== undefined) return yield* refuse("watermark", lacking)
               if (request.chainId !== options.chainId) {
                 return yield* refuse("chain_id", `${request.chainId} is not the pinned ${options.chainId}`)
               }

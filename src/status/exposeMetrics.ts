@@ -2,13 +2,14 @@ import { Clock, Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { toDouble } from "../domain/Amount.ts"
+import { haltReasons } from "../domain/Halt.ts"
 import { openIntentStates } from "../domain/Intent.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
-import { haltReasons, Metrics } from "../telemetry/Metrics.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 
 const dayMillis = 86_400_000
 

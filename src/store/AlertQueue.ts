@@ -18,6 +18,7 @@ export interface Alert {
 
 /** One alert on its way to one receiver. */
 export interface Delivery extends Alert {
+  /** Below 0 for one that the store could not take. */
   readonly seq: number
   readonly receiver: string
   readonly tries: number
@@ -47,7 +48,9 @@ export class AlertQueue extends Context.Service<
   {
     /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
     readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
-    /** Deliveries due now, oldest first, at most `count`. */
+    /** Keeps an alert in memory, for as long as this process lives: for when the store takes no writes. */
+    readonly speak: (alert: Alert) => Effect.Effect<void>
+    /** Deliveries due now, those in memory first, then the oldest first, at most `count`. */
     readonly due: (count: number) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
     /** Notes a failed try; `nextAt` undefined gives the delivery up, visibly. */
@@ -63,6 +66,14 @@ export class AlertQueue extends Context.Service<
       AlertQueue,
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
+        const spoken = new Map<string, { readonly delivery: Delivery; readonly nextAt: number }>()
+        const nameOf = (alert: Alert, receiver: string) => `${receiver} ${alert.dedup}`
+        const retell = (delivery: Delivery, nextAt: number | undefined) =>
+          Effect.sync(() => {
+            const name = nameOf(delivery, delivery.receiver)
+            if (nextAt === undefined) spoken.delete(name)
+            else spoken.set(name, { delivery: { ...delivery, tries: delivery.tries + 1 }, nextAt })
+          })
         const end = (delivery: Delivery, state: string, error: string | null, nextAt: number) =>
           Effect.flatMap(
             Clock.currentTimeMillis,
@@ -92,18 +103,34 @@ export class AlertQueue extends Context.Service<
             },
             (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
           ),
+          speak: (alert) =>
+            Effect.map(Clock.currentTimeMillis, (at) => {
+              for (const receiver of new Set(receiversFor(alert.severity))) {
+                const name = nameOf(alert, receiver)
+                const delivery = { ...alert, seq: -1 - spoken.size, receiver, tries: 0, at }
+                if (!spoken.has(name)) spoken.set(name, { delivery, nextAt: at })
+              }
+            }),
           due: Effect.fn("AlertQueue.due")((count: number) =>
             Effect.flatMap(Clock.currentTimeMillis, (now) =>
               sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at
               FROM deliveries d JOIN alerts a ON a.seq = d.alert
               WHERE d.state = 'pending' AND d.next_at <= ${now} ORDER BY a.seq, d.receiver LIMIT ${count}`.pipe(
                 rowsOf(DeliveryRow, "AlertQueue.due"),
+                Effect.map((rows): ReadonlyArray<Delivery> => {
+                  const told = [...spoken.values()].filter(({ nextAt }) => nextAt <= now)
+                  return [...told.map(({ delivery }) => delivery), ...rows]
+                }),
               ),
             ),
           ),
-          delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) => end(delivery, "delivered", null, 0)),
+          delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) =>
+            delivery.seq < 0 ? retell(delivery, Number.POSITIVE_INFINITY) : end(delivery, "delivered", null, 0),
+          ),
           failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
-            end(delivery, nextAt === undefined ? "dead_letter" : "pending", error, nextAt ?? 0),
+            delivery.seq < 0
+              ? retell(delivery, nextAt)
+              : end(delivery, nextAt === undefined ? "dead_letter" : "pending", error, nextAt ?? 0),
           ),
           pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest FROM deliveries d
           JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(

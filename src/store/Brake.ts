@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { type HaltReason, keptReasons } from "../domain/Halt.ts"
 import { rowsOf } from "./columns.ts"
 import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
@@ -16,6 +17,7 @@ export interface Pause {
 
 /** Nothing is signed while one is in force. */
 export interface Halt {
+  /** 0 for one that the store could not take, which this process holds in memory. */
   readonly seq: number
   readonly reason: string
   readonly detail: string
@@ -30,6 +32,8 @@ const PauseRow = Schema.Struct({
   at: Schema.Int,
   until: Schema.NullOr(Schema.Int),
 })
+const isKept = (reason: string): boolean => keptReasons.some((kept) => kept === reason)
+
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
 
 /** What stops payments: durable, in force before the next send, and always with a reason. Alerts go on. */
@@ -37,6 +41,7 @@ export class Brake extends Context.Service<
   Brake,
   {
     readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
+    /** The durable ones, and those held in memory. */
     readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
     readonly pause: (pause: {
       readonly scope: string
@@ -46,7 +51,8 @@ export class Brake extends Context.Service<
     }) => Effect.Effect<void, StoreError>
     /**
      * Ends the pauses of the scope and, for scope "all", the halts; a halt whose cause is still there comes back at
-     * the next look. The HALT file's ends with the file. Returns how many ended.
+     * the next look. The HALT file's ends with the file, a restored store's with `recover`. What was found on the
+     * ledger counts as acknowledged. Returns how many ended.
      */
     readonly resume: (resume: {
       readonly scope: string
@@ -55,6 +61,12 @@ export class Brake extends Context.Service<
     }) => Effect.Effect<number, StoreError>
     /** A second halt for the same reason while the first is in force changes nothing. */
     readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
+    /** Those held in memory. */
+    readonly held: Effect.Effect<ReadonlyArray<Halt>>
+    /** Halts in memory, for as long as this process lives: for when the store takes no writes. */
+    readonly hold: (reason: HaltReason, detail: string) => Effect.Effect<void>
+    /** Lets go of a halt in memory, once it is durable. */
+    readonly drop: (reason: string) => Effect.Effect<void>
     /** Ends the halts of a reason: for those whose cause can be seen to be gone, such as a removed HALT file. */
     readonly release: (reason: string, detail: string) => Effect.Effect<void, StoreError>
   }
@@ -64,9 +76,14 @@ export class Brake extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
-      const halts = sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
+      const held = new Map<string, Halt>()
+      const written = sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
         rowsOf(HaltRow, "Brake.halts"),
       )
+      const halts = Effect.map(written, (rows) => [
+        ...rows,
+        ...[...held.values()].filter(({ reason }) => rows.every((row) => row.reason !== reason)),
+      ])
       const durable = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
         effect.pipe(sql.withTransaction, storeError(name))
       const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
@@ -75,14 +92,18 @@ export class Brake extends Context.Service<
           AND (until IS NULL OR until > ${at}) RETURNING seq`
         const lifted =
           scope === "all"
-            ? yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason <> 'halt_file' AND ended_at IS NULL
-                RETURNING seq`
+            ? yield* sql`UPDATE halts SET ended_at = ${at} WHERE reason NOT IN ${sql.in(keptReasons)}
+                AND ended_at IS NULL RETURNING seq`
             : []
+        if (scope === "all") {
+          yield* sql`UPDATE duplicates SET acknowledged_at = ${at} WHERE acknowledged_at IS NULL`
+          yield* sql`UPDATE strangers SET known_as = 'resumed', known_at = ${at} WHERE known_as IS NULL AND own = 0`
+        }
         yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
         return ended.length + lifted.length
       })
       const halt = Effect.fnUntraced(function* (reason: string, detail: string) {
-        if ((yield* halts).some((h) => h.reason === reason)) return
+        if ((yield* written).some((h) => h.reason === reason)) return
         const at = yield* Clock.currentTimeMillis
         yield* sql`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
         yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
@@ -113,11 +134,25 @@ export class Brake extends Context.Service<
           ),
         ),
         resume: Effect.fn("Brake.resume")(({ scope, reason, author }) =>
-          durable("Brake.resume", resume(scope, reason, author)),
+          Effect.tap(durable("Brake.resume", resume(scope, reason, author)), () =>
+            Effect.sync(() => {
+              if (scope !== "all") return
+              for (const { reason } of [...held.values()]) if (!isKept(reason)) held.delete(reason)
+            }),
+          ),
         ),
+        held: Effect.sync(() => [...held.values()]),
+        drop: (reason) =>
+          Effect.sync(() => {
+            held.delete(reason)
+          }),
+        hold: (reason, detail) =>
+          Effect.map(Clock.currentTimeMillis, (at) => {
+            if (!held.has(reason)) held.set(reason, { seq: 0, reason, detail, at })
+          }),
         halt: Effect.fn("Brake.halt")((reason: string, detail: string) => durable("Brake.halt", halt(reason, detail))),
         release: Effect.fn("Brake.release")((reason: string, detail: string) =>
-          durable("Brake.release", release(reason, detail)),
+          Effect.tap(durable("Brake.release", release(reason, detail)), () => Effect.sync(() => held.delete(reason))),
         ),
       })
     }),

@@ -20,6 +20,10 @@ export type JournalKind =
   | "resume"
   | "halt"
   | "asset"
+  | "stranger"
+  | "duplicate"
+  | "adopted"
+  | "recovered"
 
 export interface JournalEntry {
   readonly kind: JournalKind
@@ -73,6 +77,8 @@ export class Journal extends Context.Service<
     readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
     /** The sequence number of the first entry whose chain is broken; undefined where all is sound. */
     readonly verify: Effect.Effect<number | undefined, StoreError>
+    /** The hash of an entry; undefined where there is none. */
+    readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
   }
 >()("cofferer/store/Journal") {
   static readonly layer = (treasury: string) =>
@@ -115,6 +121,11 @@ export class Journal extends Context.Service<
           append,
           head,
           verify,
+          hashAt: (seq) =>
+            sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
+              rowsOf(HeadRow, "Journal.hashAt"),
+              Effect.map((rows) => rows[0]?.hash),
+            ),
           about: (subject) =>
             sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),
         })

@@ -165,6 +165,31 @@ const rest = Effect.gen(function* () {
   yield* sql`CREATE TABLE settings (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) ${strict}`
 })
 
+/**
+ * What comparing the ledger with the journal found: money of our keys that moved without us, executions beyond the
+ * first, and how far each comparison has come.
+ */
+const findings = Effect.gen(function* () {
+  const { sql, int, strict, digits } = yield* dialect
+  yield* sql`CREATE TABLE transfer_cursors (
+    party TEXT NOT NULL PRIMARY KEY, cursor TEXT NOT NULL, read_at ${int} NOT NULL) ${strict}`
+  yield* sql`CREATE TABLE strangers (
+    id TEXT NOT NULL PRIMARY KEY, party TEXT NOT NULL, receiver TEXT NOT NULL, asset TEXT NOT NULL,
+    amount TEXT NOT NULL ${digits("amount")}, reference TEXT NOT NULL, status TEXT NOT NULL, timestamp ${int} NOT NULL,
+    own ${int} NOT NULL, seen_at ${int} NOT NULL, known_as TEXT, known_at ${int}) ${strict}`
+  yield* sql`CREATE INDEX strangers_unknown ON strangers (timestamp) WHERE known_as IS NULL`
+  yield* sql`CREATE TABLE executions (
+    transfer_id TEXT NOT NULL, timestamp ${int} NOT NULL, seen_at ${int} NOT NULL,
+    PRIMARY KEY (transfer_id, timestamp)) ${strict}`
+  yield* sql`CREATE TABLE duplicates (
+    intent_id TEXT NOT NULL, n ${int} NOT NULL, detail TEXT NOT NULL, seen_at ${int} NOT NULL, acknowledged_at ${int},
+    PRIMARY KEY (intent_id, n)) ${strict}`
+  yield* sql`CREATE TABLE watches (
+    intent_id TEXT NOT NULL, k ${int} NOT NULL, PRIMARY KEY (intent_id, k),
+    FOREIGN KEY (intent_id, k) REFERENCES attempts (intent_id, k)) ${strict}`
+  yield* sql`INSERT INTO watches SELECT intent_id, k FROM attempts WHERE sends > 0`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -172,6 +197,7 @@ const loader = Migrator.fromRecord({
   "0003_outbox": outbox,
   "0004_guards": guards,
   "0005_rest": rest,
+  "0006_findings": findings,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

@@ -53,7 +53,7 @@ const moveIntent = Effect.fnUntraced(function* (
   journal: Journal["Service"],
   intent: Intent,
   to: IntentState,
-  { detail, fee, settledAt }: Settlement,
+  { detail, fee, settledAt, by }: Settlement,
 ) {
   const at = yield* Clock.currentTimeMillis
   const from = (Object.keys(intentMoves) as Array<OpenIntentState>).filter(
@@ -69,7 +69,7 @@ const moveIntent = Effect.fnUntraced(function* (
     })
   }
   if (intent.state !== to) {
-    yield* journal.append({ kind: "intent", subject: intent.id, body: { state: to, detail, fee, settledAt } })
+    yield* journal.append({ kind: "intent", subject: intent.id, body: { state: to, detail, fee, settledAt, ...by } })
   }
   return { ...intent, state: to, detail, fee, settledAt, updatedAt: at }
 })
@@ -200,6 +200,7 @@ const beginSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Servi
   yield* moveAttempt(sql, journal, attempt, "sending", { gateway, framing })
   yield* sql`UPDATE attempts SET sends = sends + 1, framing = ${framing}
     WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`
+  yield* sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`
   const rows = yield* sql`INSERT INTO sends ${sql.insert({
     intent_id: attempt.intentId,
     k: attempt.k,

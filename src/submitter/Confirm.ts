@@ -5,6 +5,7 @@ import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
+import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
@@ -29,7 +30,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
     // What the awaited answer says comes first: two loops would write about one attempt at once.
     if (yield* draining.isSending(attempt)) continue
-    yield* confirmIntent({ intent, attempt, height: head.height }).pipe(
+    yield* inTurn(intent, (now) => confirmIntent({ intent: now, attempt, height: head.height })).pipe(
       Effect.catchTag("GatewayError", (error) =>
         Effect.logWarning("a payment could not be looked up", { intent: intent.id, reason: error.message }),
       ),

@@ -7,6 +7,7 @@ import { Cycle } from "../telemetry/Cycle.ts"
 import { brakeFor } from "./brakeFor.ts"
 import { Draining } from "./Draining.ts"
 import { intentStateOf } from "./evidence.ts"
+import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendAttempt } from "./sendAttempt.ts"
@@ -64,7 +65,7 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
   const answered = yield* Effect.forEach(
     open,
     (intent) =>
-      advance(intent).pipe(
+      inTurn(intent, advance).pipe(
         Effect.as(true),
         Effect.catchTags({
           GatewayError: (error) =>

@@ -13,6 +13,8 @@ export interface SubmitterSettings {
   /** "auto" starts with the specification's form and changes over once, where the gateway asks for it. */
   readonly framing: "auto" | Framing
   readonly maxAgeMillis: number
+  /** Between two looks at what the ledger lists of a key, while its balance stands still. */
+  readonly pollIdleMillis: number
   readonly maxFee: Share
   readonly parties: ReadonlyMap<string, Party>
 }

@@ -5,6 +5,7 @@ import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
@@ -12,7 +13,9 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, type ListingSeen } from "./evidence.ts"
 import { movementOf } from "./movementOf.ts"
+import { noteExecution, noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { sendsOf } from "./sendsOf.ts"
 
 interface Live {
   readonly intent: Intent
@@ -49,6 +52,7 @@ const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found
   }
   const seen = { gateway: gateway.name, height: undefined, detail: `transfer by id: ${found.status}` }
   if (found.status === "done") {
+    yield* noteExecution(attempt, found.timestamp)
     yield* outbox.addEvidence(attempt, "executed", seen)
     return yield* confirmed(intent, attempt, {
       fee: found.fees,
@@ -57,10 +61,23 @@ const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found
     })
   }
   if (found.status !== "rejected" && found.status !== "stopped" && found.status !== "cancelled") return
+  if (yield* hasExecuted(attempt)) {
+    yield* outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
+    return yield* confirmed(intent, attempt, { fee: 0n, settledAt: found.timestamp, how: "seen on the ledger" })
+  }
   yield* outbox.addEvidence(attempt, "execution_failed", seen)
   const detail = `in a block and ${found.status}: ${found.reason ?? "no reason given"}`
   yield* outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp })
   yield* ended(intent, "failed", detail, "page")
+})
+
+/**
+ * Whether an attempt that is now shown as failed has executed before: on networks that let a third party replay it, the
+ * replay's failure hides that.
+ */
+const hasExecuted = Effect.fnUntraced(function* (attempt: Attempt) {
+  if ((yield* (yield* Findings).executions(attempt.transferId)) > 0) return true
+  return (yield* sendsOf(attempt.party, [attempt]))?.counts.has(attempt.transferId) ?? false
 })
 
 interface Execution {
@@ -107,6 +124,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   const outbox = yield* Outbox
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
   const listing = yield* (yield* Confirmation).transfersFrom(attempt.party)
+  yield* noteListing(attempt.party, listing)
   const seen: ListingSeen = {
     height: listing.mark?.height,
     complete: listing.complete,

@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
-import { Brake } from "../store/Brake.ts"
-import { say } from "../telemetry/say.ts"
+import { trip } from "../store/trip.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 
 /**
@@ -11,10 +10,6 @@ import { SubmitterOptions } from "./SubmitterOptions.ts"
 export const isOurChain = Effect.fnUntraced(function* (head: ChainHead) {
   const options = yield* SubmitterOptions
   if (head.chainId === options.chainId) return true
-  const brake = yield* Brake
-  const known = (yield* brake.halts).some((h) => h.reason === "chain_changed")
-  const detail = `the gateway is on chain ${head.chainId}, this treasury on ${options.chainId}`
-  yield* brake.halt("chain_changed", detail)
-  if (!known) yield* say("halted", { detail })
+  yield* trip("chain_changed", `the gateway is on chain ${head.chainId}, this treasury on ${options.chainId}`)
   return false
 })

@@ -4,9 +4,12 @@ import { shortId } from "../domain/Hex.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
-import { Outbox, type Send } from "../store/Outbox.ts"
+import { Database } from "../store/Database.ts"
+import { Outbox, type Send, type SendStart } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
+import { violated } from "../store/trip.ts"
+import { Witness } from "../store/Witness.ts"
 import { codeLabel, Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { sha3Hex } from "../tx/sha3Hex.ts"
@@ -89,7 +92,12 @@ const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing,
   const hash = framing === "bare" ? attempt.hashBare : attempt.hashPrefixed
   if (attempt.work === undefined || hash === undefined) return
   const tx = transactionOf(attempt, attempt.work, framing)
-  const seq = yield* outbox.beginSend({ attempt, gateway, framing, first, txHash: hash })
+  if (txHash(transactionBytes(tx)) !== hash) {
+    return yield* violated("stored_bytes", `attempt ${attempt.k} of ${attempt.intentId} is not what was stored`)
+  }
+  if (attempt.sends === 0) yield* (yield* Witness).note
+  const seq = yield* begin({ attempt, gateway, framing, first, txHash: hash })
+  if (seq === undefined) return undefined
   const startedAt = yield* Clock.currentTimeMillis
   const result = yield* Effect.result(writer.submit(tx))
   const verdict = Result.match(result, {
@@ -115,6 +123,20 @@ const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing,
   yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
   yield* count(verdict, first)
   yield* tell(attempt, verdict, { hash, millis: now - startedAt })
+})
+
+/** Begins the send; undefined where the attempt came to its end while the work was solved or a head was awaited. */
+const begin = Effect.fnUntraced(function* (start: SendStart) {
+  const outbox = yield* Outbox
+  const { intentId, k } = start.attempt
+  const database = yield* Database
+  return yield* database.atomically(
+    Effect.gen(function* () {
+      const stored = (yield* outbox.attempts(intentId)).find((attempt) => attempt.k === k)
+      if (stored === undefined || isFinalAttempt(stored.state)) return undefined
+      return yield* outbox.beginSend(start)
+    }),
+  )
 })
 
 const count = Effect.fnUntraced(function* (verdict: SendVerdict, first: boolean) {

@@ -1,7 +1,7 @@
 import { Clock, Effect, Result } from "effect"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import { formatAmount } from "../domain/Amount.ts"
-import type { Attempt } from "../domain/Attempt.ts"
+import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
@@ -9,11 +9,13 @@ import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Journal, type JournalHead } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
+import { trip } from "../store/trip.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
@@ -48,6 +50,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
     yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail: "never signed; the rule decides anew" })
     return false
   }
+  if (!(yield* isCleared(intent))) return false
   if (k > 1 && !(yield* isStillWanted(intent))) return false
   const watermark = yield* observations.watermark
   if (watermark === undefined || now - Number(watermark.timestamp / 1_000_000n) > options.maxAgeMillis) return false
@@ -58,23 +61,32 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
     yield* Effect.logError("the network asks for an unknown proof of work", { hashFunction: head.pow.hashFunction })
     return false
   }
-  const anchor = yield* chooseAnchor(intent.payment.fromKey, [head, ...(yield* tip.recent)])
-  if (anchor === undefined) return false
+  const heads = [head, ...(yield* tip.recent)]
   const database = yield* Database
   const signed = yield* database.atomically(
-    Effect.result(signAndPersist(intent, k, anchor, Number(watermark.timestamp / 1_000_000n))),
+    Effect.result(planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))),
   )
   if (Result.isFailure(signed)) {
     if (signed.failure._tag === "StoreError") return yield* signed.failure
     return yield* denied(intent, k, signed.failure)
   }
-  const window = anchor.height + BigInt(anchor.pow.pastBlocks)
+  const attempt = signed.success
+  if (attempt === undefined) return false
   yield* say("signed", {
     subject: `${shortId(intent.id).slice(0, 4)}/${k}`,
-    detail: `on block ${anchor.height}, void after block ${window}; bytes on disk before the first send`,
-    transferId: signed.success,
+    detail: `on block ${attempt.anchorHeight}, void after block ${deadlineHeight(attempt)}; bytes on disk before the first send`,
+    transferId: attempt.transferId,
   })
   return true
+})
+
+/** Whether the signer may be asked; a payment that has to wait for that says so. */
+const isCleared = Effect.fnUntraced(function* (intent: Intent) {
+  const lacking = yield* (yield* Clearance).lacking(intent.payment.fromKey)
+  if (lacking === undefined) return true
+  const detail = `waits: ${lacking}`
+  if (intent.detail !== detail) yield* (yield* Outbox).move(intent, "reserved", { detail })
+  return false
 })
 
 /** Before another attempt the rule is asked again; a payment that nobody needs any more is over. */
@@ -95,6 +107,20 @@ const chooseAnchor = Effect.fnUntraced(function* (party: string, heads: Readonly
     if ((yield* outbox.signedAt(party, head.height)) < head.pow.txPerBlock) return head
   }
   return undefined
+})
+
+/**
+ * One transaction: the place on a block is counted where it is taken, so that payments that are signed side by side
+ * never share more places than the network gives. Undefined where no known block has one left.
+ */
+const planAndSign = Effect.fnUntraced(function* (
+  intent: Intent,
+  k: number,
+  heads: ReadonlyArray<ChainHead>,
+  blockTimeMillis: number,
+) {
+  const anchor = yield* chooseAnchor(intent.payment.fromKey, heads)
+  return anchor === undefined ? undefined : yield* signAndPersist(intent, k, anchor, blockTimeMillis)
 })
 
 const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
@@ -153,7 +179,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     updatedAt: now,
   }
   yield* outbox.persist(intent, attempt)
-  return attempt.transferId
+  return attempt
 })
 
 /**
@@ -191,14 +217,17 @@ const finished = Effect.fnUntraced(function* (outcome: "cancelled" | "denied" | 
   metrics.intentsFinished.inc({ treasury, outcome })
 })
 
+/** Refusals that pass: the payment waits. */
+const waiting: ReadonlySet<string> = new Set(["halted", "watermark"])
+
 /** The policy has the last word. After an earlier attempt the intent is abandoned: something was signed once. */
 const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: SignerError) {
   if (error.isRetryable) {
-    yield* Effect.logError("the signer's memory failed", { reason: error.message })
+    yield* trip("store_error", `the signer's memory failed: ${error.message}`)
     return false
   }
   const { reason } = error
-  if (reason._tag === "Refused" && reason.refusal === "halted") return false
+  if (reason._tag === "Refused" && waiting.has(reason.refusal)) return false
   yield* giveUp(intent, k === 1 ? "denied" : "abandoned", `was not signed: ${error.message}`)
   return false
 })

@@ -1,8 +1,9 @@
 import { Context, Effect, Layer } from "effect"
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
+import { haltReasons, invariants } from "../domain/Halt.ts"
 import { finalIntentStates, openIntentStates } from "../domain/Intent.ts"
 
-export const loops = ["balances", "assets", "engine", "submitter", "confirm", "alerts"] as const
+export const loops = ["balances", "assets", "engine", "submitter", "confirm", "alerts", "reconcile"] as const
 export type Loop = (typeof loops)[number]
 
 export const operations = ["balance_changes", "accounts", "assets", "height", "submit", "transfer"] as const
@@ -28,25 +29,14 @@ export type SubmissionCode = (typeof submissionCodes)[number]
 export const codeLabel = (code: number | undefined): SubmissionCode =>
   code === undefined ? "none" : (submissionCodes.find((c) => c === String(code)) ?? "other")
 
-export const haltReasons = [
-  "operator",
-  "halt_file",
-  "invariant",
-  "duplicate_execution",
-  "foreign_payment",
-  "chain_changed",
-  "restored_store",
-  "unclean_starts",
-  "store_error",
-] as const
-export type HaltReason = (typeof haltReasons)[number]
-
 /** Names from the configuration that appear as labels; nothing else may become one. */
 export interface MetricsOptions {
   readonly treasury: string
   readonly mode: "observe" | "shadow" | "live"
   readonly gateways: ReadonlyArray<string>
   readonly rules: ReadonlyArray<string>
+  /** Parties that pay. */
+  readonly payers?: ReadonlyArray<string>
   readonly receivers: ReadonlyArray<string>
   readonly version: string
   readonly revision: string
@@ -129,6 +119,21 @@ const make = (options: MetricsOptions) => {
       "Share of first sends of the last 24 h with a definite answer that the mempool accepted; absent without one.",
       ["treasury"],
     ),
+    duplicateExecutions: gauge(
+      "duplicate_executions",
+      "Executions beyond the first of any intent, not yet acknowledged by a person. Read from the store.",
+      ["treasury"],
+    ),
+    foreignPayments: gauge(
+      "foreign_payments",
+      "Payments made with our key that our journal does not know, not yet acknowledged. Read from the store.",
+      ["treasury", "party"],
+    ),
+    invariantViolations: counter(
+      "invariant_violations_total",
+      "Broken invariants; each halts money and never the alerts.",
+      ["invariant"],
+    ),
     workSolve: histogram(
       "work_solve_duration_seconds",
       "Time to solve one proof of work, off the payment path or on it.",
@@ -151,6 +156,9 @@ const zero = (metrics: ReturnType<typeof make>, options: MetricsOptions): void =
   metrics.buildInfo.set({ version: options.version, revision: options.revision, node: process.version }, 1)
   for (const mode of ["observe", "shadow", "live"]) metrics.mode.set({ treasury, mode }, mode === options.mode ? 1 : 0)
   for (const reason of haltReasons) metrics.halted.set({ treasury, reason }, 0)
+  metrics.duplicateExecutions.set({ treasury }, 0)
+  for (const party of options.payers ?? []) metrics.foreignPayments.set({ treasury, party }, 0)
+  for (const invariant of invariants) metrics.invariantViolations.inc({ invariant }, 0)
   for (const loop of loops) metrics.loopFailures.inc({ treasury, loop }, 0)
   for (const gateway of options.gateways) {
     metrics.gatewayUp.set({ gateway }, 0)

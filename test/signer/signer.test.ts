@@ -16,6 +16,7 @@ import type { Policy } from "../../src/rules/Policy.ts"
 import { keyOf, nonceKeyOf, openKeyFile } from "../../src/signer/KeyFile.ts"
 import { deriveNonce, Signer, type SignRequest } from "../../src/signer/Signer.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { Clearance } from "../../src/store/Clearance.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
 import { signingDigest } from "../../src/tx/Transaction.ts"
@@ -74,7 +75,7 @@ const request = (command: Command, more: Partial<SignRequest> = {}): SignRequest
 })
 
 const withSigner = <E>(
-  use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Journal>,
+  use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | Journal>,
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
 ) =>
   Effect.gen(function* () {
@@ -84,7 +85,14 @@ const withSigner = <E>(
       Layer.provideMerge(store.layer()),
     )
     yield* TestClock.setTime(10 * day)
-    yield* Effect.flatMap(Signer, use).pipe(Effect.provide(layer), Effect.ensuring(Effect.sync(store.remove)))
+    const cleared = Effect.flatMap(Clearance, (clearance) =>
+      Effect.andThen(clearance.quarantine(undefined), clearance.grant(publicKey)),
+    )
+    yield* cleared.pipe(
+      Effect.andThen(Effect.flatMap(Signer, use)),
+      Effect.provide(layer),
+      Effect.ensuring(Effect.sync(store.remove)),
+    )
   })
 
 const refusalOf = (signer: Signer["Service"], asked: SignRequest) =>
@@ -206,6 +214,23 @@ describe("what the signer refuses", () => {
       Effect.gen(function* () {
         yield* (yield* Brake).halt("operator", "stop")
         assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
+      }),
+    ),
+  )
+
+  it.effect("anything before the ledger is compared with the journal, and while a recovered store must wait", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const clearance = yield* Clearance
+        yield* clearance.revoke
+        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
+        yield* clearance.quarantine(undefined)
+        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
+        yield* clearance.grant(publicKey)
+        yield* clearance.quarantine("recovered")
+        assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
+        yield* clearance.quarantine(undefined)
+        yield* signer.sign(request(transfer()))
       }),
     ),
   )

@@ -65,6 +65,10 @@ describe("a payment from its decision to its end", () => {
           (yield* outbox.sends(intent!.id)).map((s) => s.code),
           70,
         )
+        const brake = yield* Brake
+        const halts = (yield* brake.halts).map((h) => h.reason)
+        assert.deepStrictEqual(halts, ["foreign_payment"], "the other's payment is not in the journal")
+        yield* brake.resume({ scope: "all", reason: "it was ours", author: "ana" })
         for (let i = 0; i < 12; i++) yield* round(options, sandbox, new Set(["decide"]))
         assert.deepStrictEqual(yield* states, ["abandoned"])
         const absent = (yield* outbox.evidence(intent!.id)).filter((e) => e.kind === "absent")

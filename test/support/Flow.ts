@@ -14,6 +14,7 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import type { TestClient } from "./TestClient.ts"
 import { chainId, scenarioText, usdt, vega, withSandbox } from "./TestSandbox.ts"
@@ -74,6 +75,7 @@ export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip:
     yield* TestClock.adjust("1 second")
     yield* sandbox.stepBlock
     yield* pollBalances({ ...network, parties, assets, keepMillis })
+    if (!skip.has("reconcile")) yield* reconcileOnce()
     if (!skip.has("decide")) yield* decideOnce()
     if (!skip.has("submit")) yield* submitOnce()
     if (!skip.has("confirm")) yield* confirmOnce()

@@ -4,7 +4,9 @@ import { join } from "node:path"
 import { Layer } from "effect"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { Clearance } from "../../src/store/Clearance.ts"
 import * as Database from "../../src/store/Database.ts"
+import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { Observations } from "../../src/store/Observations.ts"
@@ -23,10 +25,12 @@ export const testStore = () => {
       Listings.layerNoDeps,
       SpendLog.layerNoDeps,
       Brake.layerNoDeps,
+      Findings.layerNoDeps,
       Observations.layer,
       RuleStates.layer,
       Settings.layer,
       Signals.layer,
+      Clearance.layer,
       AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
     ).pipe(
       Layer.provideMerge(Journal.layer("test")),

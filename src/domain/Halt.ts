@@ -1,0 +1,37 @@
+/** Why nothing may be signed, and what ends it: each by the one verb whose work removes the cause. */
+export const haltEnds = {
+  operator: "resume",
+  halt_file: "file",
+  invariant: "resume",
+  duplicate_execution: "resume",
+  foreign_payment: "adopt",
+  chain_changed: "resume",
+  restored_store: "recover",
+  unclean_starts: "resume",
+  store_error: "resume",
+} as const
+
+export type HaltReason = keyof typeof haltEnds
+export const haltReasons = Object.keys(haltEnds) as ReadonlyArray<HaltReason>
+
+/** The reasons that a `resume` of everything leaves in force. */
+export const keptReasons: ReadonlyArray<HaltReason> = ["halt_file", "restored_store"]
+
+const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, text)
+
+/** What to do about a halt, for people. */
+export const remedyOf = (reason: string): string => {
+  const end = isReason(reason) ? haltEnds[reason] : "resume"
+  if (end === "file") return "take the HALT file away"
+  if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'
+  if (end === "recover") return '"cofferer recover --reason TEXT" shows what the store misses, imports it and goes on'
+  return 'once the cause is gone: "cofferer resume --reason TEXT"'
+}
+
+/**
+ * Assertions of the money path; a broken one stops money, never the alerts. `stored_bytes`: what is about to be sent is
+ * not what was stored. `legal_moves`: a row was about to leave its diagram, or a final one to change. `constraints`:
+ * the schema refused a row that the program took for possible.
+ */
+export const invariants = ["stored_bytes", "legal_moves", "constraints"] as const
+export type Invariant = (typeof invariants)[number]

@@ -1,0 +1,48 @@
+import { Context, Effect, Layer } from "effect"
+
+const unchecked = "the ledger is not yet compared with the journal"
+
+/**
+ * What this process has checked since its start. Until a party's history on the ledger is compared with the journal,
+ * nothing is signed for it: what a former process knew may not be what lies here now.
+ */
+export class Clearance extends Context.Service<
+  Clearance,
+  {
+    readonly grant: (party: string) => Effect.Effect<void>
+    readonly isGranted: (party: string) => Effect.Effect<boolean>
+    /** Takes every clearance back: all is to be checked anew. */
+    readonly revoke: Effect.Effect<void>
+    /** Why nothing may be signed for anybody yet, in words; undefined: nothing stands against it. */
+    readonly quarantine: (why: string | undefined) => Effect.Effect<void>
+    /** Whether it was checked that nothing stands against anybody. */
+    readonly isOpen: Effect.Effect<boolean>
+    /** Why nothing may be signed for the party yet; undefined once it may. */
+    readonly lacking: (party: string) => Effect.Effect<string | undefined>
+  }
+>()("cofferer/store/Clearance") {
+  static readonly layer = Layer.effect(
+    Clearance,
+    Effect.sync(() => {
+      const granted = new Set<string>()
+      let quarantine: string | undefined = unchecked
+      return Clearance.of({
+        grant: (party) =>
+          Effect.sync(() => {
+            granted.add(party)
+          }),
+        isGranted: (party) => Effect.sync(() => granted.has(party)),
+        revoke: Effect.sync(() => {
+          granted.clear()
+          quarantine = unchecked
+        }),
+        isOpen: Effect.sync(() => quarantine === undefined),
+        quarantine: (why) =>
+          Effect.sync(() => {
+            quarantine = why
+          }),
+        lacking: (party) => Effect.sync(() => quarantine ?? (granted.has(party) ? undefined : unchecked)),
+      })
+    }),
+  )
+}

@@ -1,0 +1,187 @@
+import { Clock, Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { Attempt } from "../domain/Attempt.ts"
+import { Big, Digits, rowsOf } from "./columns.ts"
+import type { Acknowledgement, Findings, ListedTransfer, Noted, Stranger } from "./Findings.ts"
+import type { Journal } from "./Journal.ts"
+import { AttemptRow, attemptColumns, toAttempt } from "./outboxRows.ts"
+import { storeError } from "./StoreError.ts"
+
+type Sql = SqlClient.SqlClient
+type Port = Findings["Service"]
+
+const CursorRow = Schema.Struct({ cursor: Schema.String })
+const CountRow = Schema.Struct({ n: Schema.Int })
+const StrangerRow = Schema.Struct({
+  id: Schema.String,
+  from: Schema.String,
+  to: Schema.String,
+  asset: Schema.String,
+  amount: Digits,
+  reference: Schema.String,
+  status: Schema.String,
+  timestamp: Big,
+  own: Schema.Int,
+})
+const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
+
+/** Ids in one statement. */
+const idsMax = 500
+
+const chunks = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(all.length / idsMax) }, (_, i) => all.slice(i * idsMax, (i + 1) * idsMax))
+
+const durable = <A, E>(sql: Sql, name: string, effect: Effect.Effect<A, E>) =>
+  effect.pipe(sql.withTransaction, storeError(name))
+
+/** Stores a stranger and its journal entry; false where it is known. */
+const insertStranger = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], stranger: Stranger) {
+  const { id, from, to, asset, reference, status, timestamp } = stranger
+  const amount = stranger.amount.toString()
+  const own = stranger.own ? 1 : 0
+  const rows = yield* sql`INSERT INTO strangers ${sql.insert({
+    id,
+    party: from,
+    receiver: to,
+    asset,
+    amount,
+    reference,
+    status,
+    timestamp,
+    own,
+    seen_at: yield* Clock.currentTimeMillis,
+  })} ON CONFLICT (id) DO NOTHING RETURNING id`
+  if (rows.length === 0) return false
+  yield* journal.append({
+    kind: "stranger",
+    subject: id,
+    body: { from, to, asset, amount, reference, status, timestamp, own },
+  })
+  return true
+})
+
+const insertExecution = Effect.fnUntraced(function* (sql: Sql, transferId: string, timestamp: bigint) {
+  const at = yield* Clock.currentTimeMillis
+  yield* sql`INSERT INTO executions ${sql.insert({ transfer_id: transferId, timestamp, seen_at: at })}
+    ON CONFLICT DO NOTHING`
+})
+
+const attemptsOf = Effect.fnUntraced(function* (sql: Sql, transfers: ReadonlyArray<ListedTransfer>) {
+  const found = new Map<string, Attempt>()
+  for (const part of chunks(transfers.map((t) => t.id))) {
+    const rows =
+      yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE transfer_id IN ${sql.in(part)}`.pipe(
+        rowsOf(AttemptRow, "Findings.note"),
+      )
+    for (const row of rows) found.set(row.transferId, toAttempt(row))
+  }
+  return found
+})
+
+const note = Effect.fnUntraced(function* (
+  sql: Sql,
+  journal: Journal["Service"],
+  { party, cursor, transfers, isOwn }: Parameters<Port["note"]>[0],
+) {
+  const known = yield* attemptsOf(sql, transfers)
+  const strangers: Array<Stranger> = []
+  const done: Array<Attempt> = []
+  for (const transfer of transfers) {
+    const attempt = known.get(transfer.id)
+    if (attempt === undefined) {
+      const stranger = { ...transfer, own: isOwn(transfer.reference) }
+      if (yield* insertStranger(sql, journal, stranger)) strangers.push(stranger)
+    } else if (transfer.status === "done") {
+      yield* insertExecution(sql, transfer.id, transfer.timestamp)
+      done.push(attempt)
+    }
+  }
+  if (cursor !== undefined) {
+    const at = yield* Clock.currentTimeMillis
+    yield* sql`INSERT INTO transfer_cursors ${sql.insert({ party, cursor, read_at: at })}
+      ON CONFLICT (party) DO UPDATE SET cursor = excluded.cursor, read_at = excluded.read_at`
+  }
+  return { strangers, done } satisfies Noted
+})
+
+export const makeStrangers = (
+  sql: Sql,
+  journal: Journal["Service"],
+): Pick<Port, "cursor" | "note" | "noteExecution" | "executions" | "strangers" | "acknowledge"> => ({
+  cursor: (party) =>
+    sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
+      rowsOf(CursorRow, "Findings.cursor"),
+      Effect.map((rows) => rows[0]?.cursor),
+    ),
+  note: Effect.fn("Findings.note")((seen: Parameters<Port["note"]>[0]) =>
+    durable(sql, "Findings.note", note(sql, journal, seen)),
+  ),
+  noteExecution: Effect.fn("Findings.noteExecution")((transferId: string, timestamp: bigint) =>
+    insertExecution(sql, transferId, timestamp).pipe(storeError("Findings.noteExecution")),
+  ),
+  executions: (transferId) =>
+    sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
+      rowsOf(CountRow, "Findings.executions"),
+      Effect.map((rows) => rows[0]?.n ?? 0),
+    ),
+  strangers: sql`SELECT id, party AS "from", receiver AS "to", asset, amount, reference, status, timestamp, own
+    FROM strangers WHERE known_as IS NULL ORDER BY timestamp, id`.pipe(
+    rowsOf(StrangerRow, "Findings.strangers"),
+    Effect.map((rows) => rows.map((row) => ({ ...row, own: row.own === 1 }))),
+  ),
+  acknowledge: Effect.fn("Findings.acknowledge")((ids: ReadonlyArray<string>, as: Acknowledgement) =>
+    durable(
+      sql,
+      "Findings.acknowledge",
+      Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        Effect.forEach(
+          chunks(ids),
+          (part) => sql`UPDATE strangers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
+          { discard: true },
+        ),
+      ),
+    ),
+  ),
+})
+
+export const makeDuplicates = (sql: Sql, journal: Journal["Service"]): Pick<Port, "noteDuplicate" | "duplicates"> => ({
+  noteDuplicate: Effect.fn("Findings.noteDuplicate")(
+    function* (intentId: string, count: number, detail: string) {
+      const at = yield* Clock.currentTimeMillis
+      let fresh = false
+      for (let n = 2; n <= count; n++) {
+        const rows = yield* sql`INSERT INTO duplicates ${sql.insert({ intent_id: intentId, n, detail, seen_at: at })}
+          ON CONFLICT (intent_id, n) DO NOTHING RETURNING n`
+        if (rows.length === 0) continue
+        fresh = true
+        yield* journal.append({ kind: "duplicate", subject: intentId, body: { n, detail } })
+      }
+      return fresh
+    },
+    (effect) => durable(sql, "Findings.noteDuplicate", effect),
+  ),
+  duplicates: sql`SELECT intent_id AS "intentId", n FROM duplicates WHERE acknowledged_at IS NULL
+    ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "Findings.duplicates")),
+})
+
+export const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "endWatch"> => {
+  const columns = sql.literal(attemptColumns)
+  return {
+    watched: sql`SELECT ${columns} FROM watches NATURAL JOIN attempts ORDER BY created_at, intent_id, k`.pipe(
+      rowsOf(AttemptRow, "Findings.watched"),
+      Effect.map((rows) => rows.map(toAttempt)),
+    ),
+    watch: Effect.fn("Findings.watch")((attempt: Attempt) =>
+      sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`.pipe(
+        Effect.asVoid,
+        storeError("Findings.watch"),
+      ),
+    ),
+    endWatch: Effect.fn("Findings.endWatch")((attempt: Attempt) =>
+      sql`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(
+        Effect.asVoid,
+        storeError("Findings.endWatch"),
+      ),
+    ),
+  }
+}

@@ -1,0 +1,61 @@
+import { Context, Effect, Layer } from "effect"
+
+/** One reading of what the ledger lists of a key. */
+export interface Look {
+  /** Unix milliseconds. */
+  readonly at: number
+  /** All before this block time (Unix nanoseconds) was in it. */
+  readonly until: bigint
+}
+
+/** What this process remembers of its looks at the ledger. None of it is needed after its end. */
+export class Looks extends Context.Service<
+  Looks,
+  {
+    readonly last: (party: string) => Effect.Effect<Look | undefined>
+    readonly note: (party: string, look: Look) => Effect.Effect<void>
+    /** The height given first: that of the newest block when the process began to look. */
+    readonly startHeight: (height: bigint) => Effect.Effect<bigint>
+    /** Whether the party's newest balance row is a newer one than at the last question. */
+    readonly isNews: (party: string, newestRow: bigint) => Effect.Effect<boolean>
+    /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
+    readonly counted: (transferId: string) => Effect.Effect<number>
+    readonly noteCounted: (transferId: string, executions: number) => Effect.Effect<void>
+    /** The time given first for the name, in Unix milliseconds. */
+    readonly since: (name: string, now: number) => Effect.Effect<number>
+  }
+>()("cofferer/submitter/Looks") {
+  static readonly layer = Layer.effect(
+    Looks,
+    Effect.sync(() => {
+      const last = new Map<string, Look>()
+      const rows = new Map<string, bigint>()
+      const counted = new Map<string, number>()
+      const times = new Map<string, number>()
+      let start: bigint | undefined
+      return Looks.of({
+        last: (party) => Effect.sync(() => last.get(party)),
+        note: (party, look) => Effect.sync(() => last.set(party, look)),
+        startHeight: (height) =>
+          Effect.sync(() => {
+            start ??= height
+            return start
+          }),
+        isNews: (party, newestRow) =>
+          Effect.sync(() => {
+            const known = rows.get(party)
+            rows.set(party, newestRow)
+            return known === undefined || known < newestRow
+          }),
+        counted: (transferId) => Effect.sync(() => counted.get(transferId) ?? 1),
+        noteCounted: (transferId, executions) => Effect.sync(() => counted.set(transferId, executions)),
+        since: (name, now) =>
+          Effect.sync(() => {
+            const first = times.get(name) ?? now
+            times.set(name, first)
+            return first
+          }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,54 @@
+import { Context, Effect, Layer, Option } from "effect"
+
+const lookMillis = 20
+
+/**
+ * Who has a payment in hand. Loops read, ask the network and write; a person's verb between their reading and their
+ * writing would be overtaken by what they read before it.
+ */
+export class Turns extends Context.Service<
+  Turns,
+  {
+    /** A loop's work on the payment; none while a person has it in hand. */
+    readonly loop: <A, E, R>(intentId: string, work: Effect.Effect<A, E, R>) => Effect.Effect<Option.Option<A>, E, R>
+    /** A person's work, once no loop is at it and before one begins anew; none where a loop stays at it for so long. */
+    readonly person: <A, E, R>(
+      intentId: string,
+      millisMax: number,
+      work: Effect.Effect<A, E, R>,
+    ) => Effect.Effect<Option.Option<A>, E, R>
+  }
+>()("cofferer/submitter/Turns") {
+  static readonly layer = Layer.effect(
+    Turns,
+    Effect.sync(() => {
+      const loops = new Map<string, number>()
+      const people = new Map<string, number>()
+      const counted =
+        (counts: Map<string, number>, id: string) =>
+        <A, E, R>(work: Effect.Effect<A, E, R>) =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => counts.set(id, (counts.get(id) ?? 0) + 1)),
+            () => work,
+            () =>
+              Effect.sync(() => {
+                const left = (counts.get(id) ?? 1) - 1
+                if (left === 0) counts.delete(id)
+                else counts.set(id, left)
+              }),
+          )
+      return Turns.of({
+        loop: (id, work) =>
+          Effect.suspend(() => (people.has(id) ? Effect.succeedNone : counted(loops, id)(Effect.asSome(work)))),
+        person: (id, millisMax, work) =>
+          Effect.gen(function* () {
+            for (let waited = 0; loops.has(id); waited += lookMillis) {
+              if (waited >= millisMax) return Option.none()
+              yield* Effect.sleep(lookMillis)
+            }
+            return Option.some(yield* work)
+          }).pipe(counted(people, id)),
+      })
+    }),
+  )
+}

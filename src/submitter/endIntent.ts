@@ -1,0 +1,65 @@
+import { Clock, Effect, Option, Schema } from "effect"
+import { Database } from "../store/Database.ts"
+import { Observations } from "../store/Observations.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Turns } from "./Turns.ts"
+import { judgeVerb, type Verb } from "./verbs.ts"
+
+/** A person's verb was not done. `isBusy`: only because a loop is at the payment right now. */
+export class VerbRefused extends Schema.TaggedError<VerbRefused>()("VerbRefused", {
+  message: Schema.String,
+  remedy: Schema.String,
+  isBusy: Schema.Boolean,
+}) {}
+
+/** Longer than a look at the ledger mostly takes; one that hangs is told of. */
+const waitMillisMax = 5_000
+
+export interface Asked {
+  readonly intentId: string
+  readonly verb: Verb
+  readonly author: string
+  readonly reason: string
+}
+
+/**
+ * Ends a payment on a person's word: the change, author and reason are one transaction, after all evidence in the store
+ * was looked at in it. Returns the payment as it stands then.
+ */
+export const endIntent = Effect.fn("People.endIntent")(function* (asked: Asked) {
+  const turns = yield* Turns
+  const database = yield* Database
+  const done = yield* turns.person(asked.intentId, waitMillisMax, database.atomically(end(asked)))
+  if (Option.isSome(done)) return done.value
+  return yield* new VerbRefused({ message: "the network is being asked about it", remedy: "ask again", isBusy: true })
+})
+
+const end = Effect.fnUntraced(function* ({ intentId, verb, author, reason }: Asked) {
+  const outbox = yield* Outbox
+  const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
+  if (intent === undefined) return yield* refused(`no payment "${intentId}"`, 'see "intents"')
+  const judged = judgeVerb(verb, {
+    intent,
+    attempts: yield* outbox.attempts(intentId),
+    sends: yield* outbox.sends(intentId),
+    evidence: yield* outbox.evidence(intentId),
+    done: new Set(),
+    height: (yield* (yield* Observations).watermark)?.height ?? 0n,
+  })
+  if (!judged.permitted) return yield* refused(judged.message, judged.remedy)
+  const by = { verb: verb.verb, author, reason }
+  const detail = `${judged.words} by ${author}: ${reason}`
+  // When it executed is not known: rules wait for balances that are newer than now.
+  const settledAt = judged.to === "confirmed" ? BigInt(yield* Clock.currentTimeMillis) * 1_000_000n : undefined
+  const settlement = { detail, settledAt, by }
+  if (judged.ends !== undefined) {
+    yield* outbox.settle(intent, judged.ends.attempt, judged.ends.to, judged.to, settlement)
+    return { ...intent, state: judged.to, detail }
+  }
+  // A person who rejects a payment has been asked about it.
+  const asking = intent.state === "proposed" && judged.to === "rejected"
+  const at = asking ? yield* outbox.move(intent, "awaiting_approval", { detail: `put to ${author}` }) : intent
+  return yield* outbox.move(at, judged.to, settlement)
+})
+
+const refused = (message: string, remedy: string) => new VerbRefused({ message, remedy, isBusy: false })

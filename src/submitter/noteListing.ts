@@ -1,0 +1,94 @@
+import { Effect } from "effect"
+import type { Attempt } from "../domain/Attempt.ts"
+import { shortId } from "../domain/Hex.ts"
+import type { TransferListing } from "../gateway/Confirmation.ts"
+import { Database } from "../store/Database.ts"
+import { Findings, type Stranger } from "../store/Findings.ts"
+import { Journal } from "../store/Journal.ts"
+import { Settings } from "../store/Settings.ts"
+import { tripWith } from "../store/trip.ts"
+
+/** The sequence number of the journal that a reference of this installation carries; undefined for any other. */
+export const ownSequence = (installation: string | undefined, reference: string): number | undefined => {
+  const parts = /^c1\.([0-9a-f]{8})\.([0-9a-z]{1,11})\.[0-9a-f]{16}/.exec(reference)
+  return parts === null || parts[1] !== installation ? undefined : Number.parseInt(parts[2]!, 36)
+}
+
+/** The last sequence number of this installation among the transfers; undefined where none carries one. */
+export const lastOwnSequence = (
+  installation: string | undefined,
+  transfers: ReadonlyArray<{ readonly reference: string }>,
+): number | undefined =>
+  transfers.reduce<number | undefined>((last, { reference }) => {
+    const seq = ownSequence(installation, reference)
+    return seq === undefined || (last !== undefined && last >= seq) ? last : seq
+  }, undefined)
+
+/** Compares what was listed of a key with the journal, stores what is new, and halts on what must not be there. */
+export const noteListing = Effect.fn("Reconcile.note")(function* (party: string, listing: TransferListing) {
+  const { transfers, cursor } = listing
+  if (transfers.length === 0) return
+  const findings = yield* Findings
+  const installation = yield* (yield* Settings).get("installation")
+  const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
+  const database = yield* Database
+  yield* database.atomically(
+    Effect.gen(function* () {
+      const { strangers, done } = yield* findings.note({ party, cursor, transfers, isOwn })
+      yield* judgeStrangers(installation, strangers)
+      for (const attempt of done) yield* judgeDone(attempt)
+    }),
+  )
+})
+
+export const judgeStrangers = Effect.fnUntraced(function* (
+  installation: string | undefined,
+  strangers: ReadonlyArray<Stranger>,
+) {
+  const own = strangers.filter((stranger) => stranger.own)
+  if (own.length > 0) {
+    const { seq } = yield* (yield* Journal).head
+    const detail = `the ledger lists ${payments(own.length)} of this installation that the journal does not know, the last signed at its entry ${lastOwnSequence(installation, own)}; it ends at ${seq}`
+    yield* tripWith("restored_store", Effect.succeed(detail))
+  }
+  const foreign = strangers.filter((stranger) => !stranger.own)
+  const last = foreign.at(-1)
+  if (last !== undefined) {
+    const detail = `someone used the key ${last.from.slice(0, 8)}: ${payments(foreign.length)} that the journal does not know, the last ${last.id.slice(0, 8)} to ${last.to.slice(0, 8)}`
+    yield* tripWith("foreign_payment", Effect.succeed(detail))
+  }
+})
+
+const payments = (n: number): string => `${n} payment${n === 1 ? "" : "s"}`
+
+/**
+ * An attempt that the ledger shows as done: never after it was settled as something else. Done in another block than
+ * before it executed twice, or the gateway errs about times: the ledger's movements are counted, which tell.
+ */
+const judgeDone = Effect.fnUntraced(function* (attempt: Attempt) {
+  const findings = yield* Findings
+  yield* judgeCount(attempt, 1)
+  if ((yield* findings.executions(attempt.transferId)) > 1) yield* findings.watch(attempt)
+})
+
+/** Notes an execution that was seen by the transfer's id, and halts where it is not the first. */
+export const noteExecution = Effect.fn("Reconcile.execution")(function* (attempt: Attempt, timestamp: bigint) {
+  const findings = yield* Findings
+  yield* findings.noteExecution(attempt.transferId, timestamp)
+  yield* judgeDone(attempt)
+})
+
+/** Halts where an attempt executed more often than once, or executed although it was settled as not executed. */
+export const judgeCount = Effect.fnUntraced(function* (attempt: Attempt, executions: number) {
+  const { intentId, k, state } = attempt
+  const denied = state === "failed" || state === "expired"
+  if (executions < (denied ? 1 : 2)) return
+  const findings = yield* Findings
+  const how = denied ? `executed although it was settled as ${state}` : `executed ${executions} times`
+  const detail = `attempt ${k} of payment ${shortId(intentId)} (transfer ${attempt.transferId.slice(0, 8)}) ${how}`
+  const noted = findings.noteDuplicate(intentId, Math.max(2, executions), detail)
+  yield* tripWith(
+    "duplicate_execution",
+    Effect.map(noted, (isNew) => (isNew ? detail : undefined)),
+  )
+})
