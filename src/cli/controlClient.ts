@@ -2,7 +2,7 @@ import { request } from "node:http"
 import { join } from "node:path"
 import { Effect, Schema } from "effect"
 import { socketFile } from "../status/ControlServer.ts"
-import { failWith } from "./CliFailure.ts"
+import { type exitCodes, failWith } from "./CliFailure.ts"
 
 export interface ControlAnswer {
   readonly status: number
@@ -54,6 +54,14 @@ export const control = (
     return Effect.sync(() => call.destroy())
   })
 
+/** The kind of failure that a status of HTTP stands for. */
+export const codeOf = (status: number): keyof typeof exitCodes => {
+  if (status === 404) return "notFound"
+  if (status === 403 || status === 409) return "refused"
+  if (status === 504) return "timeOut"
+  return status >= 500 ? "failure" : "usage"
+}
+
 const Refusal = Schema.Struct({ error: Schema.String, remedy: Schema.optional(Schema.String) })
 
 /** The body of a good answer; a refusal becomes a failure with the daemon's own words. */
@@ -62,8 +70,7 @@ export const bodyOf = (answer: ControlAnswer): Effect.Effect<unknown, ReturnType
   return Schema.decodeUnknownEffect(Refusal)(answer.body).pipe(
     Effect.mapError(() => failWith("failure", `the daemon refused with status ${answer.status}`)),
     Effect.flatMap(({ error, remedy }) => {
-      const code = answer.status === 404 ? "notFound" : answer.status === 403 ? "refused" : "usage"
-      return Effect.fail(failWith(code, remedy === undefined ? error : `${error}; ${remedy}`))
+      return Effect.fail(failWith(codeOf(answer.status), remedy === undefined ? error : `${error}; ${remedy}`))
     }),
   )
 }

@@ -1,13 +1,14 @@
 import { Effect, Predicate } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { storeLayer } from "../daemon.ts"
-import { listIntents, storyOf } from "../status/stories.ts"
+import { listIntents, type Problem, storyOf } from "../status/stories.ts"
 import type { IntentView } from "../status/View.ts"
 import type { Journal } from "../store/Journal.ts"
 import type { Outbox } from "../store/Outbox.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { failWith } from "./CliFailure.ts"
-import { bodyOf, control } from "./controlClient.ts"
+import { bodyOf, codeOf, control } from "./controlClient.ts"
+import { endCommands } from "./endIntents.ts"
 import { outputFlag, printResult, table, toJson } from "./output.ts"
 import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
 import { intentsText } from "./viewText.ts"
@@ -40,6 +41,7 @@ interface Story extends IntentView {
   }>
 }
 const listOf = (body: unknown) => body as ReadonlyArray<IntentView>
+const isProblem = (body: unknown): body is Problem => Predicate.hasProperty(body, "problem")
 const toStory = (body: unknown) => body as Story
 
 const shared = { config: configFlag, data: dataFlag, output: outputFlag }
@@ -97,8 +99,7 @@ const show = Command.make(
   { id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")), ...shared },
   Effect.fn(function* (chosen) {
     const body = yield* ask(chosen, `/api/v1/intents/${encodeURIComponent(chosen.id)}`, storyOf(chosen.id))
-    const problem = Predicate.hasProperty(body, "problem") ? String(body.problem) : undefined
-    if (problem !== undefined) return yield* failWith("notFound", problem)
+    if (isProblem(body)) return yield* failWith(codeOf(body.status), `${body.problem}; ${body.remedy}`)
     const story = toStory(body)
     return yield* printResult(chosen.output, story, () => storyText(story))
   }),
@@ -114,4 +115,4 @@ export const intents = Command.make(
     const list = listOf(yield* ask(chosen, `/api/v1/intents?limit=${chosen.limit}`, listIntents(chosen.limit)))
     yield* printResult(chosen.output, list, () => (list.length === 0 ? "no payment yet" : intentsText(list)))
   }),
-).pipe(Command.withDescription("List payments"), Command.withSubcommands([show]))
+).pipe(Command.withDescription("List payments"), Command.withSubcommands([show, ...endCommands]))

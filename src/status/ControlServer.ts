@@ -5,9 +5,13 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
 import type { Mode, Treasury } from "../config/Treasury.ts"
+import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { Brake } from "../store/Brake.ts"
 import { Signals } from "../store/Signals.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { say } from "../telemetry/say.ts"
+import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
@@ -22,6 +26,8 @@ export interface ControlServerOptions {
 
 /** Name of the socket inside the data directory. Its file permission is the authentication. */
 export const socketFile = "cofferer.sock"
+
+const endPath = new RegExp(`^/api/v1/intents/([0-9a-z]{3,64})/(${endVerbs.join("|")})$`)
 
 const bodyBytesMax = ByteSize.kibibytes(64)
 
@@ -74,11 +80,13 @@ const answer = Effect.fn("Control.answer")(function* (
     const id = /^\/api\/v1\/intents\/([0-9a-z]{3,64})$/.exec(path)?.[1]
     if (id !== undefined) {
       const found = yield* storyOf(id)
-      return "problem" in found ? refusal(found.known === 0 ? 404 : 400, found.problem, 'see "intents"') : json(found)
+      return "problem" in found ? refusal(found.status, found.problem, found.remedy) : json(found)
     }
   }
   if (request.method === "POST") {
     if (path === "/api/v1/pause") return yield* pause(options.treasury, yield* body(request, PauseBody))
+    const verb = endPath.exec(path)
+    if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
     if (path === "/api/v1/resume") return yield* resume(options.treasury, yield* body(request, ResumeBody))
     if (path === "/api/v1/submit") {
       const taken = yield* submitPayment(options.treasury, options.mode, yield* body(request, Schema.Unknown))
@@ -97,7 +105,6 @@ const body = Effect.fnUntraced(function* <A>(
   return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
 })
 
-const Words = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256))
 const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
 const ResumeBody = Schema.Struct({ scope: Words, reason: Words, author: Words })
 
@@ -126,6 +133,17 @@ const resume = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof Re
   const ended = yield* brake.resume(asked)
   yield* wake
   return json({ resumed: asked.scope, ended, stillHalted: (yield* brake.halts).map((h) => h.reason) })
+})
+
+const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, verb: EndVerb, asked: typeof EndBody.Type) {
+  const done = yield* endPayment(id, verb, asked)
+  if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
+  const { state, detail } = done.ended
+  const metrics = yield* Metrics
+  metrics.intentsFinished.inc({ treasury: treasury.name, outcome: state })
+  yield* say(state, { subject: shortId(done.ended.id).slice(0, 4), detail })
+  yield* wake
+  return json(done.ended)
 })
 
 const wake = Effect.gen(function* () {

@@ -1,5 +1,6 @@
 import { Effect, Option } from "effect"
 import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
 import { Journal } from "../store/Journal.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { intentView } from "./StatusView.ts"
@@ -14,20 +15,39 @@ export const listIntents = Effect.fnUntraced(function* (limit: number) {
   return yield* Effect.forEach(yield* outbox.recent(count), intentView)
 })
 
-/**
- * One payment from the decision to its end: what was decided, signed, sent, answered and seen. It is named by its id,
- * its short name, or the start of one that fits no other.
- */
-export const storyOf = Effect.fnUntraced(function* (id: string) {
+/** Why something asked of this API is not done, with the status of HTTP that says so. */
+export interface Problem {
+  readonly problem: string
+  readonly status: number
+  readonly remedy: string
+}
+
+export const problem = (text: string, status: number, remedy = 'see "intents"'): Problem => ({
+  problem: text,
+  status,
+  remedy,
+})
+
+/** A payment by its id, its short name, or the start of one that fits no other of the open and the newest ones. */
+export const findIntent = Effect.fnUntraced(function* (id: string) {
   const outbox = yield* Outbox
   const exact = Option.getOrUndefined(yield* outbox.byId(id))
-  const matches =
-    exact === undefined
-      ? (yield* outbox.recent(listMax)).filter((i) => i.id.startsWith(id) || shortId(i.id).startsWith(id))
-      : [exact]
+  if (exact !== undefined) return found(exact)
+  const near = new Map([...(yield* outbox.open), ...(yield* outbox.recent(listMax))].map((i) => [i.id, i]))
+  const matches = [...near.values()].filter((i) => i.id.startsWith(id) || shortId(i.id).startsWith(id))
   const intent = matches[0]
-  if (intent === undefined) return { problem: `no payment "${id}"`, known: 0 }
-  if (matches.length > 1) return { problem: `"${id}" fits ${matches.length} payments`, known: matches.length }
+  if (intent === undefined) return problem(`no payment "${id}"`, 404)
+  return matches.length > 1 ? problem(`"${id}" fits ${matches.length} payments`, 400) : found(intent)
+})
+
+const found = (intent: Intent): Problem | { readonly intent: Intent } => ({ intent })
+
+/** One payment from the decision to its end: what was decided, signed, sent, answered and seen. */
+export const storyOf = Effect.fnUntraced(function* (id: string) {
+  const outbox = yield* Outbox
+  const named = yield* findIntent(id)
+  if ("problem" in named) return named
+  const { intent } = named
   return {
     ...(yield* intentView(intent)),
     payment: intent.payment,

@@ -12,9 +12,18 @@ import type { StoreError } from "./StoreError.ts"
 export type Send = typeof SendRow.Type
 export type Evidence = typeof EvidenceRow.Type
 
+/** A person's word: journalled with the change that it brings about. */
+export interface PersonsWord {
+  readonly verb: string
+  readonly author: string
+  readonly reason: string
+}
+
 /** What is known of an intent's end. */
 export interface Settlement {
   readonly detail: string
+  /** Who asked for it, where a person did. */
+  readonly by?: PersonsWord
   readonly fee?: bigint | undefined
   /** Block time, Unix nanoseconds. */
   readonly settledAt?: bigint | undefined

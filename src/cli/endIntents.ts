@@ -1,0 +1,110 @@
+import { userInfo } from "node:os"
+import { Effect, Layer, Option, Predicate, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { storeLayer } from "../daemon.ts"
+import { shortId } from "../domain/Hex.ts"
+import { submittedRule } from "../domain/Intent.ts"
+import { type EndBody, type EndVerb, endPayment } from "../status/people.ts"
+import { Turns } from "../submitter/Turns.ts"
+import { failWith } from "./CliFailure.ts"
+import { bodyOf, codeOf, control } from "./controlClient.ts"
+import { type Output, outputFlag, printResult } from "./output.ts"
+import { reasonFlag } from "./pause.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+
+const Ended = Schema.Struct({
+  id: Schema.String,
+  state: Schema.String,
+  detail: Schema.String,
+  rule: Schema.String,
+  author: Schema.String,
+  reason: Schema.String,
+})
+
+interface ChosenEnd extends Chosen {
+  readonly id: string
+  readonly reason: string
+  readonly output: Output
+}
+
+/** Through the daemon, or where none runs on its database. */
+const end = Effect.fnUntraced(function* (
+  chosen: ChosenEnd,
+  verb: EndVerb,
+  more: Pick<typeof EndBody.Type, "executed" | "neverExecuted">,
+) {
+  const dataDir = yield* dataDirOf(chosen)
+  const body = { reason: chosen.reason, author: userInfo().username, ...more }
+  const answer = yield* control(dataDir, "POST", `/api/v1/intents/${encodeURIComponent(chosen.id)}/${verb}`, body)
+  const done = answer === undefined ? yield* stored(chosen, dataDir, verb, body) : yield* bodyOf(answer)
+  const ended = yield* Schema.decodeUnknownEffect(Ended)(done)
+  yield* printResult(chosen.output, ended, () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${anew(ended)}`)
+})
+
+const anew = ({ state, rule }: typeof Ended.Type): string =>
+  rule === submittedRule || state === "confirmed"
+    ? ""
+    : `\nwhile its need lasts, ${rule} decides it anew; "pause --scope rule:${rule}" stops that`
+
+const stored = Effect.fnUntraced(function* (
+  chosen: ChosenEnd,
+  dataDir: string,
+  verb: EndVerb,
+  body: typeof EndBody.Type,
+) {
+  const found = yield* storedSetup(chosen, dataDir)
+  const done = yield* endPayment(chosen.id, verb, body).pipe(
+    Effect.provide(Layer.merge(storeLayer(found), Turns.layer)),
+    Effect.mapError((error) => failWith("failure", error.message)),
+  )
+  if (Predicate.hasProperty(done, "ended")) return done.ended
+  return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
+})
+
+const shared = {
+  id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")),
+  reason: reasonFlag,
+  config: configFlag,
+  data: dataFlag,
+  output: outputFlag,
+}
+
+const resolve = Command.make(
+  "resolve",
+  {
+    ...shared,
+    executed: Flag.String("executed").pipe(
+      Flag.withSchema(
+        Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/, { expected: "a hash of 64 hex characters" })),
+      ),
+      Flag.withDescription("It executed: hash of the transaction on the ledger, or the transfer id"),
+      Flag.optional,
+    ),
+    neverExecuted: Flag.Boolean("never-executed").pipe(
+      Flag.withDescription("It did not execute, and its window is over"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fn(function* (chosen) {
+    const executed = Option.getOrUndefined(chosen.executed)
+    if ((executed !== undefined) === chosen.neverExecuted) {
+      return yield* failWith("usage", "say either --executed TXHASH or --never-executed")
+    }
+    return yield* end(chosen, "resolve", executed === undefined ? { neverExecuted: true } : { executed })
+  }),
+).pipe(Command.withDescription("Say what became of a payment that is manual or unknown"))
+
+const plain = (verb: EndVerb, description: string) =>
+  Command.make(
+    verb,
+    shared,
+    Effect.fn((chosen) => end(chosen, verb, {})),
+  ).pipe(Command.withDescription(description))
+
+/** The verbs that end a payment which does not end by itself, each with a reason. */
+export const endCommands = [
+  resolve,
+  plain("reject", "Refuse a payment that is proposed or waits for approval"),
+  plain("cancel", "Call a payment off before anything is signed"),
+  plain("abandon", "Give a payment up whose attempts are all proven dead"),
+] as const
