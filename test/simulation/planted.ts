@@ -33,7 +33,8 @@ export const planted: ReadonlyArray<Planted> = [
     edits: [
       {
         file: "submitter/sendAttempt.ts",
-        source: "  const seq = yield* outbox.beginSend({ attempt, gateway, framing, first, txHash: hash })\n",
+        source:
+          "  const seq = yield* begin({ attempt, gateway, framing, first, txHash: hash })\n  if (seq === undefined) return undefined\n",
         instead: "",
       },
       {
