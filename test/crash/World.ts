@@ -32,6 +32,12 @@ const startMillisMax = 20_000
 /** From the last fault to the end of the last payment, at most. */
 const restMillisMax = 90_000
 
+/** How the last life goes. */
+export interface Rest extends Pick<LifePlan, "nodeArgs"> {
+  /** Time for the last payment to end. */
+  readonly restMillis?: number
+}
+
 /** One network, one data directory, and the daemons that live on it one after the other. */
 export interface World {
   readonly dir: string
@@ -39,7 +45,7 @@ export interface World {
   readonly arm: (faults: ReadonlyArray<object>) => Promise<void>
   readonly live: (plan: LifePlan) => Promise<Death>
   /** Without faults and spenders, until no payment is open or the time for it is over. */
-  readonly rest: (how?: Pick<LifePlan, "env" | "nodeArgs">) => Promise<void>
+  readonly rest: (how?: Rest) => Promise<void>
   readonly testimony: () => Promise<Testimony>
   readonly close: (keep: boolean) => Promise<void>
 }
@@ -198,7 +204,7 @@ const handIn = async (parts: Parts): Promise<void> => {
   }
 }
 
-const rest = async (parts: Parts, how: Pick<LifePlan, "env" | "nodeArgs">): Promise<void> => {
+const rest = async (parts: Parts, how: Rest): Promise<void> => {
   parts.receiver.isDeaf = false
   await arm(parts, [])
   await stopped(parts.network)
@@ -207,7 +213,7 @@ const rest = async (parts: Parts, how: Pick<LifePlan, "env" | "nodeArgs">): Prom
   const daemon = startDaemon(parts, "src/main.ts", how)
   const up = await daemon.line(isUp)
   await handIn(parts)
-  const until = Date.now() + restMillisMax
+  const until = Date.now() + (how.restMillis ?? restMillisMax)
   // What is decided on the last losses comes within a few blocks.
   for (let quiet = 0; up !== undefined && quiet < 4 && Date.now() < until; ) {
     await sleep(500)

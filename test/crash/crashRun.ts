@@ -2,7 +2,7 @@ import { type Dice, makeDice } from "../support/Dice.ts"
 import { nameOf } from "./failpoints.ts"
 import { faultsFor, someFaults } from "./faults.ts"
 import { judge, type Verdict } from "./judge.ts"
-import { type Hits, missesMax, type Schedule, scheduleOf, type Target } from "./Schedule.ts"
+import { type Hits, missesMax, scheduleOf, type Target } from "./Schedule.ts"
 import { type LifePlan, makeWorld, type World } from "./World.ts"
 
 export interface CrashRun {
@@ -19,8 +19,6 @@ export interface CrashResult extends Verdict {
   readonly missed: ReadonlyArray<string>
   readonly intents: number
   readonly executed: number
-  /** Where the worlds are kept, since something is wrong in them. */
-  readonly kept: ReadonlyArray<string>
 }
 
 const worldsCount = 2
@@ -39,34 +37,39 @@ interface Shared {
 
 /** Kills daemons until the number is reached, lets all come to rest, and judges. */
 export const crashRun = async (run: CrashRun): Promise<CrashResult> => {
-  const dice = makeDice(`crash ${run.seed}`)
-  const schedule: Schedule = scheduleOf(run.kills, dice)
-  const shared: Shared = { run, kills: 0, queue: [...schedule.groups], hits: new Map(), missed: [] }
+  const { fresh, groups } = scheduleOf(run.kills, makeDice(`crash ${run.seed}`))
+  const shared: Shared = { run, kills: 0, queue: [...groups], hits: new Map(), missed: [] }
   const worlds = await Promise.all(Array.from({ length: worldsCount }, makeWorld))
-  let verdicts: ReadonlyArray<Verdict & { readonly intents: number; readonly executed: number }> = []
+  let isWhole = false
   try {
-    await Promise.all(
-      worlds.map((world, n) =>
-        killAll(world, shared, makeDice(`crash ${run.seed} ${n}`), n === 0 ? schedule.fresh : []),
-      ),
+    await allOf(
+      worlds.map((world, n) => killAll(world, shared, makeDice(`crash ${run.seed} ${n}`), n === 0 ? fresh : [])),
     )
     run.say(`${shared.kills} kills; every payment is brought to its end`)
-    verdicts = await Promise.all(worlds.map(judged))
+    const verdicts = await allOf(worlds.map(judged))
+    const lost = verdicts.flatMap((verdict) => verdict.lost)
+    const duplicate = verdicts.flatMap((verdict) => verdict.duplicate)
+    isWhole = lost.length + duplicate.length === 0
+    return {
+      kills: shared.kills,
+      hits: shared.hits,
+      missed: [...shared.missed, ...shared.queue.flat().map(wordsOf)],
+      lost,
+      duplicate,
+      intents: verdicts.reduce((sum, { intents }) => sum + intents, 0),
+      executed: verdicts.reduce((sum, { executed }) => sum + executed, 0),
+    }
   } finally {
-    const isWhole = verdicts.length > 0 && verdicts.every(({ lost, duplicate }) => lost.length + duplicate.length === 0)
     for (const world of worlds) await world.close(!isWhole)
+    if (!isWhole) run.say(`kept: ${worlds.map(({ dir }) => dir).join(", ")}`)
   }
-  const wrong = verdicts.some(({ lost, duplicate }) => lost.length + duplicate.length > 0)
-  return {
-    kills: shared.kills,
-    hits: shared.hits,
-    missed: [...shared.missed, ...shared.queue.flat().map(wordsOf)],
-    lost: verdicts.flatMap(({ lost }) => lost),
-    duplicate: verdicts.flatMap(({ duplicate }) => duplicate),
-    intents: verdicts.reduce((sum, { intents }) => sum + intents, 0),
-    executed: verdicts.reduce((sum, { executed }) => sum + executed, 0),
-    kept: wrong ? worlds.map(({ dir }) => dir) : [],
-  }
+}
+
+/** Their values once all have ended: none is left running behind the failure of another. */
+const allOf = async <A>(running: ReadonlyArray<Promise<A>>): Promise<ReadonlyArray<A>> => {
+  const ends = await Promise.allSettled(running)
+  for (const end of ends) if (end.status === "rejected") throw end.reason
+  return Promise.all(running)
 }
 
 const judged = async (world: World) => {
@@ -78,7 +81,17 @@ const judged = async (world: World) => {
 const wordsOf = ({ point, moment }: Target): string => `${moment === "start" ? "before" : "after"} ${nameOf(point)}`
 
 const killAll = async (world: World, shared: Shared, dice: Dice, fresh: ReadonlyArray<Target>): Promise<void> => {
-  await aimAtAll(world, shared, dice, fresh)
+  try {
+    await aimAtAll(world, shared, dice, fresh)
+    await killOn(world, shared, dice)
+  } catch (error) {
+    // The other world need not go on.
+    shared.kills = shared.run.kills
+    throw error
+  }
+}
+
+const killOn = async (world: World, shared: Shared, dice: Dice): Promise<void> => {
   while (shared.kills < shared.run.kills) {
     const waiting = shared.queue.reduce((sum, group) => sum + group.length, 0)
     // A little faster than they need be, so that what is missed can be tried again.

@@ -1,5 +1,8 @@
 import { parseArgs } from "node:util"
 import { crashRun } from "./crashRun.ts"
+import { powerCutNeeds } from "./disk.ts"
+import type { Verdict } from "./judge.ts"
+import { type PowerVerdict, powerRun } from "./powerRun.ts"
 import { tableOf } from "./Schedule.ts"
 
 const usage = `usage: npm run crash -- [--kills N] [--power N] [--seed S]
@@ -40,14 +43,43 @@ const began = performance.now()
 const say = (text: string) =>
   console.error(`${((performance.now() - began) / 1_000).toFixed(0).padStart(4)} s  ${text}`)
 
-const result = await crashRun({ kills: whole("kills", values.kills ?? "200"), seed: values.seed, say })
-console.log(tableOf(result.hits))
-const others = ["any step", "the clock"].map((name) => `${name} ${result.hits.get(name)?.start ?? 0}`)
-console.log(`elsewhere: ${others.join(", ")}`)
-for (const name of result.missed) console.log(`never hit: ${name}`)
-for (const sentence of result.lost) console.log(`lost: ${sentence}`)
-for (const sentence of result.duplicate) console.log(`duplicate: ${sentence}`)
-for (const dir of result.kept) console.log(`kept: ${dir}`)
-console.log(`seed ${values.seed}, ${result.intents} payments decided, ${result.executed} executed`)
-console.log(`kills ${result.kills} lost ${result.lost.length} duplicate ${result.duplicate.length}`)
-process.exitCode = result.lost.length + result.duplicate.length + result.missed.length > 0 ? 1 : 0
+/** Prints what is wrong; returns how much. */
+const tell = ({ lost, duplicate }: Verdict): number => {
+  for (const sentence of lost) console.log(`lost: ${sentence}`)
+  for (const sentence of duplicate) console.log(`duplicate: ${sentence}`)
+  return lost.length + duplicate.length
+}
+
+const cutPower = async (cuts: number): Promise<boolean> => {
+  const result = await powerRun({ cuts, seed: values.seed, say })
+  if (result === undefined) {
+    console.log(`skipped: ${powerCutNeeds}`)
+    return true
+  }
+  const { sound, control } = result
+  const line = ({ cuts: n, lost, duplicate, payments, changes }: PowerVerdict) =>
+    `${payments} payments, ${changes.synced} changes synced, of the others ${changes.kept} kept, ${changes.torn} torn, ${changes.dropped} dropped; power cuts ${n} lost ${lost.length} duplicate ${duplicate.length}`
+  const wrong = tell(sound)
+  console.log(`control, commits that do not wait for the disk: ${line(control)}`)
+  if (control.lost.length === 0) console.log("the control lost nothing: this run proves nothing")
+  console.log(`seed ${values.seed}, ${line(sound)}`)
+  return wrong === 0 && control.lost.length > 0
+}
+
+const kill = async (kills: number): Promise<boolean> => {
+  const result = await crashRun({ kills, seed: values.seed, say })
+  console.log(tableOf(result.hits))
+  const others = ["any step", "the clock"].map((name) => `${name} ${result.hits.get(name)?.start ?? 0}`)
+  console.log(`elsewhere: ${others.join(", ")}`)
+  for (const name of result.missed) console.log(`never hit: ${name}`)
+  const wrong = tell(result)
+  console.log(`seed ${values.seed}, ${result.intents} payments decided, ${result.executed} executed`)
+  console.log(`kills ${result.kills} lost ${result.lost.length} duplicate ${result.duplicate.length}`)
+  return wrong + result.missed.length === 0
+}
+
+const power = values.power === undefined ? undefined : whole("power", values.power)
+const kills = values.kills === undefined ? undefined : whole("kills", values.kills)
+const isPowerSound = power === undefined || (await cutPower(power))
+const isWhole = (power !== undefined && kills === undefined) || (await kill(kills ?? 200))
+process.exitCode = isPowerSound && isWhole ? 0 : 1
