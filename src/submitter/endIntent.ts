@@ -1,5 +1,6 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Database } from "../store/Database.ts"
+import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Turns } from "./Turns.ts"
@@ -38,12 +39,17 @@ const end = Effect.fnUntraced(function* ({ intentId, verb, author, reason }: Ask
   const outbox = yield* Outbox
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   if (intent === undefined) return yield* refused(`no payment "${intentId}"`, 'see "intents"')
+  const findings = yield* Findings
+  const attempts = yield* outbox.attempts(intentId)
+  const done = yield* Effect.filter(attempts, ({ transferId }) =>
+    Effect.map(findings.executions(transferId), (count) => count > 0),
+  )
   const judged = judgeVerb(verb, {
     intent,
-    attempts: yield* outbox.attempts(intentId),
+    attempts,
     sends: yield* outbox.sends(intentId),
     evidence: yield* outbox.evidence(intentId),
-    done: new Set(),
+    done: new Set(done.map(({ transferId }) => transferId)),
     height: (yield* (yield* Observations).watermark)?.height ?? 0n,
   })
   if (!judged.permitted) return yield* refused(judged.message, judged.remedy)

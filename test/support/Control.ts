@@ -1,0 +1,47 @@
+import { request } from "node:http"
+import { join } from "node:path"
+import { Effect, Layer } from "effect"
+import type { DaemonOptions } from "../../src/daemon.ts"
+import { layerControl, socketFile } from "../../src/status/ControlServer.ts"
+import { StatusServer } from "../../src/status/StatusServer.ts"
+import { StatusView } from "../../src/status/StatusView.ts"
+import { type Flow, type FlowSetup, flow } from "./Flow.ts"
+import type { Reply } from "./TestClient.ts"
+
+/** One request over the socket: GET, or POST where there is a body. */
+export const ask = (options: DaemonOptions, path: string, body?: unknown) =>
+  Effect.callback<Reply>((resume) => {
+    const call = request(
+      { socketPath: join(options.dataDir, socketFile), method: body === undefined ? "GET" : "POST", path },
+      (response) => {
+        let text = ""
+        response.on("data", (chunk: Buffer) => {
+          text += chunk.toString()
+        })
+        response.on("end", () => {
+          const json: unknown = JSON.parse(text)
+          resume(Effect.succeed({ status: response.statusCode ?? 0, headers: new Headers(), text, json }))
+        })
+      },
+    )
+    call.on("error", (error) => resume(Effect.die(error)))
+    call.end(body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body))
+  })
+
+/** A flow with the daemon's socket and page open. */
+export const controlled = (
+  use: (options: DaemonOptions, sandbox: Parameters<Flow>[1], page: string) => ReturnType<Flow>,
+  setup: FlowSetup = {},
+) =>
+  flow((options, sandbox) => {
+    const { treasury, mode, dataDir, gatewayUrl } = options
+    const listen = { host: "127.0.0.1", port: 0, portBusy: "error" as const }
+    const servers = Layer.merge(
+      layerControl({ treasury, mode, dataDir }),
+      StatusServer.layer({ ...listen, ...options }),
+    )
+    const view = StatusView.layer({ treasury, mode, gatewayUrl, version: "1" })
+    return Effect.flatMap(StatusServer, ({ url }) => use(options, sandbox, url)).pipe(
+      Effect.provide(servers.pipe(Layer.provide(view))),
+    )
+  }, setup)
