@@ -4,13 +4,13 @@ import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
-import { AlertQueue } from "../store/AlertQueue.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { endAndTell } from "./endAndTell.ts"
 import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, type ListingSeen } from "./evidence.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteExecution, noteListing } from "./noteListing.ts"
@@ -67,8 +67,11 @@ const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found
   }
   yield* outbox.addEvidence(attempt, "execution_failed", seen)
   const detail = `in a block and ${found.status}: ${found.reason ?? "no reason given"}`
-  yield* outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp })
-  yield* ended(intent, "failed", detail, "page")
+  yield* endAndTell(
+    intent,
+    { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
+    outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp }),
+  )
 })
 
 /**
@@ -152,10 +155,15 @@ const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Liv
   const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
   const detail = `attempt ${attempt.k} never executed, proven${why}`
   const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
-  yield* outbox.settle(intent, attempt, "expired", next, { detail })
+  const settled = outbox.settle(intent, attempt, "expired", next, { detail })
+  const said = `${detail} (${proof})`
   yield* (yield* Settings).forgetFraming(options.gateway.url, options.chainId)
-  if (next === "abandoned") return yield* ended(intent, "abandoned", `${detail} (${proof})`, "ticket")
-  yield* say("expired", { subject: `${shortId(intent.id).slice(0, 4)}/${attempt.k}`, detail: `${detail} (${proof})` })
+  if (next === "abandoned") {
+    const ending = { state: next, sentence: `is ${next}: ${said}`, detail: said, severity: "ticket" } as const
+    return yield* endAndTell(intent, ending, settled)
+  }
+  yield* settled
+  yield* say("expired", { subject: `${shortId(intent.id).slice(0, 4)}/${attempt.k}`, detail: said })
   yield* (yield* Signals).wake("submitter")
 })
 
@@ -189,32 +197,7 @@ const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: Live) {
   if (!isGivenUp(attempt, height) || intent.state === "manual") return
   const outbox = yield* Outbox
   const detail = "its window is over and nothing proves whether it executed"
-  yield* outbox.move(intent, "manual", { detail })
-  yield* ended(intent, "manual", `${detail}; the money stays reserved until a person resolves it`, "page")
-})
-
-const ended = Effect.fnUntraced(function* (
-  intent: Intent,
-  state: "failed" | "abandoned" | "manual",
-  detail: string,
-  severity: "page" | "ticket",
-) {
-  const { treasury } = yield* SubmitterOptions
-  const metrics = yield* Metrics
-  const alerts = yield* AlertQueue
-  const signals = yield* Signals
-  const name = shortId(intent.id).slice(0, 4)
-  const { payment } = intent
-  const amount = `${formatAmount(payment.amount, intent.decimals)} ${payment.asset}`
-  if (state !== "manual") metrics.intentsFinished.inc({ treasury, outcome: state })
-  yield* alerts.raise({
-    dedup: `${state}/${intent.id}`,
-    severity,
-    kind: "intent",
-    subject: name,
-    detail: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to} is ${state}: ${detail}`,
-    fields: { intent: intent.id, state },
-  })
-  yield* say(state, { subject: name, detail })
-  yield* signals.wake("alerts")
+  const said = `${detail}; the money stays reserved until a person resolves it`
+  const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
+  yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail }))
 })

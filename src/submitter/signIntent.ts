@@ -1,6 +1,5 @@
 import { Clock, Effect, Result } from "effect"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
-import { formatAmount } from "../domain/Amount.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
 import { shortId } from "../domain/Hex.ts"
@@ -8,7 +7,6 @@ import { type Intent, submittedRule } from "../domain/Intent.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
-import { AlertQueue } from "../store/AlertQueue.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Journal, type JournalHead } from "../store/Journal.ts"
@@ -21,6 +19,7 @@ import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { powHashFunction } from "../tx/ProofOfWork.ts"
 import { transferId } from "../tx/Transaction.ts"
+import { endAndTell } from "./endAndTell.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
@@ -235,18 +234,10 @@ const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: Si
 /** Ends an intent that gets no signature, and tells people. */
 const giveUp = Effect.fnUntraced(function* (intent: Intent, state: "denied" | "abandoned", why: string) {
   const outbox = yield* Outbox
-  const alerts = yield* AlertQueue
-  const subject = shortId(intent.id).slice(0, 4)
-  const amount = `${formatAmount(intent.payment.amount, intent.decimals)} ${intent.payment.asset}`
-  yield* outbox.move(intent, state, { detail: why.replace("was not signed: ", "") })
-  yield* finished(state)
-  yield* alerts.raise({
-    dedup: `${state}/${intent.id}`,
-    severity: "ticket",
-    kind: "intent",
-    subject,
-    detail: `${intent.rule}: ${amount} ${intent.payment.from} -> ${intent.payment.to} ${why}`,
-    fields: { intent: intent.id, state },
-  })
-  yield* say(state, { subject, detail: why.replace("was not signed: ", "") })
+  const detail = why.replace("was not signed: ", "")
+  yield* endAndTell(
+    intent,
+    { state, sentence: why, detail, severity: "ticket" },
+    outbox.move(intent, state, { detail }),
+  )
 })

@@ -55,6 +55,9 @@ export interface Evidence {
 
 const all = <Row>(db: DatabaseSync, sql: string): ReadonlyArray<Row> => db.prepare(sql).all() as unknown as Array<Row>
 
+/** Ends that people must hear of, and what waits for them. */
+const called: ReadonlySet<IntentState> = new Set(["manual", "failed", "abandoned", "denied"])
+
 /** Everything that must hold once a run has come to rest: what the journal says against what the ledger did. */
 export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArray<string> => {
   const wrong: Array<string> = []
@@ -85,8 +88,8 @@ export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArra
   }
   const alerted = new Set(all<{ dedup: string }>(db, "SELECT dedup FROM alerts").map(({ dedup }) => dedup))
   for (const { id, state } of intents) {
-    if (state === "manual" && !alerted.has(`manual/${id}`))
-      wrong.push(`intent ${id.slice(0, 8)} is manual without an alert`)
+    if (called.has(state) && !alerted.has(`${state}/${id}`))
+      wrong.push(`intent ${id.slice(0, 8)} is ${state} without an alert`)
   }
   return [
     ...wrong,

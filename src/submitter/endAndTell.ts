@@ -1,0 +1,48 @@
+import { Effect } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
+import { Signals } from "../store/Signals.ts"
+import type { StoreError } from "../store/StoreError.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { say } from "../telemetry/say.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+
+/** An end, or a hand-over to people, that they must hear of. */
+export interface Ending {
+  readonly state: "failed" | "abandoned" | "denied" | "manual"
+  /** Goes on behind "RULE: AMOUNT FROM -> TO". */
+  readonly sentence: string
+  /** For the line of the story. */
+  readonly detail: string
+  readonly severity: "page" | "ticket"
+}
+
+/** Ends a payment, or hands it over, and calls people: change and alert are durable together, or neither is. */
+export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
+  intent: Intent,
+  { state, sentence, detail, severity }: Ending,
+  change: Effect.Effect<A, StoreError, R>,
+) {
+  const { treasury } = yield* SubmitterOptions
+  const database = yield* Database
+  const alerts = yield* AlertQueue
+  const metrics = yield* Metrics
+  const subject = shortId(intent.id).slice(0, 4)
+  const { payment } = intent
+  const amount = `${formatAmount(payment.amount, intent.decimals)} ${payment.asset}`
+  const alert = alerts.raise({
+    dedup: `${state}/${intent.id}`,
+    severity,
+    kind: "intent",
+    subject,
+    detail: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to} ${sentence}`,
+    fields: { intent: intent.id, state },
+  })
+  yield* database.atomically(Effect.andThen(change, alert))
+  if (state !== "manual") metrics.intentsFinished.inc({ treasury, outcome: state })
+  yield* say(state, { subject, detail })
+  yield* (yield* Signals).wake("alerts")
+})
