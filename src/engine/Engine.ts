@@ -17,6 +17,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { intentIdOf } from "./intentIdOf.ts"
+import { journalDecision } from "./journalDecision.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
@@ -147,6 +148,7 @@ const record = Effect.fnUntraced(function* (
       updatedAt: now,
     }
     if (yield* outbox.record(intent)) {
+      yield* journalDecision(intent, options.policy)
       if (options.mode === "live") return { intent, episode }
       const detail = `mode ${options.mode}: would have been paid`
       return { intent: yield* outbox.move(intent, "rehearsed", { detail }), episode }

@@ -9,6 +9,7 @@ import type { Party } from "../rules/Rule.ts"
 import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { intentIdOf } from "./intentIdOf.ts"
+import { journalDecision } from "./journalDecision.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
 /** A payment that a person asked for was not taken. */
@@ -92,6 +93,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
         return yield* rejected(`the policy refuses it (${verdict.refusal}): ${verdict.detail}`, "see check", true)
       }
       yield* outbox.record(intent)
+      yield* journalDecision(intent, treasury.policy)
       return { intentId: intent.id, created: true, state: intent.state }
     }),
   )

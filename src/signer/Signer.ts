@@ -7,6 +7,7 @@ import type { Party } from "../rules/Rule.ts"
 import { Brake } from "../store/Brake.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Journal } from "../store/Journal.ts"
+import { Lease } from "../store/Lease.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { decodeInputData } from "../tx/InputData.ts"
@@ -55,6 +56,7 @@ export class Signer extends Context.Service<
       Effect.gen(function* () {
         const spends = yield* SpendLog
         const brake = yield* Brake
+        const lease = yield* Lease
         const clearance = yield* Clearance
         const journal = yield* Journal
         const keys = new Map<string, { readonly key: SigningKey; readonly nonceKey: Buffer; readonly party: Party }>()
@@ -79,6 +81,7 @@ export class Signer extends Context.Service<
               const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
               const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
               if (halted.length > 0) return yield* refuse("halted", `halted: ${halted.join(", ")}`)
+              if (!(yield* lease.isHeld.pipe(memory))) return yield* refuse("lease", "another process moves the money")
               const lacking = yield* clearance.lacking(request.party)
               if (lacking !== undefined) return yield* refuse("watermark", lacking)
               if (request.chainId !== options.chainId) {
@@ -107,8 +110,10 @@ export class Signer extends Context.Service<
                 return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
               }
               const signature = sign(null, Buffer.from(digest, "hex"), key.key).toString("hex")
+              const { intentId, k } = request
+              const permit = { policy: options.policy.hash, line: verdict.line.line }
               yield* spends
-                .record({ ...payment, intentId: request.intentId, k: request.k, digest, signature, blockTime: now })
+                .record({ ...payment, ...permit, intentId, k, digest, signature, blockTime: now })
                 .pipe(memory)
               return signature
             },

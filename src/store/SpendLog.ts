@@ -18,6 +18,9 @@ export interface Spend {
   readonly amount: bigint
   /** Unix milliseconds in block time: limits run by the ledger's clock, not ours. */
   readonly blockTime: number
+  /** Hash of the policy that permitted it, and the position of the line that did. */
+  readonly policy: string
+  readonly line: number
 }
 
 const SpendRow = Schema.Struct({ digest: Schema.String, signature: Schema.String })
@@ -74,7 +77,14 @@ export class SpendLog extends Context.Service<
             yield* journal.append({
               kind: "signature",
               subject: spend.intentId,
-              body: { k: spend.k, digest: spend.digest, amount: spend.amount },
+              body: {
+                k: spend.k,
+                digest: spend.digest,
+                signature: spend.signature,
+                amount: spend.amount,
+                policy: spend.policy,
+                line: spend.line,
+              },
             })
           },
           (effect) => effect.pipe(sql.withTransaction, storeError("SpendLog.record")),

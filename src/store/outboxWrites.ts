@@ -35,6 +35,11 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"]) => ({
           to: payment.toKey,
           asset: payment.assetId,
           amount: payment.amount,
+          fromName: payment.from,
+          toName: payment.to,
+          symbol: payment.asset,
+          decimals: intent.decimals,
+          feeMax: intent.feeMax,
           detail: intent.detail,
         },
       })
@@ -153,7 +158,8 @@ const moveAttempt = Effect.fnUntraced(function* (
     const cause = new Error(`${attempt.intentId}/${attempt.k}: no way to ${to} from its state`)
     return yield* new StoreError({ operation: "moveAttempt", cause })
   }
-  if (attempt.state !== to || isFinalAttempt(to)) {
+  // A send that begins after one that was cut off is another send.
+  if (attempt.state !== to || isFinalAttempt(to) || to === "sending") {
     yield* journal.append({ kind: "attempt", subject: attempt.intentId, body: { k: attempt.k, state: to, ...body } })
   }
 })
@@ -169,7 +175,11 @@ const persist = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service
     body: {
       k: attempt.k,
       state: attempt.state,
+      chainId: attempt.chainId,
+      party: attempt.party,
       anchorHeight: attempt.anchorHeight,
+      anchorHash: attempt.anchorHash,
+      difficulty: attempt.difficulty,
       windowBlocks: attempt.windowBlocks,
       nonce: attempt.nonce,
       transferId: attempt.transferId,
@@ -197,7 +207,7 @@ const saveWork = Effect.fnUntraced(function* (
 const beginSend = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], start: SendStart) {
   const { attempt, gateway, framing, first, txHash } = start
   const at = yield* Clock.currentTimeMillis
-  yield* moveAttempt(sql, journal, attempt, "sending", { gateway, framing })
+  yield* moveAttempt(sql, journal, attempt, "sending", { n: attempt.sends + 1, gateway, framing, txHash })
   yield* sql`UPDATE attempts SET sends = sends + 1, framing = ${framing}
     WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`
   yield* sql`INSERT INTO watches ${sql.insert({ intent_id: attempt.intentId, k: attempt.k })} ON CONFLICT DO NOTHING`

@@ -74,6 +74,8 @@ const spend = (intentId: string, k: number, amount: bigint, blockTime: number): 
   assetId: "a",
   amount,
   blockTime,
+  policy: "ab12cd34",
+  line: 1,
 })
 const window = { from: new Set(["f"]), to: new Set(["t"]), assetId: "a", since: 100, except: new Set<string>() }
 

@@ -1,0 +1,23 @@
+import { Effect } from "effect"
+import type { Intent } from "../domain/Intent.ts"
+import { lineFor, type Policy } from "../rules/Policy.ts"
+import { Journal } from "../store/Journal.ts"
+
+/** Journals why a payment was decided, and the policy line that permits it. In the transaction that records it. */
+export const journalDecision = Effect.fnUntraced(function* (intent: Intent, policy: Policy) {
+  const { fromKey, toKey, assetId, amount } = intent.payment
+  const line = lineFor(policy, { from: fromKey, to: toKey, assetId, amount })
+  yield* (yield* Journal).append({
+    kind: "decision",
+    subject: intent.id,
+    body: {
+      rule: intent.rule,
+      sentence: intent.detail,
+      policy: policy.hash,
+      line: line?.line,
+      perTransfer: line?.perTransfer,
+      per24h: line?.per24h,
+      transfersPer24h: line?.transfersPer24h,
+    },
+  })
+})
