@@ -31,6 +31,7 @@ import * as Database from "./store/Database.ts"
 import { Findings } from "./store/Findings.ts"
 import { guarded } from "./store/guarded.ts"
 import { Journal } from "./store/Journal.ts"
+import { Lease, leaseLoop, whileHeld } from "./store/Lease.ts"
 import { Listings } from "./store/Listings.ts"
 import { Observations } from "./store/Observations.ts"
 import { Outbox } from "./store/Outbox.ts"
@@ -61,10 +62,12 @@ export interface DaemonOptions {
   readonly dataDir: string
   /** Where the gateway really is; differs from the file where the embedded network had to take a free port. */
   readonly gatewayUrl: string
+  /** Name of this process among several on one store, no other's, past or to come; undefined: it is the only one. */
+  readonly replica?: string
 }
 
 /** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the file. */
-export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir">) => {
+export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" | "replica">) => {
   const { treasury } = options
   const receiversFor = (severity: "page" | "ticket" | "info") =>
     treasury.routes.filter((route) => route.severities.has(severity)).flatMap((route) => route.receivers)
@@ -82,9 +85,15 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir">)
     Brake.layerNoDeps,
     Findings.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
+    options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
   return Layer.merge(plain, journalled).pipe(
-    Layer.provideMerge(Database.layer({ filename: join(options.dataDir, Database.databaseFile) })),
+    Layer.provideMerge(
+      Database.layer({
+        filename: join(options.dataDir, Database.databaseFile),
+        shared: options.replica !== undefined,
+      }),
+    ),
   )
 }
 
@@ -291,7 +300,7 @@ export const runLoops = (options: DaemonOptions) => {
     pollIdleMillis: network.pollIdleMillis,
     keepMillis: treasury.keepMillis,
   }
-  return supervise([
+  const work = supervise([
     supervised("balances", guarded(balanceLoop(poller))),
     supervised("assets", guarded(assetLoop({ pollMillis: network.pollIdleMillis }))),
     supervised("engine", guarded(engineLoop)),
@@ -301,6 +310,8 @@ export const runLoops = (options: DaemonOptions) => {
     supervised("alerts", guarded(alertLoop(treasury.name))),
     supervised("halt", guarded(haltFileLoop(options.dataDir))),
   ])
+  if (options.replica === undefined) return work
+  return supervise([supervised("lease", leaseLoop), supervised("work", whileHeld(work))])
 }
 
 /** Waits until no answer is awaited, at most the given time: what was sent is written down before the end. */

@@ -24,6 +24,7 @@ export type JournalKind =
   | "duplicate"
   | "adopted"
   | "recovered"
+  | "lease"
 
 export interface JournalEntry {
   readonly kind: JournalKind

@@ -12,6 +12,8 @@ export interface NodeSqliteOptions {
    * owns the file (locking_mode=EXCLUSIVE) and another finds it locked.
    */
   readonly busyTimeoutMillis?: number
+  /** Whether other processes open the file too: then nothing but their transactions keeps them apart. Default false. */
+  readonly shared?: boolean
 }
 
 type Params = ReadonlyArray<unknown>
@@ -48,7 +50,7 @@ const open = (options: NodeSqliteOptions): DatabaseSync => {
   const db = new DatabaseSync(options.filename, { timeout: options.busyTimeoutMillis ?? 250 })
   try {
     // Exclusive before WAL: no shared-memory file, and the lock is the kernel's, released by death of any kind.
-    db.exec("PRAGMA locking_mode = EXCLUSIVE")
+    if (options.shared !== true) db.exec("PRAGMA locking_mode = EXCLUSIVE")
     db.exec("PRAGMA journal_mode = WAL")
     // FULL: a commit that was acknowledged survives a power cut. Payments are sent on the strength of it.
     db.exec("PRAGMA synchronous = FULL")

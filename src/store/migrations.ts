@@ -190,6 +190,13 @@ const findings = Effect.gen(function* () {
   yield* sql`INSERT INTO watches SELECT intent_id, k FROM attempts WHERE sends > 0`
 })
 
+/** Which of several processes on one store may move money. */
+const leases = Effect.gen(function* () {
+  const { sql, int, strict } = yield* dialect
+  yield* sql`CREATE TABLE leases (
+    name TEXT NOT NULL PRIMARY KEY, holder TEXT NOT NULL, epoch ${int} NOT NULL, until ${int} NOT NULL) ${strict}`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -198,6 +205,7 @@ const loader = Migrator.fromRecord({
   "0004_guards": guards,
   "0005_rest": rest,
   "0006_findings": findings,
+  "0007_leases": leases,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

@@ -5,6 +5,7 @@ import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
 import { Database } from "../store/Database.ts"
+import { Lease } from "../store/Lease.ts"
 import { Outbox, type Send, type SendStart } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
@@ -125,13 +126,18 @@ const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing,
   yield* tell(attempt, verdict, { hash, millis: now - startedAt })
 })
 
-/** Begins the send; undefined where the attempt came to its end while the work was solved or a head was awaited. */
+/**
+ * Begins the send; undefined where the attempt came to its end while the work was solved or a head was awaited, or where
+ * another process has taken over meanwhile.
+ */
 const begin = Effect.fnUntraced(function* (start: SendStart) {
   const outbox = yield* Outbox
   const { intentId, k } = start.attempt
   const database = yield* Database
+  const lease = yield* Lease
   return yield* database.atomically(
     Effect.gen(function* () {
+      if (!(yield* lease.isHeld)) return undefined
       const stored = (yield* outbox.attempts(intentId)).find((attempt) => attempt.k === k)
       if (stored === undefined || isFinalAttempt(stored.state)) return undefined
       return yield* outbox.beginSend(start)

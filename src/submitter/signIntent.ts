@@ -217,7 +217,7 @@ const finished = Effect.fnUntraced(function* (outcome: "cancelled" | "denied" | 
 })
 
 /** Refusals that pass: the payment waits. */
-const waiting: ReadonlySet<string> = new Set(["halted", "watermark"])
+const waiting: ReadonlySet<string> = new Set(["halted", "watermark", "lease"])
 
 /** The policy has the last word. After an earlier attempt the intent is abandoned: something was signed once. */
 const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: SignerError) {

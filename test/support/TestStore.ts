@@ -8,6 +8,7 @@ import { Clearance } from "../../src/store/Clearance.ts"
 import * as Database from "../../src/store/Database.ts"
 import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import { Lease } from "../../src/store/Lease.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -30,6 +31,7 @@ export const testStore = () => {
       RuleStates.layer,
       Settings.layer,
       Signals.layer,
+      Lease.layerSole,
       Clearance.layer,
       AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
     ).pipe(
