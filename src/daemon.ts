@@ -103,6 +103,7 @@ const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
     mode,
     gateways: [treasury.network.gateway.name],
     rules: treasury.rules.map((rule) => rule.name),
+    payers: [...treasury.parties.values()].filter((party) => party.signer !== undefined).map((party) => party.name),
     receivers: treasury.receivers.map((receiver) => receiver.name),
     version,
     revision: "",

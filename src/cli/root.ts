@@ -6,12 +6,14 @@ import { balances } from "./balances.ts"
 import { exitCodes } from "./CliFailure.ts"
 import { check } from "./check.ts"
 import { intents } from "./intents.ts"
+import { adopt, recover } from "./ledgerCommands.ts"
 import { pause } from "./pause.ts"
 import { resume } from "./resume.ts"
 import { run } from "./run.ts"
 import { sandboxCommand } from "./sandboxCommand.ts"
 import { status } from "./status.ts"
 import { submit } from "./submit.ts"
+import { verify } from "./verify.ts"
 import { versionCommand } from "./versionCommand.ts"
 
 const root = Command.make("cofferer").pipe(
@@ -23,7 +25,10 @@ const root = Command.make("cofferer").pipe(
     intents,
     pause,
     resume,
+    adopt,
+    recover,
     submit,
+    verify,
     assets,
     balances,
     sandboxCommand,

@@ -9,8 +9,10 @@ import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { Brake } from "../store/Brake.ts"
 import { Signals } from "../store/Signals.ts"
+import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
@@ -57,6 +59,7 @@ const routes = (options: ControlServerOptions) =>
         answer(options, request).pipe(
           Effect.catchTags({
             StoreError: (error) => Effect.succeed(refusal(503, error.message)),
+            GatewayError: (error) => Effect.succeed(refusal(503, error.message, "nothing was changed; try again")),
             SchemaError: (error) => Effect.succeed(refusal(400, error.message.split("\n")[0] ?? "", "see --help")),
             HttpServerError: () => Effect.succeed(refusal(413, "the body cannot be read, or is larger than 64 KiB")),
             SubmitRejected: (error) => Effect.succeed(refusal(error.byPolicy ? 403 : 400, error.message, error.remedy)),
@@ -77,6 +80,7 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/live") return json({ live: true, pid: process.pid })
     if (path === "/api/v1/status") return json(yield* (yield* StatusView).view)
     if (path === "/api/v1/intents") return json(yield* listIntents(Number(query.get("limit") ?? "20")))
+    if (path === "/api/v1/verify") return json(yield* verifyStore())
     const id = /^\/api\/v1\/intents\/([0-9a-z]{3,64})$/.exec(path)?.[1]
     if (id !== undefined) {
       const found = yield* storyOf(id)
@@ -88,6 +92,12 @@ const answer = Effect.fn("Control.answer")(function* (
     const verb = endPath.exec(path)
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
     if (path === "/api/v1/resume") return yield* resume(options.treasury, yield* body(request, ResumeBody))
+    const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
+    if (ledger !== undefined) {
+      const done = yield* ledgerVerb(ledger, options, yield* body(request, LedgerBody))
+      yield* wake
+      return json(done)
+    }
     if (path === "/api/v1/submit") {
       const taken = yield* submitPayment(options.treasury, options.mode, yield* body(request, Schema.Unknown))
       yield* wake
@@ -106,6 +116,7 @@ const body = Effect.fnUntraced(function* <A>(
 })
 
 const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
+const LedgerBody = Schema.Struct({ reason: Words, author: Words })
 const ResumeBody = Schema.Struct({ scope: Words, reason: Words, author: Words })
 
 /** Why a scope names nothing; undefined for one that does. */

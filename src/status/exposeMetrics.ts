@@ -6,6 +6,7 @@ import { haltReasons } from "../domain/Halt.ts"
 import { openIntentStates } from "../domain/Intent.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
+import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
@@ -31,6 +32,7 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   const name = treasury.name
   const halts = new Set((yield* (yield* Brake).halts).map((h) => h.reason))
   for (const reason of haltReasons) metrics.halted.set({ treasury: name, reason }, halts.has(reason) ? 1 : 0)
+  yield* findings(treasury)
   const open = yield* outbox.open
   for (const state of openIntentStates) {
     const own = open.filter((i) => i.state === state)
@@ -55,6 +57,19 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   const rules = new Set(treasury.rules.map((rule) => rule.name))
   for (const [rule, { reason, since }] of longest) {
     if (rules.has(rule)) metrics.ruleHold.set({ treasury: name, rule, reason }, (now - since) / 1_000)
+  }
+})
+
+/** What the ledger showed and no person has acknowledged yet. */
+const findings = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  const { duplicates, strangers } = yield* Findings
+  metrics.duplicateExecutions.set({ treasury: treasury.name }, (yield* duplicates).length)
+  const unknown = yield* strangers
+  for (const { name, publicKey, signer } of treasury.parties.values()) {
+    if (signer === undefined) continue
+    const own = unknown.filter((stranger) => stranger.from === publicKey)
+    metrics.foreignPayments.set({ treasury: treasury.name, party: name }, own.length)
   }
 })
 

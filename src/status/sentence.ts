@@ -1,3 +1,4 @@
+import { remedyOf } from "../domain/Halt.ts"
 import type { View } from "./View.ts"
 
 /** The sentence across the top: the worst thing that is true, else that all is in band. */
@@ -10,7 +11,7 @@ export const sentenceOf = (
   const halt = view.halts[0]
   if (halt !== undefined) {
     return bad(
-      `Halted since ${halt.at.slice(11, 16)} UTC: ${halt.reason.replaceAll("_", " ")}. ${halt.detail}. Nothing is signed.`,
+      `Halted since ${halt.at.slice(11, 16)} UTC: ${halt.reason.replaceAll("_", " ")}. ${halt.detail}. Nothing is signed; ${remedyOf(halt.reason)}.`,
     )
   }
   const manual = view.intents.filter((i) => i.state === "manual").length

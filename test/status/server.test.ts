@@ -147,7 +147,11 @@ describe("the sentence", () => {
 
   it.each([
     ["ok", {}, "All in band. 2 payments in 24 h, 0 open. Knowledge 1.3 s old."],
-    ["bad", { halts }, "Halted since 02:14 UTC: chain changed. another chain. Nothing is signed."],
+    [
+      "bad",
+      { halts },
+      'Halted since 02:14 UTC: chain changed. another chain. Nothing is signed; once the cause is gone: "cofferer resume --reason TEXT".',
+    ],
     ["bad", { intents: [open("manual")] }, "A person must resolve 1 payment: nothing proves what became of it."],
     ["warn", { pauses: [{ scope: "all", reason: "audit", author: "ana" }] }, "Paused (all) by ana: audit."],
     ["warn", { ageSeconds: null }, "No balance was read yet: no money moves."],

@@ -1,0 +1,117 @@
+import { userInfo } from "node:os"
+import { Effect, Layer } from "effect"
+import { Command } from "effect/cli"
+import { makeDataDir } from "../config/files.ts"
+import { version } from "../config/version.ts"
+import { gatewayLayer, storeLayer } from "../daemon.ts"
+import { type LedgerVerb, ledgerVerb } from "../status/ledgerVerbs.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { failWith } from "./CliFailure.ts"
+import { bodyOf, control } from "./controlClient.ts"
+import { outputFlag, printResult, table, toJson } from "./output.ts"
+import { reasonFlag } from "./pause.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag, type Setup, setup } from "./setup.ts"
+
+interface Listed {
+  readonly id: string
+  readonly to: string
+  readonly asset: string
+  readonly amount: string
+  readonly status: string
+}
+/** The answers of the same version as this command line. */
+interface Adopted {
+  readonly adopted: ReadonlyArray<Listed>
+}
+interface Recovered {
+  readonly lastOnLedger: number | null
+  readonly lastInJournal: number
+  readonly imported: ReadonlyArray<Listed>
+}
+
+const rowsMax = 20
+
+const listText = (listed: ReadonlyArray<Listed>): ReadonlyArray<string> => [
+  ...(listed.length === 0
+    ? []
+    : [
+        table(
+          listed
+            .slice(0, rowsMax)
+            .map(({ id, to, asset, amount, status }) => [
+              `  ${id.slice(0, 12)}`,
+              `${amount} of ${asset.slice(0, 8)}`,
+              `-> ${to.slice(0, 8)}`,
+              status,
+            ]),
+        ),
+      ]),
+  ...(listed.length > rowsMax ? [`  and ${listed.length - rowsMax} more; --output json shows all`] : []),
+]
+
+const adoptedText = ({ adopted }: Adopted): string =>
+  [`adopted ${adopted.length} payments made elsewhere`, ...listText(adopted)].join("\n")
+
+const recoveredText = ({ lastOnLedger, lastInJournal, imported }: Recovered): string =>
+  [
+    lastOnLedger === null
+      ? "the ledger shows no payment of this installation"
+      : `the last payment of this installation on the ledger was signed at entry ${lastOnLedger} of the journal`,
+    `the journal ends at entry ${lastInJournal}; ${imported.length} payments that it misses are imported`,
+    ...listText(imported),
+    "nothing is signed until what was under way is over: one window of the network, and 10 blocks",
+  ].join("\n")
+
+/** Asks the daemon; where none runs, does the same with the database itself. */
+const perform = Effect.fnUntraced(function* (chosen: Chosen, verb: LedgerVerb, reason: string) {
+  const asked = { reason, author: userInfo().username }
+  const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${verb}`, asked)
+  if (answer !== undefined) return yield* bodyOf(answer)
+  const found = yield* setup(chosen)
+  yield* makeDataDir(found.dataDir)
+  const done: unknown = yield* ledgerVerb(verb, found, asked).pipe(
+    Effect.provide(alone(found)),
+    Effect.catchTags({
+      GatewayError: (error) => failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
+      StoreError: (error) => failWith("failure", error.message),
+    }),
+  )
+  return JSON.parse(toJson(done)) as unknown
+})
+
+const alone = (found: Setup) => {
+  const { treasury } = found
+  const { gateway } = treasury.network
+  const metrics = Metrics.layer({
+    treasury: treasury.name,
+    mode: found.mode,
+    gateways: [gateway.name],
+    rules: [],
+    receivers: [],
+    version,
+    revision: "",
+  })
+  return Layer.merge(storeLayer(found), gatewayLayer({ treasury, gatewayUrl: gateway.url })).pipe(
+    Layer.provideMerge(metrics),
+  )
+}
+
+const flags = { reason: reasonFlag, config: configFlag, data: dataFlag, output: outputFlag }
+
+export const adopt = Command.make(
+  "adopt",
+  flags,
+  Effect.fn(function* (chosen) {
+    const done = yield* perform(chosen, "adopt", chosen.reason)
+    yield* printResult(chosen.output, done, () => adoptedText(done as Adopted))
+  }),
+).pipe(Command.withDescription("Take the payments that our keys made elsewhere for known, with a reason"))
+
+export const recover = Command.make(
+  "recover",
+  flags,
+  Effect.fn(function* (chosen) {
+    const done = yield* perform(chosen, "recover", chosen.reason)
+    yield* printResult(chosen.output, done, () => recoveredText(done as Recovered))
+  }),
+).pipe(Command.withDescription("Import what a store that was put back misses, and let it sign again, with a reason"))

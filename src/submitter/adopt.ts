@@ -1,0 +1,85 @@
+import { Effect } from "effect"
+import { Confirmation, type TransferListing } from "../gateway/Confirmation.ts"
+import { GatewayError } from "../gateway/GatewayError.ts"
+import { Brake } from "../store/Brake.ts"
+import { Database } from "../store/Database.ts"
+import { Findings, type Stranger } from "../store/Findings.ts"
+import { Journal } from "../store/Journal.ts"
+import { Settings } from "../store/Settings.ts"
+import { judgeStrangers, ownSequence } from "./noteListing.ts"
+
+/** Who asks, and why: both are journalled. */
+export interface Asked {
+  readonly reason: string
+  readonly author: string
+}
+
+const idsPerEntry = 200
+
+/**
+ * Takes the payments that keys made elsewhere for known, and ends the halt that they raised. Payments of this
+ * installation that the journal misses are not adopted: `recover` imports them. Returns the adopted ones.
+ */
+export const adopt = Effect.fn("Adopt")(function* (keys: ReadonlyArray<string>, { reason, author }: Asked) {
+  const findings = yield* Findings
+  const journal = yield* Journal
+  const brake = yield* Brake
+  const installation = yield* (yield* Settings).get("installation")
+  const listings = yield* Effect.forEach(keys, listWhole)
+  const database = yield* Database
+  return yield* database.atomically(
+    Effect.gen(function* () {
+      const found = yield* noteWhole(listings, installation)
+      yield* judgeStrangers(
+        installation,
+        found.filter((stranger) => stranger.own),
+      )
+      const adopted = (yield* findings.strangers).filter((stranger) => !stranger.own)
+      const ids = adopted.map(({ id }) => id)
+      yield* findings.acknowledge(ids, "adopted")
+      for (let i = 0; i === 0 || i < ids.length; i += idsPerEntry) {
+        const body = { reason, author, count: ids.length, ids: ids.slice(i, i + idsPerEntry) }
+        yield* journal.append({ kind: "adopted", subject: "foreign_payment", body })
+      }
+      yield* brake.release("foreign_payment", `${author}: ${reason}`)
+      return adopted
+    }),
+  )
+})
+
+interface Whole {
+  readonly party: string
+  /** Undefined where the gateway lists no transfers at all. */
+  readonly listing: TransferListing | undefined
+}
+
+/** All that the ledger lists of a key. Fails where the listing comes to no end: half of it says nothing. */
+export const listWhole = Effect.fnUntraced(function* (party: string) {
+  const confirmation = yield* Confirmation
+  const listing = yield* confirmation
+    .transfersFrom(party)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (listing?.complete !== false) return { party, listing } satisfies Whole
+  const detail = "the listing of transfers comes to no end"
+  return yield* new GatewayError({
+    gateway: "the gateway",
+    operation: "transfers",
+    reason: { _tag: "Unreadable", detail },
+  })
+})
+
+/** Stores what whole listings showed, without halting on it. Returns the strangers that were not seen before. */
+export const noteWhole = Effect.fnUntraced(function* (
+  listings: ReadonlyArray<Whole>,
+  installation: string | undefined,
+) {
+  const findings = yield* Findings
+  const found: Array<Stranger> = []
+  for (const { party, listing } of listings) {
+    if (listing === undefined) continue
+    const { transfers, cursor } = listing
+    const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
+    found.push(...(yield* findings.note({ party, cursor, transfers, isOwn })).strangers)
+  }
+  return found
+})

@@ -1,0 +1,81 @@
+import { Effect } from "effect"
+import { Brake } from "../store/Brake.ts"
+import { Clearance } from "../store/Clearance.ts"
+import { Database } from "../store/Database.ts"
+import { Findings, type Stranger } from "../store/Findings.ts"
+import { Journal } from "../store/Journal.ts"
+import { Settings } from "../store/Settings.ts"
+import { SpendLog } from "../store/SpendLog.ts"
+import { rememberStoreFile } from "../store/StoreFile.ts"
+import { Witness } from "../store/Witness.ts"
+import { type Asked, listWhole, noteWhole } from "./adopt.ts"
+import { judgeStrangers, lastOwnSequence } from "./noteListing.ts"
+import { quarantineKey } from "./Reconcile.ts"
+
+export interface Recovered {
+  /** Entry of the journal that the last payment of this installation on the ledger was signed at, if there is one. */
+  readonly lastOnLedger: number | undefined
+  /** The last entry of the journal before this. */
+  readonly lastInJournal: number
+  /** Payments of this installation that the store did not know, now imported. */
+  readonly missing: ReadonlyArray<Stranger>
+}
+
+/**
+ * Makes a store that was put back the store again: imports this installation's payments that it misses, counts them in
+ * the policy's windows, remembers the file, and ends the halt. Until a window has passed nothing is signed, since what
+ * the lost store had under way may still execute.
+ */
+export const recover = Effect.fn("Recover")(function* (
+  keys: ReadonlyArray<string>,
+  file: string,
+  { reason, author }: Asked,
+) {
+  const findings = yield* Findings
+  const journal = yield* Journal
+  const brake = yield* Brake
+  const settings = yield* Settings
+  const installation = yield* settings.get("installation")
+  const listings = yield* Effect.forEach(keys, listWhole)
+  const all = listings.flatMap(({ listing }) => listing?.transfers ?? [])
+  const database = yield* Database
+  const recovered = yield* database.atomically(
+    Effect.gen(function* () {
+      const { seq } = yield* journal.head
+      const found = yield* noteWhole(listings, installation)
+      yield* judgeStrangers(
+        installation,
+        found.filter((stranger) => !stranger.own),
+      )
+      const missing = (yield* findings.strangers).filter((stranger) => stranger.own)
+      yield* findings.acknowledge(
+        missing.map(({ id }) => id),
+        "recovered",
+      )
+      yield* Effect.forEach(missing, countSpend, { discard: true })
+      const lastOnLedger = lastOwnSequence(installation, all)
+      const ids = missing.map(({ id }) => id)
+      yield* journal.append({
+        kind: "recovered",
+        subject: "restored_store",
+        body: { reason, author, lastOnLedger, lastInJournal: seq, ids },
+      })
+      yield* rememberStoreFile(file)
+      yield* settings.set(quarantineKey, "pending")
+      yield* brake.release("restored_store", `${author}: ${reason}`)
+      return { lastOnLedger, lastInJournal: seq, missing } satisfies Recovered
+    }),
+  )
+  yield* (yield* Clearance).revoke
+  yield* (yield* Witness).note
+  return recovered
+})
+
+/** What was spent is spent: the policy's limits hold over what the store forgot. */
+const countSpend = Effect.fnUntraced(function* ({ id, from, to, asset, amount, status, timestamp }: Stranger) {
+  if (status !== "done" && status !== "pending") return
+  const spends = yield* SpendLog
+  const blockTime = Number(timestamp / 1_000_000n)
+  const signed = { digest: "", signature: "", policy: "", line: 0, intentId: `transfer ${id}`, k: 1 }
+  yield* spends.record({ ...signed, from, to, assetId: asset, amount, blockTime })
+})
