@@ -10,6 +10,10 @@ export interface Mortal {
   readonly commitsAtDeath: () => boolean
   readonly onDeath: () => void
   db: DatabaseSync | undefined
+  /** Unix milliseconds until which the machine leaves it no time: it sleeps, and does not know. */
+  pausedTo: number
+  /** Sees each statement that is about to run. */
+  readonly onStatement: (sql: string, mortal: Mortal) => void
   /** Statements alone, so far. */
   statements: number
   /** Which of them the disk refuses, from one to before another; a rollback always succeeds. */
@@ -92,6 +96,7 @@ export const installCrashPoints = (): void => {
         }
         step(mortal)
         refuse(mortal, sql)
+        mortal.onStatement(sql, mortal)
       }
       return original.apply(this, args)
     } as never

@@ -26,6 +26,10 @@ export interface Plan {
   readonly faults: ReadonlyArray<{ readonly block: number; readonly spec: FaultSpec }>
   /** Mean number of steps between two deaths; undefined: nobody dies. */
   readonly stepsPerLife: number | undefined
+  /** Processes on one store. */
+  readonly replicas: number
+  /** Whether processes are put to sleep in the middle of what they do, longer than a lease lasts. */
+  readonly sleeps: boolean
   /** Whether somebody broadcasts our public bytes again, whenever the network would take them. */
   readonly rebroadcaster: boolean
   /** Mean milliseconds of a request on its way. */
@@ -62,6 +66,8 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     faults: faultsOf(dice, blocks, gateways),
     stepsPerLife: chance(0.6) ? between(60, 3_000) : undefined,
     rebroadcaster: chance(0.4),
+    replicas: chance(0.25) ? between(2, 3) : 1,
+    sleeps: chance(0.5),
     latencyMillis: chance(0.5) ? between(1, 40) : between(40, 700),
     spends: spendsOf(dice, blocks),
   }
@@ -125,6 +131,7 @@ export const describePlan = (plan: Plan): string =>
   [
     `${plan.gateways} ${plan.profile} window ${plan.window}, ${plan.blocks} blocks of ${plan.blockMillis} ms`,
     plan.stepsPerLife === undefined ? "" : `a death each ${plan.stepsPerLife} steps`,
+    plan.replicas === 1 ? "" : `${plan.replicas} replicas${plan.sleeps ? " that sleep" : ""}`,
     plan.rebroadcaster ? "rebroadcaster" : "",
     [...new Set(plan.faults.map(({ spec }) => spec.kind))].join(" "),
   ]

@@ -60,6 +60,8 @@ policy:
 export interface ReplicaOptions {
   readonly treasury: DaemonOptions["treasury"]
   readonly dataDir: string
+  /** Its name where it shares the store with others. */
+  readonly name: string | undefined
   readonly time: VirtualTime
   readonly dice: Dice
   readonly metrics: Context.Context<Metrics>
@@ -67,6 +69,7 @@ export interface ReplicaOptions {
   /** Steps until it dies of itself; Infinity: never. */
   readonly dieAt: number
   readonly failing: Failing | undefined
+  readonly onStatement: Mortal["onStatement"]
   /** It died, or gave up by itself. */
   readonly onEnd: () => void
 }
@@ -88,14 +91,17 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     commitsAtDeath: () => dice.next() < 0.5,
     onDeath: options.onEnd,
     db: undefined,
+    pausedTo: 0,
     statements: 0,
     failing: options.failing,
+    onStatement: options.onStatement,
   }
   const daemon: DaemonOptions = {
     treasury: options.treasury,
     mode: "live",
     dataDir: options.dataDir,
     gatewayUrl: "http://127.0.0.1:1",
+    ...(options.name === undefined ? {} : { replica: options.name }),
   }
   const metrics = Layer.succeedContext(options.metrics)
   const layer = daemonLayer(daemon, {
@@ -113,7 +119,10 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     Context.add(Clock.Clock, time.clock),
     Context.add(
       Scheduler.Scheduler,
-      time.schedulerOf(() => mortal.alive),
+      time.schedulerOf(
+        () => mortal.alive,
+        () => mortal.pausedTo,
+      ),
     ),
     Context.add(Random.Random, randomOf(dice)),
     Context.add(References.TracerEnabled, false),

@@ -10,6 +10,7 @@ interface Sleeper {
 interface Task {
   readonly run: () => void
   readonly alive: () => boolean
+  readonly pausedTo: () => number
 }
 
 /**
@@ -18,8 +19,11 @@ interface Task {
  */
 export interface VirtualTime {
   readonly clock: Clock.Clock
-  /** A scheduler of one inhabitant: once it is not alive, its tasks and sleeps never happen. */
-  readonly schedulerOf: (alive: () => boolean) => Scheduler.Scheduler
+  /**
+   * A scheduler of one inhabitant: once it is not alive, its tasks and sleeps never happen; while it sleeps itself (to
+   * the Unix milliseconds of `pausedTo`), they wait.
+   */
+  readonly schedulerOf: (alive: () => boolean, pausedTo?: () => number) => Scheduler.Scheduler
   readonly now: () => number
   /** Runs all that is due until the given Unix milliseconds. */
   readonly runTo: (millis: number) => void
@@ -56,12 +60,12 @@ export const makeVirtualTime = (startMillis: number, dice: Dice): VirtualTime =>
       }),
   }
 
-  const schedulerOf = (alive: () => boolean): Scheduler.Scheduler => ({
+  const schedulerOf = (alive: () => boolean, pausedTo = () => 0): Scheduler.Scheduler => ({
     executionMode: "async",
     shouldYield: (fiber) => fiber.currentOpCount >= 2_048,
     makeDispatcher: () => ({
       scheduleTask: (run) => {
-        if (alive()) tasks.push({ run, alive })
+        if (alive()) tasks.push({ run, alive, pausedTo })
       },
       flush: () => {},
     }),
@@ -76,7 +80,10 @@ export const makeVirtualTime = (startMillis: number, dice: Dice): VirtualTime =>
         if (++count > tasksMax) throw new Error(`the world does not come to rest at ${now}`)
         const ahead = batch.length === 1 ? 0 : dice.below(Math.min(shuffledAhead, batch.length))
         const [task] = ahead === 0 ? [batch.shift()] : batch.splice(ahead, 1)
-        if (task?.alive()) task.run()
+        if (task === undefined || !task.alive()) continue
+        const at = task.pausedTo()
+        if (at > now) push(sleepers, { at, seq: seq++, wake: () => tasks.push(task) })
+        else task.run()
       }
     }
   }

@@ -26,7 +26,7 @@ export interface WireOptions {
   /** Hears of each request that leaves, and each answer that arrives. */
   readonly hear: (text: string) => void
   /** Sees each body that is submitted, before it leaves. */
-  readonly onSubmit: (body: string) => void
+  readonly onSubmit: (body: string, from: Mortal) => void
 }
 
 /**
@@ -41,7 +41,7 @@ export const layerWire = (mortal: Mortal, options: WireOptions): Layer.Layer<Htt
         step(mortal)
         const path = url.pathname + url.search
         const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
-        if (request.method === "POST") options.onSubmit(body)
+        if (request.method === "POST") options.onSubmit(body, mortal)
         options.hear(`-> ${request.method} ${path} ${body}`)
         return Effect.flatMap(travel(options, request.method, path, body), (outcome) => {
           step(mortal)

@@ -175,4 +175,10 @@ export const planted: ReadonlyArray<Planted> = [
       },
     ],
   },
+  {
+    name: "does not mind that it lost the lease",
+    edits: [
+      { file: "store/Lease.ts", source: "            return rows.length > 0\n", instead: "            return true\n" },
+    ],
+  },
 ]

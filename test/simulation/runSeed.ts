@@ -8,6 +8,7 @@ import { finalIntentStates } from "../../src/domain/Intent.ts"
 import type { FaultKind } from "../../src/sandbox/Faults.ts"
 import { readTransaction } from "../../src/sandbox/http/JsonTransaction.ts"
 import { databaseFile } from "../../src/store/Database.ts"
+import { leaseMillis } from "../../src/store/Lease.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { decodeInputData } from "../../src/tx/InputData.ts"
 import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
@@ -81,6 +82,16 @@ const anchorOf = (bytes: Uint8Array): number => {
   return 0
 }
 
+/** A place in which one process after the other lives. */
+interface Slot {
+  readonly number: number
+  replica: Replica | undefined
+  restartAt: number
+  lives: number
+}
+
+const nameOf = ({ number, lives }: Slot): string => `${number}.${lives}`
+
 class Run {
   private readonly bench: Bench
   private readonly options: RunOptions
@@ -92,8 +103,7 @@ class Run {
   private readonly wrong: Array<string> = []
   private readonly dataDir: string
   private readonly context: Context.Context<never>
-  private replica: Replica | undefined
-  private restartAt = 0
+  private readonly slots: ReadonlyArray<Slot>
   private deaths = 0
   private statements = 0
   private readonly overfilled = new Set<string>()
@@ -121,6 +131,12 @@ class Run {
       Context.add(References.MinimumLogLevel, "None"),
       Context.add(Logger.CurrentLoggers, new Set()),
     )
+    this.slots = Array.from({ length: plan.replicas }, (_, number) => ({
+      number,
+      replica: undefined,
+      restartAt: 0,
+      lives: 0,
+    }))
     this.network = makeNetwork(plan, this.fork, this.atOnce)
     this.dataDir = join(bench.dir, "store")
     rmSync(this.dataDir, { recursive: true, force: true })
@@ -143,7 +159,7 @@ class Run {
 
   toEnd(): Verdict {
     const { plan, network } = this
-    this.start()
+    for (const slot of this.slots) this.start(slot)
     for (let block = 1; block <= plan.blocks; block++) {
       for (const fault of plan.faults) if (fault.block === block) this.atOnce(network.node.armFault(fault.spec))
       this.block()
@@ -154,8 +170,8 @@ class Run {
       if (rest % 10 === 5) this.resume()
       this.block()
     }
-    this.statements = this.replica?.mortal.statements ?? 0
-    this.replica?.kill()
+    this.statements = this.living[0]?.mortal.statements ?? 0
+    for (const replica of this.living) replica.kill()
     return this.verdict()
   }
 
@@ -163,7 +179,10 @@ class Run {
   private block(): void {
     const millis = this.dying ? this.plan.blockMillis : 1_000
     this.time.runTo(this.time.now() + millis - this.dice.below(2))
-    if (this.replica === undefined && this.time.now() >= this.restartAt) this.start()
+    for (const slot of this.slots) {
+      if (slot.replica === undefined && this.time.now() >= slot.restartAt) this.start(slot)
+    }
+    if (this.plan.sleeps && this.dying && this.dice.next() < 0.02) this.putToSleep()
     if (this.plan.rebroadcaster) this.rebroadcast()
     this.atOnce(this.network.node.stepBlock)
     if (this.readsAreTrue && this.replayed.size === 0) this.watchBalances()
@@ -182,12 +201,24 @@ class Run {
     }
   }
 
-  private start(): void {
+  private get living(): ReadonlyArray<Replica> {
+    return this.slots.flatMap(({ replica }) => replica ?? [])
+  }
+
+  /** A process gets no time for longer than its lease lasts, wherever it is: another one takes over meanwhile. */
+  private putToSleep(): void {
+    const victim = this.dice.pick(this.living)
+    if (victim !== undefined) victim.mortal.pausedTo = this.time.now() + leaseMillis + this.dice.below(15_000)
+  }
+
+  private start(slot: Slot): void {
     const { plan, bench, dice } = this
+    slot.lives++
     const dieAt = plan.stepsPerLife === undefined || !this.dying ? Number.POSITIVE_INFINITY : this.lifeSpan()
     const replica: Replica = startReplica({
       treasury: bench.treasury,
       dataDir: this.dataDir,
+      name: plan.replicas === 1 ? undefined : nameOf(slot),
       time: this.time,
       dice,
       metrics: bench.metrics,
@@ -195,18 +226,21 @@ class Run {
       failing: this.deaths === 0 ? this.options.failing : undefined,
       onEnd: () => {
         this.deaths++
-        this.replica = undefined
-        this.restartAt = this.time.now() + dice.below(this.dying ? downMillisMax : 1_000)
+        slot.replica = undefined
+        slot.restartAt = this.time.now() + dice.below(this.dying ? downMillisMax : 1_000)
       },
+      onStatement: (sql, mortal) => this.watchStatement(sql, mortal.db, slot),
       wire: {
         network: this.network,
         latencyMillis: plan.latencyMillis,
         lie: plan.gateways === "hostile" ? hostileGateway(dice) : undefined,
         hear: (text) => this.hear(text),
-        onSubmit: (body) => this.watch(body),
+        onSubmit: (body, from) => this.watch(body, from.db),
       },
     })
-    if (replica.mortal.alive) this.replica = replica
+    if (replica.mortal.alive) slot.replica = replica
+    // It opens its file before another process of the same file begins.
+    this.time.runTo(this.time.now())
   }
 
   private hear(text: string): void {
@@ -231,10 +265,19 @@ class Run {
     }
   }
 
-  private watch(body: string): void {
+  /** Of several processes only the holder of the lease signs. */
+  private watchStatement(sql: string, db: DatabaseSync | undefined, slot: Slot): void {
+    if (this.plan.replicas === 1 || db === undefined || !/^INSERT INTO "?spends/.test(sql)) return
+    const held = db
+      .prepare("SELECT count(*) AS n FROM leases WHERE holder = ? AND until > ?")
+      .get(nameOf(slot), this.time.now()) as { n: number }
+    if (held.n === 0)
+      this.wrong.push(`a process signs that does not hold the lease (block ${this.network.chain.height})`)
+  }
+
+  private watch(body: string, db: DatabaseSync | undefined): void {
     const bytes = this.atOnceBare(readTransaction(body).pipe(Effect.orElseSucceed(() => undefined)))
-    const problem =
-      bytes === undefined ? "a submission is no transaction" : problemOfSubmission(this.replica?.mortal.db, bytes)
+    const problem = bytes === undefined ? "a submission is no transaction" : problemOfSubmission(db, bytes)
     if (bytes !== undefined) this.heard = [...this.heard, { bytes, height: anchorOf(bytes) }]
     if (problem !== undefined) this.wrong.push(`${problem} (block ${this.network.chain.height})`)
   }
@@ -243,14 +286,18 @@ class Run {
 
   /** What an operator does once the trouble is over: looks, and lets it go on. */
   private resume(): void {
-    const db = this.replica?.mortal.db
-    if (db?.isOpen !== true || db.isTransaction) return
+    const db = this.anyDatabase()
+    if (db === undefined) return
     db.prepare("UPDATE halts SET ended_at = ? WHERE ended_at IS NULL RETURNING seq").get(this.time.now())
   }
 
+  private anyDatabase(): DatabaseSync | undefined {
+    return this.living.map(({ mortal }) => mortal.db).find((db) => db?.isOpen === true && !db.isTransaction)
+  }
+
   private isOpen(): boolean {
-    const db = this.replica?.mortal.db
-    if (db?.isOpen !== true) return true
+    const db = this.anyDatabase()
+    if (db === undefined) return true
     const row = db.prepare(`SELECT count(*) AS n FROM intents WHERE state NOT IN (${atRest})`).get() as { n: number }
     return row.n > 0
   }

@@ -20,6 +20,8 @@ export const calmPlan: Plan = {
   faults: [],
   stepsPerLife: undefined,
   rebroadcaster: false,
+  replicas: 1,
+  sleeps: false,
   latencyMillis: 10,
   spends: [{ block: 3, from: "hot", amount: 8_000 }],
 }
