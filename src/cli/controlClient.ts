@@ -9,7 +9,7 @@ export interface ControlAnswer {
   readonly body: unknown
 }
 
-const timeoutMillis = 10_000
+const timeoutMillisUsual = 10_000
 
 /** Whether the failure says that no daemon listens there. */
 const isAbsent = (code: string | undefined): boolean => code === "ENOENT" || code === "ECONNREFUSED"
@@ -20,6 +20,7 @@ export const control = (
   method: "GET" | "POST",
   path: string,
   body?: unknown,
+  timeoutMillis = timeoutMillisUsual,
 ): Effect.Effect<ControlAnswer | undefined, ReturnType<typeof failWith>> =>
   Effect.callback((resume) => {
     const call = request(

@@ -1,16 +1,13 @@
 import { Effect, Predicate } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { storeLayer } from "../daemon.ts"
 import { listIntents, type Problem, storyOf } from "../status/stories.ts"
 import type { IntentView } from "../status/View.ts"
-import type { Journal } from "../store/Journal.ts"
-import type { Outbox } from "../store/Outbox.ts"
-import type { StoreError } from "../store/StoreError.ts"
+import { askStore } from "./askStore.ts"
 import { failWith } from "./CliFailure.ts"
-import { bodyOf, codeOf, control } from "./controlClient.ts"
+import { codeOf } from "./controlClient.ts"
 import { endCommands } from "./endIntents.ts"
-import { outputFlag, printResult, table, toJson } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+import { outputFlag, printResult, table } from "./output.ts"
+import { configFlag, dataFlag } from "./setup.ts"
 import { intentsText } from "./viewText.ts"
 
 /** The daemon's answers, of the same version as this command line. */
@@ -45,20 +42,6 @@ const isProblem = (body: unknown): body is Problem => Predicate.hasProperty(body
 const toStory = (body: unknown) => body as Story
 
 const shared = { config: configFlag, data: dataFlag, output: outputFlag }
-
-/** The daemon's answer, or where none runs what its database says. */
-const ask = <A>(chosen: Chosen, path: string, stored: Effect.Effect<A, StoreError, Outbox | Journal>) =>
-  Effect.gen(function* () {
-    const dataDir = yield* dataDirOf(chosen)
-    const answer = yield* control(dataDir, "GET", path)
-    if (answer !== undefined) return yield* bodyOf(answer)
-    const found = yield* storedSetup(chosen, dataDir)
-    const value = yield* stored.pipe(
-      Effect.provide(storeLayer(found)),
-      Effect.mapError((error) => failWith("failure", error.message)),
-    )
-    return JSON.parse(toJson(value)) as unknown
-  })
 
 const time = (millis: number): string => new Date(millis).toISOString().slice(0, 23).replace("T", " ")
 
@@ -98,7 +81,7 @@ const show = Command.make(
   "show",
   { id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")), ...shared },
   Effect.fn(function* (chosen) {
-    const body = yield* ask(chosen, `/api/v1/intents/${encodeURIComponent(chosen.id)}`, storyOf(chosen.id))
+    const body = yield* askStore(chosen, `/api/v1/intents/${encodeURIComponent(chosen.id)}`, storyOf(chosen.id))
     if (isProblem(body)) return yield* failWith(codeOf(body.status), `${body.problem}; ${body.remedy}`)
     const story = toStory(body)
     return yield* printResult(chosen.output, story, () => storyText(story))
@@ -112,7 +95,7 @@ export const intents = Command.make(
     ...shared,
   },
   Effect.fn(function* (chosen) {
-    const list = listOf(yield* ask(chosen, `/api/v1/intents?limit=${chosen.limit}`, listIntents(chosen.limit)))
+    const list = listOf(yield* askStore(chosen, `/api/v1/intents?limit=${chosen.limit}`, listIntents(chosen.limit)))
     yield* printResult(chosen.output, list, () => (list.length === 0 ? "no payment yet" : intentsText(list)))
   }),
 ).pipe(Command.withDescription("List payments"), Command.withSubcommands([show, ...endCommands]))

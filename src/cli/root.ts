@@ -13,6 +13,7 @@ import { run } from "./run.ts"
 import { sandboxCommand } from "./sandboxCommand.ts"
 import { status } from "./status.ts"
 import { submit } from "./submit.ts"
+import { verify } from "./verify.ts"
 import { versionCommand } from "./versionCommand.ts"
 
 const root = Command.make("cofferer").pipe(
@@ -27,6 +28,7 @@ const root = Command.make("cofferer").pipe(
     adopt,
     recover,
     submit,
+    verify,
     assets,
     balances,
     sandboxCommand,

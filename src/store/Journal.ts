@@ -41,7 +41,7 @@ export interface JournalHead {
 }
 
 const HeadRow = Schema.Struct({ seq: Schema.Int, hash: Schema.String })
-const EntryRow = Schema.Struct({
+export const EntryRow = Schema.Struct({
   seq: Schema.Int,
   at: Schema.Int,
   treasury: Schema.String,
@@ -59,7 +59,8 @@ export const entryHash = (entry: Omit<typeof EntryRow.Type, "hash">): string => 
   return hash.digest("hex")
 }
 
-const genesis: JournalHead = { seq: 0, hash: "0".repeat(64) }
+/** The head of an empty journal. */
+export const genesis: JournalHead = { seq: 0, hash: "0".repeat(64) }
 
 const bodyText = (body: JournalEntry["body"]): string =>
   JSON.stringify(body, (_, value) => (typeof value === "bigint" ? value.toString() : value))

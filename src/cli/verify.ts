@@ -1,0 +1,26 @@
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { type Verified, verifyStore } from "../store/verifyStore.ts"
+import { askStore } from "./askStore.ts"
+import { failWith } from "./CliFailure.ts"
+import { outputFlag, printResult } from "./output.ts"
+import { configFlag, dataFlag } from "./setup.ts"
+
+/** A journal of years takes minutes. */
+const timeoutMillis = 3_600_000
+
+/** Holds the journal against itself and against every payment. */
+export const verify = Command.make(
+  "verify",
+  { config: configFlag, data: dataFlag, output: outputFlag },
+  Effect.fn(function* (chosen) {
+    const found = (yield* askStore(chosen, "/api/v1/verify", verifyStore(), timeoutMillis)) as Verified
+    const { problem, entries, head } = found
+    if (problem === null) {
+      const text = `journal whole: ${entries} entries, head ${head.slice(0, 16)}`
+      return yield* printResult(chosen.output, found, () => text)
+    }
+    if (chosen.output === "json") yield* printResult(chosen.output, found, () => "")
+    return yield* failWith("failure", `journal broken: ${problem}`)
+  }),
+).pipe(Command.withDescription("Recompute the journal from its first entry and hold every payment against it"))

@@ -1,0 +1,98 @@
+import { Effect, Result } from "effect"
+import { shortId } from "../domain/Hex.ts"
+import { decodeInputData } from "../tx/InputData.ts"
+import { entriesAfter, intentsAfter, type Kept, keptOf, lostSubject, type StoredEntry } from "./archive.ts"
+import { uncovered } from "./coverage.ts"
+import { Database } from "./Database.ts"
+import { entryHash, genesis, Journal, type JournalHead } from "./Journal.ts"
+import { Witness } from "./Witness.ts"
+
+export interface Verified {
+  /** In words, with its place; null where the journal is whole. */
+  readonly problem: string | null
+  readonly entries: number
+  readonly head: string
+  readonly intents: number
+}
+
+/** Entries and payments in one step; between steps the loops of a daemon have their turn. */
+const entriesMax = 500
+const intentsMax = 50
+
+/** Why an entry does not follow the one before it; undefined where it does. */
+export const brokenLink = (last: JournalHead, entry: StoredEntry): string | undefined => {
+  const what = `entry ${entry.seq} (${entry.kind}, ${new Date(entry.at).toISOString()})`
+  if (entry.seq !== last.seq + 1) return `entry ${last.seq + 1} is missing: ${what} follows ${last.seq}`
+  if (entry.prev !== last.hash) return `${what} does not follow the hash of entry ${last.seq}`
+  return entry.hash === entryHash(entry) ? undefined : `${what} was changed: its hash is another`
+}
+
+/** What a signed command says of the journal at its signature; undefined for a reference of another form. */
+export const witnessed = (reference: string): JournalHead | undefined => {
+  const parts = /^c1\.[0-9a-f]{8}\.([0-9a-z]{1,11})\.([0-9a-f]{16})/.exec(reference)
+  return parts === null ? undefined : { seq: Number.parseInt(parts[1]!, 36), hash: parts[2]! }
+}
+
+/**
+ * Recomputes the journal from its first entry, and holds every payment, signature, send, evidence and end against it;
+ * then the heads that signed commands and the watermark file have seen.
+ */
+export const verifyStore = Effect.fn("Archive.verify")(function* () {
+  const chain = yield* verifyChain()
+  const rows = chain.problem === null ? yield* verifyRows() : { problem: null, intents: 0 }
+  const beyond = chain.problem ?? rows.problem ?? (yield* lost) ?? (yield* (yield* Witness).problem) ?? null
+  return { ...chain, ...rows, problem: beyond } satisfies Verified
+})
+
+const verifyChain = Effect.fnUntraced(function* () {
+  let last = genesis
+  for (;;) {
+    const page = yield* entriesAfter(last.seq, entriesMax)
+    for (const entry of page) {
+      const problem = brokenLink(last, entry)
+      if (problem !== undefined) return { problem, entries: last.seq, head: last.hash }
+      last = { seq: entry.seq, hash: entry.hash }
+    }
+    if (page.length < entriesMax) return { problem: null, entries: last.seq, head: last.hash }
+    yield* Effect.yieldNow
+  }
+})
+
+const verifyRows = Effect.fnUntraced(function* () {
+  const database = yield* Database
+  let last: Kept["intent"] | undefined
+  for (let intents = 0; ; ) {
+    // One transaction: rows and entries of the same moment.
+    const page = yield* database.atomically(Effect.flatMap(intentsAfter(last, intentsMax), keptOf))
+    for (const kept of page) {
+      const problem = uncovered(kept) ?? (yield* misremembered(kept))
+      if (problem !== undefined)
+        return { problem: `payment ${shortId(kept.intent.id).slice(0, 4)}: ${problem}`, intents }
+      intents++
+    }
+    last = page.at(-1)?.intent
+    if (last === undefined) return { problem: null, intents }
+    yield* Effect.yieldNow
+  }
+})
+
+/** Every signed command carries the head of the journal at its signature. */
+const misremembered = Effect.fnUntraced(function* ({ attempts }: Kept) {
+  const journal = yield* Journal
+  for (const { k, inputData } of attempts) {
+    const data = Result.getOrUndefined(decodeInputData(inputData))
+    if (data?.command._tag !== "Transfer") return `the command of attempt ${k} cannot be read`
+    const seen = witnessed(data.command.reference)
+    if (seen === undefined) continue
+    const hash = seen.seq === 0 ? genesis.hash : yield* journal.hashAt(seen.seq)
+    if (hash?.startsWith(seen.hash) === true) continue
+    return `attempt ${k} was signed when entry ${seen.seq} had the hash ${seen.hash}, now ${hash?.slice(0, 16) ?? "none"}`
+  }
+  return undefined
+})
+
+const lost = Effect.map(lostSubject, (subject) =>
+  subject === undefined
+    ? undefined
+    : `payment ${shortId(subject).slice(0, 4)}: the journal knows it, the store does not`,
+)
