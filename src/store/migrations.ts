@@ -197,6 +197,12 @@ const leases = Effect.gen(function* () {
     name TEXT NOT NULL PRIMARY KEY, holder TEXT NOT NULL, epoch ${int} NOT NULL, until ${int} NOT NULL) ${strict}`
 })
 
+/** What the journal tells of one payment, without reading all of it. */
+const subjects = Effect.gen(function* () {
+  const { sql } = yield* dialect
+  yield* sql`CREATE INDEX journal_subject ON journal (subject, seq)`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -206,6 +212,7 @@ const loader = Migrator.fromRecord({
   "0005_rest": rest,
   "0006_findings": findings,
   "0007_leases": leases,
+  "0008_subjects": subjects,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })
