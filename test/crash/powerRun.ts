@@ -7,7 +7,7 @@ import { afterPowerCut, compilePowerCut, readDisk, readNotes, watched, writeDisk
 import { failpoints, moments, nameOf } from "./failpoints.ts"
 import { someFaults } from "./faults.ts"
 import { judge, type Verdict } from "./judge.ts"
-import { makeWorld, type World } from "./World.ts"
+import { type LifePlan, makeWorld, type World } from "./World.ts"
 
 export interface PowerRun {
   readonly cuts: number
@@ -98,23 +98,30 @@ const steps = failpoints.filter(
 )
 /** A step is passed up to so many times before the cut: a life with a few payments in it. */
 const passesMax = 4
+/** Writes and syncs of a life, about. */
+const operationsMax = 500
 
-/** One life until the power fails, at a step or at any moment; the next one finds what the disk was left with. */
+/** How a life ends: at a step, in the middle of a write or a sync, or at any moment. */
+const drawEnd = (dice: Dice): Pick<LifePlan, "kill" | "killAtMillis" | "env"> => {
+  const drawn = dice.next()
+  if (drawn < 0.4) {
+    return { kill: undefined, env: { COFFERER_TEST_DISK_CUT: String(1 + dice.below(operationsMax)) } }
+  }
+  const point = drawn < 0.8 ? dice.pick(steps) : undefined
+  return point === undefined
+    ? { kill: undefined, killAtMillis: 800 + dice.below(3_000) }
+    : { kill: `${nameOf(point)}:${dice.pick(moments)}:${1 + dice.below(passesMax)}` }
+}
+
+/** One life until the power fails; the next one finds what the disk was left with. */
 const cutOnce = async (world: World, { library, dice, nodeArgs, changes }: Cut): Promise<void> => {
   const disk = join(world.dataDir, databaseFile)
   const log = join(world.dir, "disk.log")
   const before = readDisk(disk)
   rmSync(log, { force: true })
-  const point = dice.next() < 0.7 ? dice.pick(steps) : undefined
-  const kill = point && `${nameOf(point)}:${dice.pick(moments)}:${1 + dice.below(passesMax)}`
+  const end = drawEnd(dice)
   await world.arm(dice.next() < 0.5 ? someFaults(dice) : [])
-  await world.live({
-    kill,
-    ...(kill === undefined ? { killAtMillis: 800 + dice.below(3_000) } : {}),
-    boundMillis,
-    env: watched(library, disk, log),
-    nodeArgs,
-  })
+  await world.live({ ...end, boundMillis, env: { ...watched(library, disk, log), ...end.env }, nodeArgs })
   const notes = existsSync(log) ? readNotes(readFileSync(log)) : []
   const { files, ...fate } = afterPowerCut(before, notes, dice)
   for (const key of Object.keys(changes) as Array<keyof typeof changes>) changes[key] += fate[key]

@@ -2,12 +2,13 @@
  * Loaded before libc into a process that is to lose its power. Every change of the files whose path begins with
  * COFFERER_TEST_DISK is noted in the file COFFERER_TEST_DISK_LOG, and every sync once it has returned: what a disk
  * holds after a power cut is computed from that by disk.ts. A note is one write, so a kill leaves it whole or without
- * its end.
+ * its end. COFFERER_TEST_DISK_CUT=n kills the process in the middle of the nth of these operations.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct note {
 
 static char names[FDS_MAX][PATH_MAX_NOTED];
 static int log_fd = -2;
+static long operations = 0;
 
 static const char *prefix(void) { return getenv("COFFERER_TEST_DISK"); }
 
@@ -45,11 +47,16 @@ static void note(uint32_t kind, const char *name, uint64_t offset, const void *d
     const char *path = getenv("COFFERER_TEST_DISK_LOG");
     log_fd = path == NULL ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   }
+  const char *cut = getenv("COFFERER_TEST_DISK_CUT");
+  int dies = cut != NULL && ++operations >= atol(cut);
+  /* A sync that has not returned promises nothing. */
+  if (dies && kind == NOTE_SYNC) kill(getpid(), SIGKILL);
   struct note head = {kind, (uint32_t)strlen(name), length, offset};
   struct iovec parts[3] = {
       {&head, sizeof head}, {(void *)name, head.name_length}, {(void *)data, length}};
   ssize_t size = (ssize_t)(sizeof head + head.name_length + length);
   if (log_fd < 0 || syscall(SYS_writev, log_fd, parts, data == NULL ? 2 : 3) != size) abort();
+  if (dies) kill(getpid(), SIGKILL);
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
