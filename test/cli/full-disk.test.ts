@@ -1,0 +1,104 @@
+import { execFileSync, spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { type Daemon, get, root, start } from "../support/Cofferer.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-full-"))
+const file = join(dir, "treasury.yaml")
+const reserve = publicKeyOf("first-minute", "reserve")
+
+/** The demonstration, quick, and with a spender that keeps it paying. */
+const text = (url: string) =>
+  readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+    .replaceAll('"http://127.0.0.1:3008"', `"${url}"`)
+    .replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"')
+    .replace("blockInterval: 1s", "blockInterval: 200ms")
+    .replace("rateLimit: on", "rateLimit: off")
+    .replace("poll: { busy: 1s, idle: 1s }", "poll: { busy: 100ms, idle: 100ms }")
+    .replace("requestDeadline: 2s", "requestDeadline: 500ms")
+    .replace("for: 3s", "for: 200ms")
+    .replace("cooldown: 20s", "cooldown: 200ms")
+    .replace("difficulty: 15", "difficulty: 4")
+    .replace("transfersPerEpoch: 20", "transfersPerEpoch: 1000")
+    .replace('per24h: "100_000", transfersPer24h: 10', 'per24h: "400_000", transfersPer24h: 1000')
+    .replace('every: { blocks: 1800, amount: "1_000" }', 'every: { blocks: 5, amount: "16_000" }')
+
+interface Paid {
+  readonly hash: string
+  readonly party: string
+  readonly code: number
+}
+
+const paidOn = async (url: string): Promise<ReadonlyArray<Paid>> => {
+  const { executed } = JSON.parse((await get(`${url}/sandbox/ledger`)).body) as { executed: ReadonlyArray<Paid> }
+  return executed.filter(({ party, code }) => party === reserve && code === 0)
+}
+
+describe("a daemon whose files may grow no more", () => {
+  let network: Daemon
+  let url = ""
+
+  beforeAll(async () => {
+    writeFileSync(file, text("http://127.0.0.1:1"))
+    network = start(["sandbox", file, "--data", join(dir, "network"), "--output", "json"], { cwd: dir, env: {} })
+    url = String((await network.line((line) => line["msg"] === "sandbox"))["url"])
+    writeFileSync(file, text(url))
+  })
+
+  afterAll(async () => {
+    await network.stop("SIGKILL")
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it("sends nothing that it does not keep, and calls people", async () => {
+    const data = join(dir, "data")
+    execFileSync("cp", ["-r", join(dir, "network"), data])
+    const daemon = spawn(
+      "bash",
+      ["-c", 'ulimit -f 2000 && exec sh src/cofferer.sh run "$0" --data "$1" --output json', file, data],
+      {
+        cwd: root,
+        env: { PATH: process.env["PATH"] ?? "", COFFERER_LISTEN: "127.0.0.1:0" },
+        stdio: ["ignore", "pipe", "ignore"],
+      },
+    )
+    const ended = new Promise((resolve) => daemon.on("exit", resolve))
+    let said = ""
+    await new Promise<void>((resolve, reject) => {
+      daemon.stdout.on("data", (chunk: Buffer) => {
+        said += chunk.toString()
+        if (/"msg":"ALERT"[^\n]*store_error|store_error[^\n]*"msg":"ALERT"/.test(said)) resolve()
+      })
+      daemon.on("exit", (code) => reject(new Error(`ended with ${code}: ${said.slice(-2_000)}`)))
+    })
+    const before = await paidOn(url)
+    assert.isAtLeast(before.length, 1, "it paid while it could")
+    await fetch(`${url}/sandbox/blocks`, { method: "POST", body: '{ "count": 10 }' })
+    const after = await paidOn(url)
+    daemon.kill("SIGKILL")
+    await ended
+
+    const db = new DatabaseSync(join(data, "cofferer.db"))
+    const stored = new Set(
+      db
+        .prepare("SELECT hash_bare, hash_prefixed FROM attempts")
+        .all()
+        .flatMap((row) => Object.values(row)),
+    )
+    const begun = new Set(
+      db
+        .prepare("SELECT tx_hash FROM sends")
+        .all()
+        .flatMap((row) => Object.values(row)),
+    )
+    db.close()
+    for (const { hash } of after) {
+      assert.isTrue(stored.has(hash), "the bytes are stored")
+      assert.isTrue(begun.has(hash), "the send is stored")
+    }
+  })
+})

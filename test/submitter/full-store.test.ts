@@ -1,0 +1,66 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { guarded } from "../../src/store/guarded.ts"
+import { holdOn } from "../../src/store/trip.ts"
+import { flow, paid, round, states } from "../support/Flow.ts"
+
+/** SQLite's own limit: the next page that the file would need is refused with SQLITE_FULL. `spare`: pages it still gets. */
+const fill = Effect.fnUntraced(function* (spare: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("CREATE TABLE ballast (x BLOB)")
+  const pages = yield* sql.unsafe<{ page_count: number }>("PRAGMA page_count")
+  yield* sql.unsafe(`PRAGMA max_page_count = ${(pages[0]?.page_count ?? 0) + spare}`)
+})
+
+const empty = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.unsafe("PRAGMA max_page_count = 1073741823")
+})
+
+/** Rounds in which each loop may fail, as a supervised one may. */
+const rounds = Effect.fnUntraced(function* (count: number, ...args: Parameters<typeof round>) {
+  for (let n = 0; n < count; n++) yield* Effect.ignoreCause(guarded(round(...args)))
+})
+
+/** Whether the disk got full before the payment was over. */
+const payWith = (spare: number) =>
+  Effect.gen(function* () {
+    let wasFull = false
+    yield* flow((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* fill(spare)
+        yield* rounds(12, options, sandbox)
+        const sql = yield* SqlClient.SqlClient
+        const known = new Set((yield* sql<{ tx_hash: string }>`SELECT tx_hash FROM sends`).map((row) => row.tx_hash))
+        for (const { hash } of yield* paid(sandbox)) assert.isTrue(known.has(hash), "its send is stored")
+        wasFull = (yield* (yield* Brake).halts).some(({ reason }) => reason === "store_error")
+        const due = yield* (yield* AlertQueue).due(100)
+        assert.strictEqual(
+          due.some(({ subject }) => subject === "store_error"),
+          wasFull,
+          "people are called",
+        )
+
+        yield* empty
+        yield* holdOn()
+        yield* (yield* Brake).resume({ scope: "all", reason: "the disk has room again", author: "test" })
+        yield* rounds(30, options, sandbox)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+    )
+    return wasFull
+  })
+
+describe("a store that is full", () => {
+  it.effect("lets nothing leave that it does not keep, calls people, and pays once it has room again", () =>
+    Effect.gen(function* () {
+      const full = yield* Effect.forEach([0, 1, 2, 3, 4, 100], payWith)
+      assert.isAtLeast(full.filter((was) => was).length, 2)
+      assert.isFalse(full.at(-1), "with room enough nothing happens")
+    }),
+  )
+})
