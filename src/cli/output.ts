@@ -1,5 +1,6 @@
-import { Console, type Effect } from "effect"
+import { Console, Effect } from "effect"
 import { Flag } from "effect/cli"
+import { type CliFailure, failWith } from "./CliFailure.ts"
 
 /** --output: text for people, json for programs. Results go to standard output, everything else to standard error. */
 export const outputFlag = Flag.Literals("output", ["text", "json"]).pipe(
@@ -17,6 +18,19 @@ export const toJson = (value: unknown): string => JSON.stringify(value, plain, 2
 /** Prints a result in the form that was asked for. */
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>
   Console.log(output === "json" ? toJson(value) : text())
+
+/** Text as it is, once the reader has taken what came before. A reader that has seen enough ends the command. */
+export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>
+  Effect.callback((resume) => {
+    const failed = (error: NodeJS.ErrnoException) =>
+      resume(error.code === "EPIPE" ? Effect.interrupt : Effect.fail(failWith("failure", error.message)))
+    process.stdout.once("error", failed)
+    process.stdout.write(text, (error) => {
+      if (error !== null && error !== undefined) return
+      process.stdout.off("error", failed)
+      resume(Effect.void)
+    })
+  })
 
 /** Columns padded to the widest cell; two spaces between. */
 export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {

@@ -5,6 +5,7 @@ import { assets } from "./assets.ts"
 import { balances } from "./balances.ts"
 import { exitCodes } from "./CliFailure.ts"
 import { check } from "./check.ts"
+import { exportCommand } from "./export.ts"
 import { intents } from "./intents.ts"
 import { adopt, recover } from "./ledgerCommands.ts"
 import { pause } from "./pause.ts"
@@ -29,6 +30,7 @@ const root = Command.make("cofferer").pipe(
     recover,
     submit,
     verify,
+    exportCommand,
     assets,
     balances,
     sandboxCommand,

@@ -12,6 +12,7 @@ import { Signals } from "../store/Signals.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { json, pathOf, refusal } from "./respond.ts"
@@ -80,6 +81,10 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/live") return json({ live: true, pid: process.pid })
     if (path === "/api/v1/status") return json(yield* (yield* StatusView).view)
     if (path === "/api/v1/intents") return json(yield* listIntents(Number(query.get("limit") ?? "20")))
+    if (path === "/api/v1/export") {
+      const asked = yield* Schema.decodeUnknownEffect(ExportQuery)(Object.fromEntries(query))
+      return json(yield* exportPage(asked))
+    }
     if (path === "/api/v1/verify") return json(yield* verifyStore())
     const id = /^\/api\/v1\/intents\/([0-9a-z]{3,64})$/.exec(path)?.[1]
     if (id !== undefined) {
@@ -115,6 +120,13 @@ const body = Effect.fnUntraced(function* <A>(
   return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
 })
 
+const Millis = Schema.NumberFromString.check(Schema.isInt())
+const ExportQuery = Schema.Struct({
+  what: Schema.Literals(exportKinds),
+  from: Millis,
+  to: Millis,
+  after: Schema.String.check(Schema.isPattern(/^([0-9]{1,15}(\.[0-9a-f]{64})?)?$/)),
+})
 const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
 const LedgerBody = Schema.Struct({ reason: Words, author: Words })
 const ResumeBody = Schema.Struct({ scope: Words, reason: Words, author: Words })

@@ -101,13 +101,21 @@ const bySubject = <A>(rows: ReadonlyArray<A>, subject: (row: A) => string) => {
   return (key: string): ReadonlyArray<A> => groups.get(key) ?? []
 }
 
+/** The attempts of these intents, by intent. */
+export const attemptsOf = Effect.fn("Archive.attemptsOf")(function* (intents: ReadonlyArray<Intent>) {
+  const sql = yield* SqlClient.SqlClient
+  const ids = sql.in(intents.map(({ id }) => id))
+  const attempts = yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE intent_id IN ${ids}
+    ORDER BY intent_id, k`.pipe(rowsOf(AttemptRow, "Archive.attempts"))
+  return bySubject(attempts.map(toAttempt), (row) => row.intentId)
+})
+
 /** Everything kept of these intents. At most a few hundred at once. */
 export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyArray<Intent>) {
   const sql = yield* SqlClient.SqlClient
   if (intents.length === 0) return []
   const ids = sql.in(intents.map(({ id }) => id))
-  const attempts = yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE intent_id IN ${ids}
-    ORDER BY intent_id, k`.pipe(rowsOf(AttemptRow, "Archive.attempts"))
+  const attempts = yield* attemptsOf(intents)
   const spends = yield* sql`SELECT intent_id AS "intentId", k, digest, signature, amount FROM spends
     WHERE intent_id IN ${ids} ORDER BY intent_id, k`.pipe(rowsOf(SpendRow, "Archive.spends"))
   const sends = yield* sql`SELECT ${sql.literal(sendColumns)} FROM sends WHERE intent_id IN ${ids} ORDER BY seq`.pipe(
@@ -115,7 +123,6 @@ export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyAr
   )
   const evidence = yield* sql`SELECT ${sql.literal(evidenceColumns)} FROM evidence WHERE intent_id IN ${ids}
     ORDER BY seq`.pipe(rowsOf(EvidenceRow, "Archive.evidence"))
-  const attemptsOf = bySubject(attempts.map(toAttempt), (row) => row.intentId)
   const spendsOf = bySubject(spends, (row) => row.intentId)
   const sendsOf = bySubject(sends, (row) => row.intentId)
   const evidenceOf = bySubject(evidence, (row) => row.intentId)
@@ -123,7 +130,7 @@ export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyAr
   return intents.map(
     (intent): Kept => ({
       intent,
-      attempts: attemptsOf(intent.id),
+      attempts: attempts(intent.id),
       spends: spendsOf(intent.id),
       sends: sendsOf(intent.id),
       evidence: evidenceOf(intent.id),

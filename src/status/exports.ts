@@ -1,0 +1,113 @@
+import { Effect } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import type { Attempt } from "../domain/Attempt.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { attemptsOf, entriesAfter, intentsAfter, type Span } from "../store/archive.ts"
+
+/** The columns of each export, in their order. */
+export const exportColumns = {
+  payments: [
+    "id",
+    "state",
+    "decidedAt",
+    "endedAt",
+    "executedAt",
+    "from",
+    "to",
+    "amount",
+    "asset",
+    "fee",
+    "amountUnits",
+    "feeUnits",
+    "decimals",
+    "rule",
+    "subject",
+    "episode",
+    "fromKey",
+    "toKey",
+    "assetId",
+    "attempts",
+    "chainId",
+    "transferId",
+    "txHash",
+    "detail",
+  ],
+  journal: ["seq", "at", "treasury", "kind", "subject", "body", "prev", "hash"],
+} as const
+export const exportKinds = ["payments", "journal"] as const
+
+export interface ExportAsked extends Span {
+  readonly what: (typeof exportKinds)[number]
+  /** Where the page before ended; empty for the first. */
+  readonly after: string
+}
+
+/** One row: a value for each column, null where there is none. */
+export type ExportRow = Readonly<Record<string, string | number | null>>
+type PaymentRow = Readonly<Record<(typeof exportColumns.payments)[number], string | number | null>>
+
+export interface ExportPage {
+  readonly rows: ReadonlyArray<ExportRow>
+  /** Where the next page begins; null behind the last. */
+  readonly next: string | null
+}
+
+const pageMax = 500
+
+/** Reads a page in the order of decisions, or of the journal. */
+export const exportPage = Effect.fn("Export.page")(function* (asked: ExportAsked) {
+  const [at, id] = asked.after.split(".")
+  if (asked.what === "journal") {
+    const rows = yield* entriesAfter(Number(at), pageMax, asked)
+    const page = rows.map((row): ExportRow => ({ ...row, at: new Date(row.at).toISOString() }))
+    return { rows: page, next: rows.length < pageMax ? null : String(rows.at(-1)?.seq) } satisfies ExportPage
+  }
+  const last = id === undefined ? undefined : { createdAt: Number(at), id: id as Intent["id"] }
+  const intents = yield* intentsAfter(last, pageMax, asked)
+  const attempts = yield* attemptsOf(intents)
+  const end = intents.length < pageMax ? undefined : intents.at(-1)
+  return {
+    rows: intents.map((intent) => paymentRow(intent, attempts(intent.id))),
+    next: end === undefined ? null : `${end.createdAt}.${end.id}`,
+  } satisfies ExportPage
+})
+
+/** Exact, without separators: "16210.00". */
+const plainAmount = (units: bigint, decimals: number): string => formatAmount(units, decimals).replaceAll(",", "")
+
+/** Block times have nanoseconds, and keep them. */
+const nanosText = (nanos: bigint): string =>
+  `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(0, -1)}${String(nanos % 1_000_000n).padStart(6, "0")}Z`
+
+/** A payment with the attempt that paid it, or where none did with its last. */
+export const paymentRow = (intent: Intent, attempts: ReadonlyArray<Attempt>): PaymentRow => {
+  const { payment, decimals, fee, settledAt } = intent
+  const attempt = attempts.find((a) => a.state === "confirmed") ?? attempts.at(-1)
+  const hash = attempt?.framing === "prefixed" ? attempt.hashPrefixed : attempt?.hashBare
+  return {
+    id: intent.id,
+    state: intent.state,
+    decidedAt: new Date(intent.createdAt).toISOString(),
+    endedAt: isFinalIntent(intent.state) ? new Date(intent.updatedAt).toISOString() : null,
+    executedAt: intent.state === "confirmed" && settledAt !== undefined ? nanosText(settledAt) : null,
+    from: payment.from,
+    to: payment.to,
+    amount: plainAmount(payment.amount, decimals),
+    asset: payment.asset,
+    fee: fee === undefined ? null : plainAmount(fee, decimals),
+    amountUnits: String(payment.amount),
+    feeUnits: fee === undefined ? null : String(fee),
+    decimals,
+    rule: intent.rule,
+    subject: intent.subject,
+    episode: intent.episode,
+    fromKey: payment.fromKey,
+    toKey: payment.toKey,
+    assetId: payment.assetId,
+    attempts: attempts.length,
+    chainId: attempt?.chainId ?? null,
+    transferId: attempt?.transferId ?? null,
+    txHash: hash?.toUpperCase() ?? null,
+    detail: intent.detail,
+  }
+}
