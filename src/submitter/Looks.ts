@@ -16,6 +16,8 @@ export class Looks extends Context.Service<
     readonly note: (party: string, look: Look) => Effect.Effect<void>
     /** The height given first: that of the newest block when the process began to look. */
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
+    /** Whether a reading of the party's listing ended where the one before did. */
+    readonly endsAgain: (party: string, cursor: string) => Effect.Effect<boolean>
     /** Whether the party's newest balance row is a newer one than at the last question. */
     readonly isNews: (party: string, newestRow: bigint) => Effect.Effect<boolean>
     /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
@@ -29,6 +31,7 @@ export class Looks extends Context.Service<
     Looks,
     Effect.sync(() => {
       const last = new Map<string, Look>()
+      const ends = new Map<string, string>()
       const rows = new Map<string, bigint>()
       const counted = new Map<string, number>()
       const times = new Map<string, number>()
@@ -40,6 +43,12 @@ export class Looks extends Context.Service<
           Effect.sync(() => {
             start ??= height
             return start
+          }),
+        endsAgain: (party, cursor) =>
+          Effect.sync(() => {
+            const isSame = ends.get(party) === cursor
+            ends.set(party, cursor)
+            return isSame
           }),
         isNews: (party, newestRow) =>
           Effect.sync(() => {

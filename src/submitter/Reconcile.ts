@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import { Confirmation } from "../gateway/Confirmation.ts"
+import { Confirmation, type TransferListing } from "../gateway/Confirmation.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Findings } from "../store/Findings.ts"
@@ -91,10 +91,20 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const until = listing?.mark?.timestamp ?? BigInt(now) * 1_000_000n
   yield* looks.note(party, { at: now, until })
   if (listing === undefined) return
-  yield* noteListing(party, listing)
+  yield* noteListing(party, { ...listing, cursor: yield* reached(party, listing) })
   if (isGranted || !listing.complete || (listing.mark?.height ?? start) < start) return
   yield* clearance.grant(party)
   yield* (yield* Signals).wake("submitter")
+})
+
+/** Rows read again at most, lest one that a page left out be passed over. */
+const againMax = 500
+
+/** From where the next reading goes on: rows count as read only when two readings of them ended at the same one. */
+const reached = Effect.fnUntraced(function* (party: string, { transfers, cursor }: TransferListing) {
+  if (cursor === undefined) return undefined
+  const isSame = yield* (yield* Looks).endsAgain(party, cursor)
+  return isSame || transfers.length > againMax ? cursor : undefined
 })
 
 /** The newest block when this process began to look; undefined while the gateway is on another chain. */

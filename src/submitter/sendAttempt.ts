@@ -127,8 +127,8 @@ const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing,
 })
 
 /**
- * Begins the send; undefined where the attempt came to its end while the work was solved or a head was awaited, or where
- * another process has taken over meanwhile.
+ * Begins the send; undefined where the attempt came to its end while the work was solved or a head was awaited, or
+ * where another process has taken over meanwhile.
  */
 const begin = Effect.fnUntraced(function* (start: SendStart) {
   const outbox = yield* Outbox

@@ -1,0 +1,287 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
+import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Findings } from "../../src/store/Findings.ts"
+import { guarded } from "../../src/store/guarded.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
+import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
+import { isSolved } from "../../src/tx/ProofOfWork.ts"
+import { signatureAlgorithm, signatureVersion } from "../../src/tx/Transaction.ts"
+import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { chainId, one, usdt } from "../support/TestSandbox.ts"
+
+const reasons = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (halts) => halts.map((halt) => halt.reason),
+)
+const pages = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (due) => due.filter((alert) => alert.severity === "page" && alert.kind === "halt").map((alert) => alert.subject),
+)
+const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all", reason: "looked at it", author: "ana" }))
+const newest = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  const [attempt] = yield* outbox.attempts(intent!.id)
+  return { intent: intent!, attempt: attempt! }
+})
+const settling = new Set(["decide"])
+
+/** Hands in again, as anybody can, a command whose signature was public once, with work of their own. */
+const replay = Effect.fnUntraced(function* (client: TestClient) {
+  const { attempt } = yield* newest
+  const tid = "ab".repeat(32)
+  let nonce = 0n
+  while (!isSolved({ blockHash: attempt.anchorHash, tid }, nonce, 3)) nonce++
+  const tx = {
+    inputData: Buffer.from(attempt.inputData).toString("base64"),
+    signature: { value: attempt.signature, algo: signatureAlgorithm, version: signatureVersion },
+    pubKey: attempt.party,
+    version: "TX_VERSION_V3",
+    pow: { tid, nonce: String(nonce) },
+  }
+  return yield* request(client, "/transaction", { body: JSON.stringify({ tx, type: "TYPE_SYNC" }) })
+})
+
+/** Makes blocks until the attempt's window has one left. */
+const toLastBlock = Effect.fnUntraced(function* (client: TestClient, step: Effect.Effect<void, unknown>) {
+  const { attempt } = yield* newest
+  while ((yield* head(client)).height < Number(attempt.anchorHeight) + attempt.windowBlocks - 1) yield* step
+})
+
+const windows = [5, 8, 13]
+const pow = (window: number) => `{ difficulty: 3, pastBlocks: ${window}, txPerBlock: 2, increaseDifficulty: true }`
+
+describe("a second execution of a payment", () => {
+  for (const profile of ["0.74", "0.75"]) {
+    for (const window of windows) {
+      const change = { profile: `"${profile}"`, pow: pow(window) }
+      it.effect(`after it was confirmed halts and pages, on ${profile} with a window of ${window} blocks`, () =>
+        flow(
+          (options, sandbox, client) =>
+            Effect.gen(function* () {
+              for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+              const step = yield* inContext(round(options, sandbox, settling))
+              yield* toLastBlock(client, step)
+              assert.deepStrictEqual(yield* states, ["confirmed"])
+              assert.include((yield* replay(client)).text, '"success":true')
+              yield* haltsWithin(options, sandbox)
+              assert.lengthOf(yield* paid(sandbox), 2, "the network let it happen")
+              yield* resume
+              for (let i = 0; i < 3 * window; i++) yield* round(options, sandbox, settling)
+              assert.deepStrictEqual(yield* reasons, [], "told of once")
+              assert.deepStrictEqual(yield* (yield* Findings).watched, [], "no longer watched")
+            }),
+          { change },
+        ),
+      )
+
+      it.effect(`of one that failed halts and pages, on ${profile} with a window of ${window} blocks`, () =>
+        flow(
+          (options, sandbox, client) =>
+            Effect.gen(function* () {
+              const body = JSON.stringify({ operation: "submit", kind: "execution_failure" })
+              yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+              for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
+              yield* request(client, "/sandbox/faults", { body })
+              yield* round(options, sandbox, settling)
+              yield* request(client, "/sandbox/faults", { method: "DELETE" })
+              const step = yield* inContext(round(options, sandbox, settling))
+              yield* step
+              yield* toLastBlock(client, step)
+              assert.deepStrictEqual(yield* states, ["failed"])
+              assert.include((yield* replay(client)).text, '"success":true')
+              yield* haltsWithin(options, sandbox)
+              assert.lengthOf(yield* paid(sandbox), 1, "the network let it happen")
+            }),
+          { change },
+        ),
+      )
+    }
+  }
+
+  it.effect("is counted on the ledger where the list showed neither", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+          const blind = new Set(["decide", "reconcile", "confirm"])
+          const step = yield* inContext(round(options, sandbox, blind))
+          yield* toLastBlock(client, step)
+          yield* replay(client)
+          for (let i = 0; i < 2; i++) yield* step
+          assert.deepStrictEqual(yield* reasons, [])
+          yield* haltsWithin(options, sandbox)
+        }),
+      { change: { profile: '"0.74"' } },
+    ),
+  )
+
+  it.effect("is not believed where a gateway shifts its times: the ledger's movements are counted", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        const skew = { operation: "transfers", kind: "clock_skew", skewMillis: 4_000 }
+        yield* request(client, "/sandbox/faults", { body: JSON.stringify(skew) })
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+        for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
+        const { attempt } = yield* newest
+        assert.strictEqual(yield* (yield* Findings).executions(attempt.transferId), 2, "seen in two blocks")
+        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+      }),
+    ),
+  )
+
+  it.effect("is seen in the balances of both ends where the gateway lists nothing", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          yield* round(options, sandbox, settling)
+          const { intent } = yield* newest
+          const command = payment(client, "bob", intent.payment.amount, { asset: usdt })
+          const draft = { from: "alice", command, framing: "prefixed" as const, ...(yield* head(client)) }
+          yield* submit(client, signed(client, draft))
+          for (let i = 0; i < 14; i++) yield* round(options, sandbox, settling)
+          assert.lengthOf(yield* paid(sandbox), 2)
+          assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
+        }),
+      { change: { profile: "specification" } },
+    ),
+  )
+})
+
+/** The effect with the services of here, for helpers that know none of them. */
+const inContext = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.context<R>(), (context) => Effect.provideContext(effect, context))
+
+type Options = Parameters<typeof round>[0]
+
+/** Runs on until the halt is there, ten blocks at most after the one that takes what was handed in. */
+const haltsWithin = Effect.fnUntraced(function* (options: Options, sandbox: Sandbox["Service"]) {
+  for (let i = 0; i <= 10 && (yield* reasons).length === 0; i++) yield* round(options, sandbox, settling)
+  assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
+  assert.deepStrictEqual(yield* pages, ["duplicate_execution"])
+  assert.lengthOf(yield* (yield* Findings).duplicates, 1)
+})
+
+describe("a payment that the journal does not know", () => {
+  const elsewhere = Effect.fnUntraced(function* (client: TestClient) {
+    const command = payment(client, "eve", 10n * one, { asset: usdt })
+    return yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+  })
+
+  it.effect("halts and pages within one poll, and stops the payment that was under way to its signature", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+        yield* elsewhere(client)
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        assert.deepStrictEqual(yield* pages, ["foreign_payment"])
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        assert.lengthOf(yield* paid(sandbox), 1, "the thief's alone")
+        assert.lengthOf(yield* (yield* Findings).strangers, 1)
+      }),
+    ),
+  )
+
+  it.effect("of a key with a history stops the very first signature, until it is adopted with a reason", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        yield* elsewhere(client)
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        assert.lengthOf(yield* paid(sandbox), 1)
+        const [alert] = yield* (yield* AlertQueue).due(10)
+        assert.include(alert?.detail ?? "", "cofferer adopt --reason")
+        const adopted = yield* adopt([alice], { reason: "the old wallet", author: "ana" })
+        assert.deepStrictEqual(
+          adopted.map(({ amount }) => amount),
+          [10n * one],
+        )
+        assert.include(
+          (yield* (yield* Journal).about("foreign_payment")).map(({ kind }) => kind),
+          "adopted",
+        )
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual([yield* reasons, (yield* states)[0]], [[], "confirmed"])
+        yield* elsewhere(client)
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* reasons, ["foreign_payment"], "the next one is a stranger again")
+      }),
+    ),
+  )
+})
+
+describe("a failure of the machine", () => {
+  it.effect("that refuses writes halts in memory, tells people all the same, and is durable once it can be", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const brake = yield* Brake
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+        yield* sql`PRAGMA query_only = ON`
+        yield* sandbox.stepBlock
+        const { network, parties, assets, keepMillis } = options.treasury
+        const poll = pollBalances({ ...network, parties, assets, keepMillis })
+        assert.strictEqual((yield* Effect.exit(guarded(poll)))._tag, "Failure")
+        assert.deepStrictEqual(
+          (yield* brake.halts).map(({ seq, reason }) => [seq, reason]),
+          [[0, "store_error"]],
+        )
+        assert.deepStrictEqual(yield* pages, ["store_error"])
+        yield* deliverOnce("flow")
+        assert.deepStrictEqual(yield* pages, [], "told once")
+        yield* sql`PRAGMA query_only = OFF`
+        yield* reconcileOnce()
+        assert.isAbove((yield* brake.halts)[0]?.seq ?? 0, 0)
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+        assert.lengthOf(yield* paid(sandbox), 0)
+        yield* resume
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual([yield* reasons, yield* states], [[], ["confirmed"]])
+      }),
+    ),
+  )
+
+  it.effect("that changes stored bytes halts before they are sent again", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
+        const body = JSON.stringify({ operation: "submit", kind: "http_status", status: 503 })
+        yield* request(client, "/sandbox/faults", { body })
+        yield* round(options, sandbox, settling)
+        yield* request(client, "/sandbox/faults", { method: "DELETE" })
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`UPDATE attempts SET pow_nonce = '1'`
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox, settling)
+        assert.deepStrictEqual(yield* reasons, ["invariant"])
+        assert.deepStrictEqual(yield* pages, ["invariant"])
+        assert.lengthOf(yield* paid(sandbox), 0)
+      }),
+    ),
+  )
+
+  it.effect("that lets a final payment change halts", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+        const { intent } = yield* newest
+        assert.strictEqual(intent.state, "confirmed")
+        const outbox = yield* Outbox
+        yield* Effect.exit(guarded(outbox.move(intent, "reserved", { detail: "again" })))
+        assert.deepStrictEqual(yield* reasons, ["invariant"])
+        assert.strictEqual((yield* newest).intent.state, "confirmed")
+      }),
+    ),
+  )
+})
