@@ -7,7 +7,7 @@ import { guarded } from "../../src/store/guarded.ts"
 import { holdOn } from "../../src/store/trip.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 
-/** SQLite's own limit: the next page that the file would need is refused with SQLITE_FULL. `spare`: pages it still gets. */
+/** SQLite's own limit: the next page is refused with SQLITE_FULL, once the file got `spare` more of them. */
 const fill = Effect.fnUntraced(function* (spare: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql.unsafe("CREATE TABLE ballast (x BLOB)")
