@@ -82,8 +82,9 @@ export class Outbox extends Context.Service<
     readonly attempts: (intentId: string) => Effect.Effect<ReadonlyArray<Attempt>, StoreError>
     /** Attempts that may still execute, of all intents. */
     readonly live: Effect.Effect<ReadonlyArray<Attempt>, StoreError>
+    /** Stores a solution. An attempt that is over keeps what it has. */
     readonly saveWork: (attempt: Attempt, work: SolvedWork) => Effect.Effect<void, StoreError>
-    /** Drops a solution that was refused; the signature stays. */
+    /** Drops a solution that was refused; the signature stays, and an attempt that is over keeps what it has. */
     readonly dropWork: (attempt: Attempt, nextAt: number) => Effect.Effect<void, StoreError>
     /** Notes that a POST is about to begin. Returns its number. */
     readonly beginSend: (start: SendStart) => Effect.Effect<number, StoreError>

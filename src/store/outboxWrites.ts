@@ -7,6 +7,7 @@ import {
   type EvidenceKind,
   isFinalAttempt,
   type LiveAttemptState,
+  liveAttemptStates,
 } from "../domain/Attempt.ts"
 import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenIntentState } from "../domain/Intent.ts"
 import type { Journal } from "./Journal.ts"
@@ -103,7 +104,7 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"]) => {
           Clock.currentTimeMillis,
           (at) => sql`UPDATE attempts SET work_index = work_index + 1, pow_tid = NULL, pow_nonce = NULL,
             hash_bare = NULL, hash_prefixed = NULL, next_at = ${nextAt}, updated_at = ${at}
-            WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`,
+            WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}`,
         ).pipe(Effect.asVoid),
       ),
     ),
@@ -198,9 +199,11 @@ const saveWork = Effect.fnUntraced(function* (
   work: SolvedWork,
 ) {
   const at = yield* Clock.currentTimeMillis
-  yield* sql`UPDATE attempts SET pow_tid = ${work.tid}, pow_nonce = ${work.nonce.toString()},
+  // Settled while the work was solved: an attempt that is over needs none.
+  const done = yield* sql`UPDATE attempts SET pow_tid = ${work.tid}, pow_nonce = ${work.nonce.toString()},
     hash_bare = ${work.hashBare}, hash_prefixed = ${work.hashPrefixed}, updated_at = ${at}
-    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`
+    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)} RETURNING k`
+  if (done.length === 0) return
   yield* journal.append({ kind: "work", subject: attempt.intentId, body: { k: attempt.k, ...work } })
 })
 

@@ -151,6 +151,25 @@ export const outboxContract = (
     )
 
     test(
+      "leaves an attempt that ended while its work was solved or refused as it is, and that is no failure",
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const intent = yield* reserved("1")
+        const attempt = attemptOf(intent, 1)
+        yield* outbox.persist(intent, attempt)
+        yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: hex("9") })
+        const flying = (yield* outbox.open)[0]!
+        yield* outbox.settle(flying, (yield* outbox.live)[0]!, "confirmed", "confirmed", { detail: "found" })
+        const before = yield* outbox.attempts(intent.id)
+        const { seq } = yield* (yield* Journal).head
+        yield* outbox.saveWork(attempt, { tid: "t", nonce: 1n, hashBare: hex("7"), hashPrefixed: hex("8") })
+        yield* outbox.dropWork(attempt, 5)
+        assert.deepStrictEqual(yield* outbox.attempts(intent.id), before)
+        assert.strictEqual((yield* (yield* Journal).head).seq, seq, "nothing came of it, so nothing is told")
+      }),
+    )
+
+    test(
       "keeps signed columns, decided payments and final rows as they are, whoever writes",
       Effect.gen(function* () {
         const outbox = yield* Outbox
