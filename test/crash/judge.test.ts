@@ -14,6 +14,7 @@ const whole: Testimony = {
   decided: new Set(["paid", "dropped"]),
   told: new Set(["paid"]),
   executed: ["p2"],
+  halts: [],
   brokenAt: undefined,
 }
 
@@ -33,6 +34,7 @@ describe("the judge of a crash run", () => {
     ["a decision that the journal holds and the store does not", { decided: new Set(["paid", "dropped", "x"]) }, 1, 0],
     ["a decision that was told and is gone", { told: new Set(["x"]) }, 1, 0],
     ["a payment that no journal holds", { decided: new Set(["paid"]) }, 1, 0],
+    ["a treasury that halted", { halts: ["invariant"] }, 1, 0],
     ["a broken journal", { brokenAt: 7 }, 1, 0],
     [
       "a payment without an end",

@@ -10,6 +10,8 @@ export interface Testimony {
   readonly told: ReadonlySet<string>
   /** Transfers of the treasury's keys that the ledger executed, each as often as it did. */
   readonly executed: ReadonlyArray<string>
+  /** What keeps the treasury from signing, in words. */
+  readonly halts: ReadonlyArray<string>
   /** The first entry of the journal whose chain is broken. */
   readonly brokenAt: number | undefined
 }
@@ -23,7 +25,7 @@ export interface Verdict {
 
 /** What the journal says against what the ledger did. */
 export const judge = (testimony: Testimony): Verdict => {
-  const { intents, attempts, decided, told, executed, brokenAt } = testimony
+  const { intents, attempts, decided, told, executed, halts, brokenAt } = testimony
   const lost: Array<string> = []
   const duplicate: Array<string> = []
   const intentOf = new Map(attempts.map(({ intentId, transferId }) => [transferId, intentId]))
@@ -45,6 +47,8 @@ export const judge = (testimony: Testimony): Verdict => {
     if (paid > 1) duplicate.push(`${name} was executed ${paid} times`)
     if (paid === 1 && isFinalIntent(state) && state !== "confirmed") duplicate.push(`${name} was executed all the same`)
   }
+  // Nothing that happened to it is a reason to stop: such a halt keeps payments from their end.
+  for (const halt of halts) lost.push(`halted: ${halt}`)
   if (brokenAt !== undefined) lost.push(`the journal's chain is broken at entry ${brokenAt}`)
   return { lost, duplicate }
 }

@@ -40,6 +40,9 @@ export const testify = async (dataDir: string, ledger: unknown, party: string): 
       decided: new Set(
         all("SELECT DISTINCT subject FROM journal WHERE kind = 'intent'").map(({ subject }) => String(subject)),
       ),
+      halts: all("SELECT reason, detail FROM halts WHERE ended_at IS NULL").map(
+        ({ reason, detail }) => `${reason}: ${detail}`,
+      ),
       executed: executed.filter((tx) => tx.party === party && tx.code === 0).map(({ transferId }) => transferId),
     }
   } finally {
