@@ -1,0 +1,199 @@
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { type DaemonOptions, daemonLayer, prepare } from "../../src/daemon.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { SpendLog } from "../../src/store/SpendLog.ts"
+import { recover } from "../../src/submitter/recover.ts"
+import { alice, bob, flow, paid, round, states } from "../support/Flow.ts"
+import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { chainId, one, usdt } from "../support/TestSandbox.ts"
+
+type World = Sandbox["Service"]
+const files = [databaseFile, `${databaseFile}-wal`]
+
+/** The store's files as they lie there, while their process writes to them. */
+const copyTo = (from: string, to: string) => {
+  cpSync(join(from, "sandbox"), join(to, "sandbox"), { recursive: true })
+  for (const file of files) if (existsSync(join(from, file))) cpSync(join(from, file), join(to, file))
+}
+
+/** Writes a copy into the very files: their inodes and births stay. */
+const overwrite = (from: string, to: string) => {
+  for (const file of files) {
+    if (existsSync(join(from, file))) writeFileSync(join(to, file), readFileSync(join(from, file)))
+    else rmSync(join(to, file), { force: true })
+  }
+}
+
+/** One life of a daemon on a data directory. Its end is abrupt: nothing is told to stop. */
+const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
+  prepare(options).pipe(
+    Effect.andThen(pollAssets()),
+    Effect.andThen(use),
+    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
+  )
+
+const attemptsOf = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const all = yield* Effect.forEach(yield* outbox.recent(100), ({ id }) => outbox.attempts(id))
+  return all.flat()
+})
+const halts = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (all) => all.map((halt) => halt.reason),
+)
+const folder = () => mkdtempSync(join(tmpdir(), "cofferer-restored-"))
+
+/** Somebody takes money out of the account that is kept filled. */
+const spend = Effect.fnUntraced(function* (client: TestClient, amount: bigint) {
+  const command = payment(client, "eve", amount * one, { asset: usdt })
+  yield* submit(client, signed(client, { from: "bob", command, ...(yield* head(client)) }))
+})
+
+/** Pays twice, and copies the directory at each step before the second signature. */
+const payTwice = Effect.fnUntraced(function* (options: DaemonOptions, world: World, client: TestClient) {
+  const copies: Array<string> = []
+  const keep = Effect.sync(() => {
+    const copy = folder()
+    copyTo(options.dataDir, copy)
+    copies.push(copy)
+  })
+  const steps = ["reconcile", "decide", "submit", "confirm"]
+  const signedBefore = Effect.map(attemptsOf, (all) => all.length < 2)
+  yield* life(
+    options,
+    Effect.gen(function* () {
+      yield* keep
+      for (let i = 0; yield* signedBefore; i++) {
+        if (i === 7) yield* spend(client, 120n)
+        for (let n = 0; n <= steps.length && (yield* signedBefore); n++) {
+          yield* round(options, world, new Set(steps.slice(n)))
+          if (yield* signedBefore) yield* keep
+        }
+      }
+      for (let i = 0; i < 5; i++) yield* round(options, world)
+      assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+      yield* spend(client, 110n)
+      yield* world.stepBlock
+    }),
+  )
+  return copies
+})
+
+/** Runs a copy for a while and returns why it halted. It signs nothing, and a plain resume changes nothing. */
+const signsNothing = Effect.fnUntraced(function* (options: DaemonOptions, world: World, underWay = 0) {
+  const before = (yield* paid(world)).length
+  const reasons = yield* life(
+    options,
+    Effect.gen(function* () {
+      const had = (yield* attemptsOf).length
+      for (let i = 0; i < 4; i++) yield* round(options, world)
+      const reasons = yield* halts
+      yield* (yield* Brake).resume({ scope: "all", reason: "hurry", author: "bo" })
+      for (let i = 0; i < 3; i++) yield* round(options, world)
+      assert.lengthOf(yield* attemptsOf, had, "no new signature")
+      assert.include(yield* halts, "restored_store", "resume does not end it")
+      const pages = (yield* (yield* AlertQueue).due(100)).filter(({ kind }) => kind === "halt")
+      assert.includeMembers(
+        pages.map(({ severity, subject }) => `${severity} ${subject}`),
+        ["page restored_store"],
+      )
+      return reasons
+    }),
+  )
+  assert.lengthOf(yield* paid(world), before + underWay)
+  return reasons
+})
+
+describe("a data directory that was put back", () => {
+  it.effect(
+    "at any of twenty moments signs nothing until it is recovered, and then pays what is due once",
+    () =>
+      flow((outer, world, client) =>
+        Effect.gen(function* () {
+          const home = folder()
+          cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+          const options = { ...outer, dataDir: home }
+          const copies = yield* payTwice(options, world, client)
+          assert.isAtLeast(copies.length, 20)
+          const step = copies.length / 20
+          const chosen = Array.from({ length: 20 }, (_, i) => copies[Math.floor(i * step)]!)
+          for (const copy of chosen) {
+            overwrite(copy, home)
+            assert.include(yield* signsNothing(options, world), "restored_store", "over the old files")
+            assert.include(yield* signsNothing({ ...outer, dataDir: copy }, world), "restored_store", "as a new folder")
+          }
+          yield* life(
+            options,
+            Effect.gen(function* () {
+              const asked = { reason: "the disk died", author: "ana" }
+              const done = yield* recover([alice], join(home, databaseFile), asked)
+              assert.isAtLeast(done.lastOnLedger ?? 0, done.missing.length)
+              assert.isAtLeast(done.missing.length, 1)
+              assert.deepStrictEqual(yield* halts, [])
+              const since = { since: 0, except: new Set<string>(), assetId: usdt }
+              const used = yield* (yield* SpendLog).used({ ...since, from: new Set([alice]), to: new Set([bob]) })
+              assert.strictEqual(used.count, 2, "what was spent counts, whoever remembers it")
+              const had = (yield* paid(world)).length
+              for (let i = 0; i < 14; i++) yield* round(options, world)
+              assert.lengthOf(yield* paid(world), had, "a window and ten blocks are waited for")
+              for (let i = 0; i < 20; i++) yield* round(options, world)
+              assert.lengthOf(yield* paid(world), had + 1)
+              assert.deepStrictEqual(yield* halts, [])
+              assert.isUndefined(yield* (yield* Journal).verify)
+            }),
+          )
+          for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })
+        }),
+      ),
+    { timeout: 120_000 },
+  )
+})
+
+describe("a watermark outside the data directory", () => {
+  const mark = join(folder(), "watermark")
+
+  it.effect("stops a store put back over its own files while the last payment is in no block yet", () =>
+    flow(
+      (outer, world) =>
+        Effect.gen(function* () {
+          const home = folder()
+          const copy = folder()
+          cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+          const options = { ...outer, dataDir: home }
+          yield* life(
+            options,
+            Effect.gen(function* () {
+              yield* (yield* Settings).rememberFraming(outer.gatewayUrl, chainId, "bare")
+              const only = new Set(["submit", "confirm"])
+              for (let i = 0; i < 3; i++) yield* round(options, world, only)
+              copyTo(home, copy)
+              yield* round(options, world, new Set(["confirm", "decide"]))
+              assert.lengthOf(yield* attemptsOf, 1)
+              assert.include(readFileSync(mark, "utf8"), '"seq"')
+            }),
+          )
+          assert.deepStrictEqual(yield* life(options, halts), [], "nothing was put back yet")
+          overwrite(copy, home)
+          const [halt] = yield* life(
+            options,
+            Effect.flatMap(Brake, (brake) => brake.halts),
+          )
+          assert.match(halt?.detail ?? "", /^the watermark stands at entry/)
+          assert.deepStrictEqual(yield* signsNothing(options, world, 1), ["restored_store"])
+          for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
+        }),
+      { more: `store: { watermark: "${mark}" }` },
+    ),
+  )
+})
