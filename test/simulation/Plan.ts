@@ -56,7 +56,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     profile: dice.pick(profileNames) ?? "0.75",
     window,
     blocks,
-    blockMillis: dice.pick([250, 500, 500, 1_000]) ?? 1_000,
+    blockMillis: dice.pick([200, 300, 450, 800]) ?? 1_000,
     difficulty: between(0, 3),
     txPerBlock: between(1, 3),
     increaseDifficulty: chance(0.5),
