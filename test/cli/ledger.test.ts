@@ -1,0 +1,54 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import { cofferer } from "../support/Cofferer.ts"
+import { head, payment, request, signed, submit } from "../support/TestClient.ts"
+import { chainId, one, usdt, withSandbox } from "../support/TestSandbox.ts"
+
+const treasury = (url: string) => `
+version: 1
+name: ledger
+mode: live
+network: { chainId: ${chainId}, gateways: { sandbox: "${url}" } }
+assets: { USDT: { id: ${usdt}, decimals: 6 } }
+parties:
+  alice: { publicKey: "${publicKeyOf("test", "alice")}", signer: { sandbox: alice } }
+`
+
+describe("the ledger's verbs on the command line", () => {
+  it.live("adopt a key's history before the first start, and recover a store, without a daemon", () =>
+    withSandbox({}, (client, sandbox) =>
+      Effect.gen(function* () {
+        const dir = mkdtempSync(join(tmpdir(), "cofferer-ledger-"))
+        writeFileSync(join(dir, "treasury.yaml"), treasury(sandbox.url))
+        const command = payment(client, "eve", 10n * one, { asset: usdt })
+        yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+        yield* sandbox.stepBlock
+        const run = (...args: ReadonlyArray<string>) =>
+          Effect.promise(() => cofferer([...args, "--data", join(dir, "data")], { cwd: dir }))
+        const bare = yield* run("adopt")
+        assert.strictEqual(bare.code, 2, "a reason is mandatory")
+        assert.isFalse(existsSync(join(dir, "data", databaseFile)))
+        const first = yield* run("adopt", "--reason", "the old wallet", "--output", "json")
+        assert.strictEqual(first.code, 0, first.stderr)
+        assert.containSubset(JSON.parse(first.stdout), { adopted: [{ amount: "10000000", status: "done" }] })
+        const again = yield* run("adopt", "--reason", "the old wallet")
+        assert.strictEqual(again.stdout, "adopted 0 payments made elsewhere\n")
+        const recovered = yield* run("recover", "--reason", "moved to a new disk")
+        assert.strictEqual(recovered.code, 0, recovered.stderr)
+        assert.include(recovered.stdout, "the ledger shows no payment of this installation")
+        yield* request(client, "/sandbox/faults", {
+          body: JSON.stringify({ operation: "transfers", kind: "http_status", status: 503 }),
+        })
+        const silent = yield* run("adopt", "--reason", "again")
+        assert.strictEqual(silent.code, 1, "without the ledger nothing is adopted")
+        assert.include(silent.stderr, "503")
+        rmSync(dir, { recursive: true, force: true })
+      }),
+    ),
+  )
+})
