@@ -9,6 +9,7 @@ import { exportCommand } from "./export.ts"
 import { intents } from "./intents.ts"
 import { adopt, recover } from "./ledgerCommands.ts"
 import { pause } from "./pause.ts"
+import { receipt } from "./receipt.ts"
 import { resume } from "./resume.ts"
 import { run } from "./run.ts"
 import { sandboxCommand } from "./sandboxCommand.ts"
@@ -31,6 +32,7 @@ const root = Command.make("cofferer").pipe(
     submit,
     verify,
     exportCommand,
+    receipt,
     assets,
     balances,
     sandboxCommand,

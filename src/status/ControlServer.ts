@@ -15,6 +15,7 @@ import { say } from "../telemetry/say.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
+import { receiptOf } from "./receipts.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
@@ -86,9 +87,9 @@ const answer = Effect.fn("Control.answer")(function* (
       return json(yield* exportPage(asked))
     }
     if (path === "/api/v1/verify") return json(yield* verifyStore())
-    const id = /^\/api\/v1\/intents\/([0-9a-z]{3,64})$/.exec(path)?.[1]
+    const [, kind, id] = /^\/api\/v1\/(intents|receipts)\/([0-9a-z]{3,64})$/.exec(path) ?? []
     if (id !== undefined) {
-      const found = yield* storyOf(id)
+      const found = yield* kind === "receipts" ? receiptOf(id) : storyOf(id)
       return "problem" in found ? refusal(found.status, found.problem, found.remedy) : json(found)
     }
   }

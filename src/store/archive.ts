@@ -30,7 +30,7 @@ const SpendRow = Schema.Struct({
 export type StoredSpend = typeof SpendRow.Type
 
 const SubjectRow = Schema.Struct({ subject: Schema.String })
-const LinkRow = Schema.Struct({ seq: Schema.Int, prev: Schema.String, hash: Schema.String })
+export const LinkRow = Schema.Struct({ seq: Schema.Int, prev: Schema.String, hash: Schema.String })
 /** An entry without what it says: its place in the chain. */
 export type Link = typeof LinkRow.Type
 
@@ -40,11 +40,14 @@ export interface Span {
   readonly to: number
 }
 
+/** Rows whose time lies in the span; all, whatever their times are, where none is given. */
+const within = (sql: SqlClient.SqlClient, column: "at" | "created_at", span: Span | undefined) =>
+  span === undefined ? sql`1 = 1` : sql`${sql.literal(column)} >= ${span.from} AND ${sql.literal(column)} < ${span.to}`
+
 /** Journal entries after a sequence number, oldest first. */
 export const entriesAfter = Effect.fn("Archive.entriesAfter")(function* (seq: number, limit: number, span?: Span) {
   const sql = yield* SqlClient.SqlClient
-  const { from, to } = span ?? { from: 0, to: Number.MAX_SAFE_INTEGER }
-  return yield* sql`SELECT * FROM journal WHERE seq > ${seq} AND at >= ${from} AND at < ${to}
+  return yield* sql`SELECT * FROM journal WHERE seq > ${seq} AND ${within(sql, "at", span)}
     ORDER BY seq LIMIT ${limit}`.pipe(rowsOf(EntryRow, "Archive.entriesAfter"))
 })
 
@@ -72,11 +75,15 @@ export const intentsAfter = Effect.fn("Archive.intentsAfter")(function* (
   span?: Span,
 ) {
   const sql = yield* SqlClient.SqlClient
-  const { from, to } = span ?? { from: 0, to: Number.MAX_SAFE_INTEGER }
-  const { createdAt, id } = last ?? { createdAt: from, id: "" }
+  // No OR: SQLite would read the table twice.
+  const beyond =
+    last === undefined
+      ? sql`1 = 1`
+      : sql`created_at >= ${last.createdAt} AND NOT (created_at = ${last.createdAt} AND id <= ${last.id})`
   const rows = yield* sql`SELECT ${sql.literal(intentColumns)} FROM intents
-    WHERE created_at >= ${Math.max(from, createdAt)} AND created_at < ${to} AND (created_at > ${createdAt} OR id > ${id})
-    ORDER BY created_at, id LIMIT ${limit}`.pipe(rowsOf(IntentRow, "Archive.intentsAfter"))
+    WHERE ${beyond} AND ${within(sql, "created_at", span)} ORDER BY created_at, id LIMIT ${limit}`.pipe(
+    rowsOf(IntentRow, "Archive.intentsAfter"),
+  )
   return rows.map(toIntent)
 })
 

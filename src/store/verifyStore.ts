@@ -19,9 +19,13 @@ export interface Verified {
 const entriesMax = 500
 const intentsMax = 50
 
+/** A time that was changed may be none. */
+const timeText = (millis: number): string =>
+  Math.abs(millis) <= 8.64e15 ? new Date(millis).toISOString() : `${millis} ms`
+
 /** Why an entry does not follow the one before it; undefined where it does. */
 export const brokenLink = (last: JournalHead, entry: StoredEntry): string | undefined => {
-  const what = `entry ${entry.seq} (${entry.kind}, ${new Date(entry.at).toISOString()})`
+  const what = `entry ${entry.seq} (${entry.kind}, ${timeText(entry.at)})`
   if (entry.seq !== last.seq + 1) return `entry ${last.seq + 1} is missing: ${what} follows ${last.seq}`
   if (entry.prev !== last.hash) return `${what} does not follow the hash of entry ${last.seq}`
   return entry.hash === entryHash(entry) ? undefined : `${what} was changed: its hash is another`

@@ -1,0 +1,76 @@
+import { readFileSync, writeFileSync } from "node:fs"
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { receiptOf } from "../status/receipts.ts"
+import type { Problem } from "../status/stories.ts"
+import { checkReceipt } from "../store/checkReceipt.ts"
+import type { Receipt, Statement } from "../store/receipt.ts"
+import { askStore } from "./askStore.ts"
+import { failWith } from "./CliFailure.ts"
+import { codeOf } from "./controlClient.ts"
+import { outputFlag, printResult, toJson } from "./output.ts"
+import { configFlag, dataFlag } from "./setup.ts"
+
+const read = (file: string) =>
+  Effect.try({
+    try: () => readFileSync(file, "utf8"),
+    catch: (error) => failWith("notFound", `${file} cannot be read (${(error as NodeJS.ErrnoException).code})`),
+  }).pipe(
+    Effect.flatMap((text) =>
+      Effect.try({ try: (): unknown => JSON.parse(text), catch: () => failWith("failure", `${file} is no JSON`) }),
+    ),
+  )
+
+const wholeText = ({ payment, states, attempts, treasury }: Statement, { entries }: Receipt["journal"]): string => {
+  const [first, last] = [entries[0], entries.at(-1)]
+  const signed = attempts.map((a) => {
+    const hash = a.sends.at(-1)?.txHash
+    const tx = typeof hash === "string" ? `, tx ${hash.toUpperCase()}` : ", never sent"
+    return `  attempt ${a.k} ${a.state}: signed by ${a.party} on chain ${a.chainId}, transfer ${a.transferId}${tx}`
+  })
+  return [
+    `receipt whole: ${payment.amount} ${payment.asset} ${payment.from} -> ${payment.to}, ${states.at(-1)?.state}`,
+    `  payment ${payment.id} of treasury ${treasury}`,
+    ...signed,
+    `  journal entries ${first?.seq} to ${last?.seq}, the last with hash ${last?.hash}: "verify" and "export" show the same`,
+  ].join("\n")
+}
+
+const verify = Command.make(
+  "verify",
+  { file: Argument.String("file").pipe(Argument.withDescription("A receipt")), output: outputFlag },
+  Effect.fn(function* (chosen) {
+    const document = yield* read(chosen.file)
+    const { problem, statement } = checkReceipt(document)
+    if (problem !== undefined || statement === undefined) {
+      if (chosen.output === "json") yield* printResult("json", { whole: false, problem }, () => "")
+      return yield* failWith("failure", `receipt broken: ${problem}`)
+    }
+    const { journal } = document as Receipt
+    return yield* printResult(chosen.output, { whole: true, ...statement }, () => wholeText(statement, journal))
+  }),
+).pipe(Command.withDescription("Check a receipt with nothing but itself"))
+
+const isProblem = (body: unknown): body is Problem => typeof body === "object" && body !== null && "problem" in body
+
+/** One payment with its proof, as one document. */
+export const receipt = Command.make(
+  "receipt",
+  {
+    id: Argument.String("id").pipe(Argument.withDescription("Id of a payment, or the start of one")),
+    file: Flag.String("file").pipe(Flag.withDescription("Write it there; default standard output"), Flag.optional),
+    config: configFlag,
+    data: dataFlag,
+  },
+  Effect.fn(function* (chosen) {
+    const body = yield* askStore(chosen, `/api/v1/receipts/${encodeURIComponent(chosen.id)}`, receiptOf(chosen.id))
+    if (isProblem(body)) return yield* failWith(codeOf(body.status), `${body.problem}; ${body.remedy}`)
+    const text = toJson(body)
+    if (Option.isNone(chosen.file)) return yield* Console.log(text)
+    const file = chosen.file.value
+    return yield* Effect.try({
+      try: () => writeFileSync(file, `${text}\n`),
+      catch: (error) => failWith("failure", `${file} cannot be written (${(error as NodeJS.ErrnoException).code})`),
+    })
+  }),
+).pipe(Command.withDescription("Write one payment with its proof"), Command.withSubcommands([verify]))

@@ -1,0 +1,181 @@
+import { Result, Schema } from "effect"
+import { accountTypeNumbers } from "../domain/AccountType.ts"
+import { decodeInputData } from "../tx/InputData.ts"
+import { isSolved } from "../tx/ProofOfWork.ts"
+import {
+  frame,
+  framings,
+  signingDigest,
+  transactionBytes,
+  transferId,
+  txHash,
+  txVersions,
+  verifySignature,
+} from "../tx/Transaction.ts"
+import { type Link, LinkRow } from "./archive.ts"
+import { EntryRow, entryHash } from "./Journal.ts"
+import { type Receipt, type ReceiptAttempt, type Statement, statementOf } from "./receipt.ts"
+import { witnessed } from "./verifyStore.ts"
+
+const Proof = Schema.Struct({
+  journal: Schema.Struct({ entries: Schema.Array(EntryRow), links: Schema.Array(LinkRow) }),
+})
+
+/** A receipt that is none, or not of what it says: why, with its place. */
+export interface Checked {
+  readonly problem: string | undefined
+  /** What the journal says; undefined where it cannot be read. */
+  readonly statement: Statement | undefined
+}
+
+/**
+ * Checks a receipt with nothing but itself. The entries must have their hashes and be linked, what is stated must be
+ * what they say, and each signed command must be this payment, signed by the payer's key, on a journal that had the
+ * hash that the command carries.
+ */
+export const checkReceipt = (document: unknown): Checked => {
+  const decoded = Schema.decodeUnknownResult(Proof)(document, { onExcessProperty: "ignore" })
+  if (Result.isFailure(decoded))
+    return { problem: "it is no receipt: its journal cannot be read", statement: undefined }
+  const { journal } = decoded.success
+  const linked = chainProblem(journal)
+  if (linked !== undefined) return { problem: linked, statement: undefined }
+  let statement: Statement
+  try {
+    statement = statementOf(journal.entries)
+  } catch {
+    return { problem: "a journal entry is no JSON", statement: undefined }
+  }
+  const stated = difference("", document, JSON.parse(JSON.stringify({ ...statement, journal })))
+  const problem = stated ?? firstOf(statement.attempts, (a) => attemptProblem(a, statement, journal.links))
+  return { problem: problem ?? endProblem(statement), statement }
+}
+
+const firstOf = <A>(all: ReadonlyArray<A>, problem: (one: A) => string | undefined): string | undefined => {
+  for (const one of all) {
+    const found = problem(one)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The first place at which the document is not what its journal says. */
+const difference = (path: string, said: unknown, is: unknown): string | undefined => {
+  if (typeof said !== "object" || said === null || typeof is !== "object" || is === null) {
+    return said === is ? undefined : `${path} is ${JSON.stringify(said)}, the journal says ${JSON.stringify(is)}`
+  }
+  const names = [...new Set([...Object.keys(is), ...Object.keys(said)])]
+  return firstOf(names, (name) =>
+    difference(path === "" ? name : `${path}.${name}`, Reflect.get(said, name), Reflect.get(is, name)),
+  )
+}
+
+const chainProblem = ({ entries, links }: Receipt["journal"]): string | undefined => {
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (first === undefined || last === undefined) return "it holds no journal entry"
+  if (links[0]?.seq !== first.seq || links.at(-1)?.seq !== last.seq)
+    return "its chain is not from its first entry to its last"
+  const broken = firstOf([...links.keys()].slice(1), (i) => {
+    const [before, link] = [links[i - 1]!, links[i]!]
+    if (link.seq === before.seq + 1 && link.prev === before.hash) return undefined
+    return `link ${link.seq} does not follow ${before.seq}`
+  })
+  if (broken !== undefined) return broken
+  const places = new Map(links.map((link) => [link.seq, link]))
+  return firstOf(entries, (entry) => {
+    const link = places.get(entry.seq)
+    if (entry.hash !== entryHash(entry)) return `entry ${entry.seq} was changed: its hash is another`
+    if (link?.hash !== entry.hash || link.prev !== entry.prev)
+      return `entry ${entry.seq} is not in its place of the chain`
+    if (entry.subject !== first.subject) return `entry ${entry.seq} is about another payment`
+    return entry.treasury === first.treasury ? undefined : `entry ${entry.seq} is of another treasury`
+  })
+}
+
+const attemptProblem = (
+  attempt: ReceiptAttempt,
+  statement: Statement,
+  links: ReadonlyArray<Link>,
+): string | undefined => {
+  const { chainId, party, signature } = attempt
+  const bytes = hexBytes(attempt.inputData)
+  const wrong = (what: string) => `attempt ${attempt.k}: ${what}`
+  if (bytes === undefined || typeof chainId !== "string") return wrong("its bytes or its chain cannot be read")
+  const digest = signingDigest(bytes, chainId)
+  if (party !== statement.payment.fromKey) return wrong("it is signed with another key than the payer's")
+  if (!verifySignature(String(party), digest, String(signature))) return wrong("the signature is not of these bytes")
+  if (attempt.permit?.digest !== Buffer.from(digest).toString("hex")) return wrong("the signer signed something else")
+  if (transferId(String(signature)) !== attempt.transferId) return wrong("the transfer id is not of the signature")
+  const problem =
+    commandProblem(bytes, attempt, statement, links) ??
+    firstOf(attempt.works, (work) => workProblem(work, attempt, bytes, chainId))
+  if (problem !== undefined) return wrong(problem)
+  const hashes = attempt.works.map((work) => [work.hashBare, work.hashPrefixed])
+  const foreign = attempt.sends.find((s) =>
+    hashes.every(([bare, prefixed]) => s.txHash !== (s.framing === "bare" ? bare : prefixed)),
+  )
+  return foreign === undefined ? undefined : wrong(`send ${foreign.n} sent another transaction`)
+}
+
+const hexBytes = (hex: unknown): Uint8Array | undefined =>
+  typeof hex === "string" && /^([0-9a-f]{2})+$/.test(hex) ? Uint8Array.from(Buffer.from(hex, "hex")) : undefined
+
+/** Whether the signed bytes are the payment that is stated, and carry the journal's own hash. */
+const commandProblem = (
+  bytes: Uint8Array,
+  attempt: ReceiptAttempt,
+  { payment }: Statement,
+  links: ReadonlyArray<Link>,
+): string | undefined => {
+  const data = Result.getOrUndefined(decodeInputData(bytes))
+  if (data?.command._tag !== "Transfer") return "the signed command is no transfer"
+  const { command } = data
+  const { ACCOUNT_TYPE_GENERAL } = accountTypeNumbers
+  const is: ReadonlyArray<readonly [string, unknown, unknown]> = [
+    ["receiver", command.to, payment.toKey],
+    ["asset", command.asset, payment.assetId],
+    ["amount", String(command.amount), payment.units],
+    ["nonce", String(data.nonce), attempt.nonce],
+    ["anchor", String(data.blockHeight), attempt.anchorHeight],
+    ["account", command.fromAccountType, ACCOUNT_TYPE_GENERAL],
+    ["receiver's account", command.toAccountType, ACCOUNT_TYPE_GENERAL],
+    ["time", command.kind._tag === "OneOff" ? command.kind.deliverOn : undefined, 0n],
+  ]
+  const other = is.find(([, signed, stated]) => signed !== stated)
+  if (other !== undefined)
+    return `the ${other[0]} in the signed command is ${String(other[1])}, not ${String(other[2])}`
+  const seen = witnessed(command.reference)
+  if (seen === undefined) return "the signed command does not carry the journal's hash"
+  const first = links[0]
+  const hash = seen.seq + 1 === first?.seq ? first.prev : links.find((link) => link.seq === seen.seq)?.hash
+  return hash?.startsWith(seen.hash) === true ? undefined : `it was signed on another journal at entry ${seen.seq}`
+}
+
+const workProblem = (
+  work: ReceiptAttempt["works"][number],
+  attempt: ReceiptAttempt,
+  bytes: Uint8Array,
+  chainId: string,
+): string | undefined => {
+  const { tid, nonce } = work
+  if (typeof tid !== "string" || typeof nonce !== "string" || !/^[0-9]{1,20}$/.test(nonce)) return "no proof of work"
+  const pow = { tid, nonce: BigInt(nonce) }
+  if (!isSolved({ blockHash: String(attempt.anchorHash), tid }, pow.nonce, Number(attempt.difficulty))) {
+    return "the proof of work is no solution"
+  }
+  const other = framings.find((framing) => {
+    const inputData = frame(framing, chainId, bytes)
+    const [signature, pubKey] = [String(attempt.signature), String(attempt.party)]
+    const tx = transactionBytes({ inputData, signature, pubKey, version: txVersions.TX_VERSION_V3, pow })
+    return txHash(tx) !== (framing === "bare" ? work.hashBare : work.hashPrefixed)
+  })
+  return other === undefined ? undefined : `the hash of the transaction (${other}) is another`
+}
+
+/** A confirmed payment has been seen on the ledger, or a person has said so. */
+const endProblem = ({ states, attempts }: Statement): string | undefined => {
+  const last = states.at(-1)
+  if (last?.state !== "confirmed" || last.author !== null) return undefined
+  const paid = attempts.some((a) => a.state === "confirmed" && a.evidence.some((e) => e.kind === "executed"))
+  return paid ? undefined : "it is confirmed without evidence"
+}
