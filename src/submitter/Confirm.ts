@@ -5,9 +5,10 @@ import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
+import { quorumTip } from "./evidence.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { gatewaysCount, SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
 const waitMillis = 1_000
@@ -25,12 +26,14 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   if (live.length === 0) return
   const head = yield* (yield* Tip).head
   if (!(yield* isOurChain(head))) return
+  const height = quorumTip([head.height], gatewaysCount)
+  if (height === undefined) return
   for (const attempt of live) {
     const intent = open.find((i) => i.id === attempt.intentId)
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
     // What the awaited answer says comes first: two loops would write about one attempt at once.
     if (yield* draining.isSending(attempt)) continue
-    yield* inTurn(intent, (now) => confirmIntent({ intent: now, attempt, height: head.height })).pipe(
+    yield* inTurn(intent, (now) => confirmIntent({ intent: now, attempt, height })).pipe(
       Effect.catchTag("GatewayError", (error) =>
         Effect.logWarning("a payment could not be looked up", { intent: intent.id, reason: error.message }),
       ),

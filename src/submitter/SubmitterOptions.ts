@@ -19,6 +19,9 @@ export interface SubmitterSettings {
   readonly parties: ReadonlyMap<string, Party>
 }
 
+/** Gateways of a treasury: tips and listings are judged as lists of so many. */
+export const gatewaysCount = 1
+
 export class SubmitterOptions extends Context.Service<SubmitterOptions, SubmitterSettings>()(
   "cofferer/submitter/SubmitterOptions",
 ) {

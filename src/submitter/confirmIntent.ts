@@ -11,10 +11,10 @@ import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, type ListingSeen } from "./evidence.ts"
+import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteExecution, noteListing } from "./noteListing.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { gatewaysCount, SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendsOf } from "./sendsOf.ts"
 
 interface Live {
@@ -128,11 +128,8 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
   const listing = yield* (yield* Confirmation).transfersFrom(attempt.party)
   yield* noteListing(attempt.party, listing)
-  const seen: ListingSeen = {
-    height: listing.mark?.height,
-    complete: listing.complete,
-    holds: listing.transfers.some((t) => t.id === attempt.transferId),
-  }
+  const holds = listing.transfers.some((t) => t.id === attempt.transferId)
+  const seen = quorumListing([{ height: listing.mark?.height, complete: listing.complete, holds }], gatewaysCount)
   const before = (yield* outbox.evidence(attempt.intentId)).filter((e) => e.k === attempt.k && e.kind === "absent")
   const earlier = before.flatMap((e) => (e.height === null ? [] : [e.height]))
   const judged = judgeAbsence(attempt, height, seen, earlier)

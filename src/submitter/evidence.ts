@@ -35,6 +35,26 @@ export interface ListingSeen {
   readonly holds: boolean
 }
 
+/** How many of the configured gateways must agree: the majority; with one gateway, that one. */
+export const quorumOf = (gateways: number): number => Math.floor(gateways / 2) + 1
+
+/** The newest block that a quorum has begun; undefined where too few told. One gateway ahead of all proves nothing. */
+export const quorumTip = (tips: ReadonlyArray<bigint>, gateways: number): bigint | undefined =>
+  tips.toSorted((a, b) => (a < b ? 1 : -1))[quorumOf(gateways) - 1]
+
+/**
+ * What the listings of several gateways bear witness of together: as complete and as new as those of a quorum are. A
+ * single one that holds the transfer outweighs all that do not.
+ */
+export const quorumListing = (listings: ReadonlyArray<ListingSeen>, gateways: number): ListingSeen => {
+  const holds = listings.some((listing) => listing.holds)
+  const height = quorumTip(
+    listings.flatMap((listing) => (listing.complete && listing.height !== undefined ? [listing.height] : [])),
+    gateways,
+  )
+  return { height, complete: height !== undefined, holds }
+}
+
 /**
  * What a listing adds to earlier ones that did not hold the transfer. `note`: the first that bears witness. `proven`:
  * the second, far enough from it. Complete, read after the window's last block was committed, by a tip beyond doubt.

@@ -9,6 +9,9 @@ import {
   isOver,
   judgeAbsence,
   type ListingSeen,
+  quorumListing,
+  quorumOf,
+  quorumTip,
   stateAfterSend,
 } from "../../src/submitter/evidence.ts"
 
@@ -69,6 +72,31 @@ describe("the proof that an attempt never executed", () => {
   it("is not waited for longer than sixty blocks", () => {
     assert.isFalse(isGivenUp(attempt(), 168n))
     assert.isTrue(isGivenUp(attempt(), 169n))
+  })
+})
+
+describe("several gateways", () => {
+  it("agree where the majority does", () => {
+    assert.deepStrictEqual([1, 2, 3, 4, 5].map(quorumOf), [1, 2, 2, 3, 3])
+  })
+
+  it("have begun the newest block that a majority has begun", () => {
+    assert.strictEqual(quorumTip([7n], 1), 7n)
+    assert.strictEqual(quorumTip([7n, 900n, 8n], 3), 8n, "one that is far ahead counts for nothing")
+    assert.strictEqual(quorumTip([7n, 1n, 8n], 3), 7n, "and so does one that is behind")
+    assert.isUndefined(quorumTip([900n], 3), "two of three must tell")
+    assert.isUndefined(quorumTip([], 1))
+  })
+
+  it("list together what a majority lists completely, and hold what any of them holds", () => {
+    assert.deepStrictEqual(quorumListing([whole(9n), whole(7n), whole(8n)], 3), whole(8n))
+    const torn = { height: 9n, complete: false, holds: false }
+    assert.deepStrictEqual(quorumListing([torn, whole(7n), whole(undefined)], 3), {
+      height: undefined,
+      complete: false,
+      holds: false,
+    })
+    assert.isTrue(quorumListing([whole(9n), whole(9n), { ...torn, holds: true }], 3).holds)
   })
 })
 
