@@ -32,12 +32,12 @@ const targetsOf = (points: ReadonlyArray<Failpoint>): ReadonlyArray<Target> =>
 const isOf = (circumstance: Failpoint["circumstance"]) => (point: Failpoint) => point.circumstance === circumstance
 
 /**
- * Which steps a run of so many kills is to hit: all of them, before and after, where there are kills enough to leave a
- * fifth to chance; else a seeded part of those that need nothing special.
+ * Which steps a run of so many kills is to hit: all of them, before and after, where there are kills enough to try
+ * some again; else a seeded part of those that need nothing special.
  */
 export const scheduleOf = (kills: number, dice: Dice): Schedule => {
   const all = targetsOf(failpoints)
-  if (kills < all.length * 1.25) {
+  if (kills < all.length * 1.1) {
     const some = shuffled(targetsOf(failpoints.filter(isOf(undefined))), dice).slice(0, Math.floor(kills * 0.75))
     return { fresh: [], groups: some.map((target) => [target]) }
   }

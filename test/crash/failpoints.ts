@@ -51,6 +51,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Journal.append", 4),
   at("ChainContext.head", 3),
   at("Transport.request", 6),
+  at("Lease.take"),
 
   at("GatewayReader.balanceChanges", 3),
   at("Observations.advance", 3),
@@ -97,6 +98,11 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Outbox.settle"),
   within("Outbox.settle", "Journal.append"),
   at("Settings.rememberFraming"),
+
+  at("Reconcile.look"),
+  at("Findings.note"),
+  at("Reconcile.watch"),
+  at("Findings.endWatch"),
 
   ...when(
     "expiry",
