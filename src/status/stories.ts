@@ -51,6 +51,7 @@ export const storyOf = Effect.fnUntraced(function* (id: string) {
   return {
     ...(yield* intentView(intent)),
     payment: intent.payment,
+    decimals: intent.decimals,
     feeMax: intent.feeMax,
     fee: intent.fee ?? null,
     sends: yield* outbox.sends(intent.id),

@@ -1,0 +1,124 @@
+import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import type { IntentView } from "../status/View.ts"
+import { table } from "./output.ts"
+
+/** The daemon's answer, of the same version as this command line. */
+export interface Story extends IntentView {
+  readonly feeMax: string
+  readonly fee: string | null
+  readonly decimals: number
+  readonly journal: ReadonlyArray<{
+    readonly seq: number
+    readonly at: number
+    readonly kind: string
+    readonly body: string
+  }>
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+const said = (value: unknown): string => (value === undefined || value === null ? "" : String(value))
+const short = (hash: unknown): string => `${said(hash).slice(0, 12)}..`
+const behind = (word: string, value: unknown): string => (said(value) === "" ? "" : `${word}${said(value)}`)
+
+/** Digits of the journal in units of the asset. */
+const units = (value: unknown, decimals: number, format: (units: bigint, decimals: number) => string): string =>
+  /^[0-9]{1,78}$/.test(said(value)) ? format(BigInt(said(value)), decimals) : "?"
+
+const permitOf = (body: Body, decimals: number): string => {
+  if (body["line"] === undefined) return `policy ${said(body["policy"])} has no line that permits it`
+  const level = (name: string) => units(body[name], decimals, formatLevel)
+  const limits = `${level("perTransfer")} each, ${level("per24h")} and ${said(body["transfersPer24h"])} transfers in 24 h`
+  return `policy ${said(body["policy"])} line ${said(body["line"])} permits ${limits}`
+}
+
+const ofAttempt = (body: Body): string => {
+  const name = `attempt ${said(body["k"])}`
+  switch (body["state"]) {
+    case "signed": {
+      const end = BigInt(said(body["anchorHeight"])) + BigInt(said(body["windowBlocks"]))
+      return `${name} on block ${said(body["anchorHeight"])}, void after block ${end}; transfer ${short(body["transferId"])}`
+    }
+    case "sending": {
+      const where = `${said(body["gateway"])} ${said(body["framing"])}`
+      return `${name}: send ${said(body["n"])} begins to ${where}, tx ${short(body["txHash"])}`
+    }
+    default:
+      return `${name}${behind(": ", body["detail"] ?? body["outcome"])}`
+  }
+}
+
+/** What one entry tells, in a word and a sentence. */
+const tell = (kind: string, body: Body, story: Story): readonly [word: string, sentence: string] => {
+  const { decimals } = story
+  const k = `attempt ${said(body["k"])}`
+  switch (kind) {
+    case "intent": {
+      const fee = body["fee"] === undefined ? "" : `; fee ${units(body["fee"], decimals, formatAmount)}`
+      const by = body["author"] === undefined ? "" : ` (${said(body["verb"])} by ${said(body["author"])})`
+      return [said(body["state"]), `${said(body["detail"])}${fee}${by}`]
+    }
+    case "decision":
+      return ["decision", `${said(body["rule"])}: ${said(body["sentence"])}; ${permitOf(body, decimals)}`]
+    case "signature":
+      return [
+        "permitted",
+        `${k} by policy ${said(body["policy"])} line ${said(body["line"])}; digest ${short(body["digest"])}`,
+      ]
+    case "attempt":
+      return [said(body["state"]), ofAttempt(body)]
+    case "work":
+      return ["work", `${k}: nonce ${said(body["nonce"])}, tid ${short(body["tid"])}`]
+    case "send": {
+      const answer = `${said(body["outcome"])}${behind(" code ", body["code"])}${behind(": ", body["data"])}`
+      return ["answer", `${k}: send ${said(body["n"])} ${answer}`]
+    }
+    case "evidence":
+      return [
+        "evidence",
+        `${k}: ${said(body["kind"])}${behind(" at block ", body["height"])}${behind(": ", body["detail"])}`,
+      ]
+    case "refusal":
+      return ["refusal", `the signer refused ${k} (${said(body["refusal"])}): ${said(body["detail"])}`]
+    default:
+      return [kind, said(body["detail"]) || JSON.stringify(body)]
+  }
+}
+
+const bodyOf = (text: string): Body => {
+  try {
+    return JSON.parse(text) as Body
+  } catch {
+    return { detail: `cannot be read: ${text.slice(0, 60)}` }
+  }
+}
+
+const time = (millis: number): string => new Date(millis).toISOString().slice(0, 23).replace("T", " ")
+
+/** One payment on one screen: how it stands, its attempts, and all that the journal tells of it. */
+export const storyText = (story: Story): string => {
+  const amount = (text: string) => units(text, story.decimals, formatAmount)
+  const attempts = story.attempts.map((a) => [
+    `  ${a.k}`,
+    a.state,
+    `${a.sends} sends`,
+    `window ends at block ${a.deadline}`,
+    `transfer ${a.transferId}`,
+    a.txHash === null ? "" : `tx ${a.txHash}`,
+  ])
+  const journal = story.journal.map(({ seq, at, kind, body }) => [
+    `  ${seq}`,
+    time(at),
+    ...tell(kind, bodyOf(body), story),
+  ])
+  const fee = story.fee === null ? "not known" : amount(story.fee)
+  return [
+    `${story.short}  ${story.state}  ${story.amount}  ${story.from} -> ${story.to}   (${story.rule})`,
+    `  ${story.detail}`,
+    `  id ${story.id}, decided ${story.createdAt}, fee ${fee} of at most ${amount(story.feeMax)}`,
+    "attempts",
+    attempts.length === 0 ? "  none signed" : table(attempts),
+    "journal",
+    journal.length === 0 ? "  nothing" : table(journal),
+  ].join("\n")
+}
