@@ -6,6 +6,7 @@ import { balances } from "./balances.ts"
 import { exitCodes } from "./CliFailure.ts"
 import { check } from "./check.ts"
 import { exportCommand } from "./export.ts"
+import { halt } from "./halt.ts"
 import { intents } from "./intents.ts"
 import { adopt, recover } from "./ledgerCommands.ts"
 import { pause } from "./pause.ts"
@@ -26,6 +27,7 @@ const root = Command.make("cofferer").pipe(
     status,
     intents,
     pause,
+    halt,
     resume,
     adopt,
     recover,

@@ -9,6 +9,7 @@ import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { Brake } from "../store/Brake.ts"
 import { Signals } from "../store/Signals.ts"
+import { trip } from "../store/trip.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
@@ -95,6 +96,7 @@ const answer = Effect.fn("Control.answer")(function* (
   }
   if (request.method === "POST") {
     if (path === "/api/v1/pause") return yield* pause(options.treasury, yield* body(request, PauseBody))
+    if (path === "/api/v1/halt") return yield* halt(yield* body(request, LedgerBody))
     const verb = endPath.exec(path)
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
     if (path === "/api/v1/resume") return yield* resume(options.treasury, yield* body(request, ResumeBody))
@@ -148,6 +150,12 @@ const pause = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof Pau
   yield* (yield* Brake).pause({ ...asked, until: asked.until })
   yield* wake
   return json({ paused: asked.scope })
+})
+
+const halt = Effect.fnUntraced(function* ({ reason, author }: typeof LedgerBody.Type) {
+  yield* trip("operator", `${author}: ${reason}`)
+  yield* wake
+  return json({ halted: true })
 })
 
 const resume = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof ResumeBody.Type) {

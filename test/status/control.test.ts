@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { socketFile } from "../../src/status/ControlServer.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { ask, controlled } from "../support/Control.ts"
@@ -33,6 +34,27 @@ describe("the control socket", () => {
         assert.deepStrictEqual([yield* states, yield* reason], [[], "paused"])
         const resumed = yield* ask(options, "/api/v1/resume", { ...body, reason: "done" })
         assert.deepStrictEqual(resumed.json, { resumed: "rule:keep-bob", ended: 1, stillHalted: [] })
+        for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+      }),
+    ),
+  )
+
+  it.effect("halts everything at a person's word, pages people, and goes on after a resume", () =>
+    controlled((options, sandbox) =>
+      Effect.gen(function* () {
+        const said = { reason: "something is odd", author: "ana" }
+        assert.deepStrictEqual((yield* ask(options, "/api/v1/halt", said)).json, { halted: true })
+        for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+        assert.deepStrictEqual([yield* states, yield* reason], [[], "halted"])
+        const [halt] = yield* (yield* Brake).halts
+        assert.containSubset(halt, { reason: "operator", detail: "ana: something is odd" })
+        const paged = (yield* (yield* AlertQueue).due(10)).filter(({ severity }) => severity === "page")
+        assert.deepStrictEqual(
+          paged.map(({ subject }) => subject),
+          ["operator"],
+        )
+        yield* ask(options, "/api/v1/resume", { scope: "all", reason: "it was nothing", author: "ben" })
         for (let i = 0; i < 6; i++) yield* round(options, sandbox)
         assert.deepStrictEqual(yield* states, ["confirmed"])
       }),
