@@ -63,7 +63,12 @@ export const receipt = Command.make(
     data: dataFlag,
   },
   Effect.fn(function* (chosen) {
-    const body = yield* askStore(chosen, `/api/v1/receipts/${encodeURIComponent(chosen.id)}`, receiptOf(chosen.id))
+    const { config, data } = chosen
+    const body = yield* askStore(
+      { config, data },
+      `/api/v1/receipts/${encodeURIComponent(chosen.id)}`,
+      receiptOf(chosen.id),
+    )
     if (isProblem(body)) return yield* failWith(codeOf(body.status), `${body.problem}; ${body.remedy}`)
     const text = toJson(body)
     if (Option.isNone(chosen.file)) return yield* Console.log(text)

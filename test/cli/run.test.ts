@@ -123,6 +123,23 @@ describe("a daemon beside its embedded network", () => {
     assert.include(refused.stderr, "policy refuses it (amount)")
   })
 
+  it("is verified, exported and put in receipts while it runs", async () => {
+    const data = ["--data", join(dir, "data")]
+    assert.match((await cofferer(["verify", ...data])).stdout, /^journal whole: \d+ entries, head [0-9a-f]{16}\n$/)
+    const exported = await cofferer(["export", "--format", "jsonl", ...data])
+    const [first] = exported.stdout.split("\n").map((line) => JSON.parse(line || "{}") as Record<string, unknown>)
+    assert.containSubset(first, { state: "confirmed", amount: "16210.00", asset: "USDT", fee: "1.00" })
+    const receipt = join(dir, "receipt.json")
+    const written = await cofferer(["receipt", String(first?.["id"]), "--file", receipt, ...data])
+    assert.strictEqual(written.code, 0, written.stderr)
+    const whole = await cofferer(["receipt", "verify", receipt])
+    assert.include(whole.stdout, "receipt whole: 16,210.00 USDT reserve -> hot, confirmed\n", whole.stderr)
+    assert.include(whole.stdout, String(first?.["transferId"]))
+    const late = await cofferer(["intents", "cancel", String(first?.["id"]), "--reason", "too late", ...data])
+    assert.deepStrictEqual([late.code, late.stdout], [6, ""])
+    assert.strictEqual(late.stderr, "cofferer: it is confirmed already; nothing is left to do\n")
+  })
+
   it("refuses to start against a gateway on another chain, with the line of the file", async () => {
     const network = String((await daemon.line(word("gateway")))["url"])
     const other = join(dir, "other.yaml")

@@ -1,0 +1,112 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { Effect } from "effect"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { storeLayer } from "../../src/daemon.ts"
+import { journalDecision } from "../../src/engine/journalDecision.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { cofferer, type Outcome, root } from "../support/Cofferer.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-people-"))
+const file = join(dir, "treasury.yaml")
+const data = join(dir, "data")
+const ids = { proposed: intentOf("1").id, reserved: intentOf("2").id, manual: intentOf("3").id }
+
+const run = (...args: ReadonlyArray<string>): Promise<Outcome> => {
+  const [command = "", ...rest] = args
+  return cofferer([command, ...rest, "--config", file, "--data", data], { cwd: dir })
+}
+const ended = (...args: ReadonlyArray<string>) => run("intents", ...args, "--reason", "asked by the desk")
+
+/** A stopped daemon's data: a payment that is proposed, one that is reserved, one that people must look at. */
+const fill = Effect.gen(function* () {
+  const treasury = yield* loadTreasury(file)
+  yield* Effect.gen(function* () {
+    const outbox = yield* Outbox
+    for (const id of ["1", "2", "3"]) {
+      const intent = intentOf(id)
+      yield* outbox.record(intent)
+      yield* journalDecision(intent, treasury.policy)
+      if (id !== "1") yield* outbox.move(intent, "reserved", { detail: "permitted" })
+    }
+    const reserved = (yield* outbox.open).find((i) => i.id === ids.manual)!
+    yield* outbox.persist(reserved, attemptOf(reserved, 1))
+    const flying = (yield* outbox.open).find((i) => i.id === ids.manual)!
+    yield* outbox.move(flying, "manual", { detail: "nothing tells" })
+  }).pipe(Effect.provide(storeLayer({ treasury, dataDir: data })))
+})
+
+beforeAll(async () => {
+  writeFileSync(file, readFileSync(join(root, "config/sandbox.yaml")))
+  mkdirSync(data)
+  await Effect.runPromise(fill)
+})
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+describe("people at the data of a daemon that does not run", () => {
+  it("end what may end, and are told who said so", async () => {
+    const done = await ended("cancel", ids.proposed.slice(0, 8), "--output", "json")
+    assert.strictEqual(done.code, 0, done.stderr)
+    assert.containSubset(JSON.parse(done.stdout), { state: "cancelled", reason: "asked by the desk" })
+    const resolved = await ended("resolve", ids.manual.slice(0, 8), "--never-executed")
+    assert.match(resolved.stdout, /is resolved as never executed by \w+: asked by the desk\n.*keep decides it anew/)
+  })
+
+  it("are refused with one line and the code of its kind", async () => {
+    const cases: ReadonlyArray<readonly [number, RegExp, ReadonlyArray<string>]> = [
+      [6, /is reserved: it cannot be abandoned; "intents cancel"$/, ["abandon", ids.reserved.slice(0, 8)]],
+      [4, /no payment "9999"; see "intents"$/, ["cancel", "9999"]],
+      [2, /either --executed TXHASH or --never-executed$/, ["resolve", ids.reserved.slice(0, 8)]],
+    ]
+    for (const [code, says, args] of cases) {
+      const refused = await ended(...args)
+      assert.deepStrictEqual([refused.code, refused.stdout], [code, ""], refused.stderr)
+      assert.match(refused.stderr.trimEnd(), says)
+      assert.lengthOf(refused.stderr.trimEnd().split("\n"), 1)
+    }
+  })
+
+  it("export what was decided", async () => {
+    const { code, stdout } = await run("export")
+    assert.strictEqual(code, 0)
+    const lines = stdout.split("\r\n")
+    assert.match(lines[0] ?? "", /^id,state,decidedAt,/)
+    assert.deepStrictEqual(
+      lines
+        .slice(1, 4)
+        .map((line) => line.split(",")[1])
+        .toSorted(),
+      ["abandoned", "cancelled", "reserved"],
+    )
+  })
+
+  it("hold a receipt in hand that shows a changed value", async () => {
+    const out = join(dir, "receipt.json")
+    assert.strictEqual((await run("receipt", ids.proposed, "--file", out)).code, 0)
+    assert.isTrue(existsSync(out))
+    const whole = await cofferer(["receipt", "verify", out], { cwd: dir })
+    assert.match(whole.stdout, /^receipt whole: .* BIG reserve -> hot, cancelled\n/)
+    writeFileSync(out, readFileSync(out, "utf8").replace('"cancelled"', '"confirmed"'))
+    const broken = await cofferer(["receipt", "verify", out], { cwd: dir })
+    assert.deepStrictEqual([broken.code, broken.stdout], [1, ""])
+    assert.match(
+      broken.stderr,
+      /^cofferer: receipt broken: states\.1\.state is "confirmed", the journal says "cancelled"/,
+    )
+  })
+
+  it("learn where the journal is broken", async () => {
+    const database = new DatabaseSync(join(data, databaseFile))
+    database.exec("UPDATE journal SET body = replace(body, 'asked by the desk', 'forgotten') WHERE kind = 'intent'")
+    database.close()
+    const { code, stdout, stderr } = await run("verify", "--output", "json")
+    assert.strictEqual(code, 1)
+    assert.match(stderr, /^cofferer: journal broken: entry \d+ \(intent, .*was changed: its hash is another\n$/)
+    assert.containSubset(JSON.parse(stdout), { intents: 0 })
+  })
+})
