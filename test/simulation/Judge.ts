@@ -100,6 +100,43 @@ export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArra
   ]
 }
 
+/** Whether a halt for second executions was in force, with its page, when this one was noted. */
+const haltedAt = `SELECT count(*) AS n FROM halts h JOIN alerts a ON a.dedup = 'halt/duplicate_execution/' || h.seq
+  WHERE h.reason = 'duplicate_execution' AND a.severity = 'page' AND h.at <= ? AND coalesce(h.ended_at, ?) >= ?`
+
+/** Each payment that a third party made the network execute again must be noted in time, with a halt and a page. */
+export const judgeReplays = ({
+  db,
+  chain,
+  replayed,
+  seenUntil,
+}: Omit<Evidence, "gateways"> & {
+  /** The last moment at which a second execution in this block counts as seen in time. */
+  readonly seenUntil: (height: number) => number
+}): ReadonlyArray<string> => {
+  const wrong: Array<string> = []
+  const seenAt = db.prepare("SELECT seen_at FROM duplicates WHERE intent_id = ? ORDER BY n LIMIT 1")
+  const done = chain.included.filter(({ party, code }) => party === reserve && code === 0).map(executionOf)
+  const attempts = all<AttemptRow>(db, "SELECT intent_id, transfer_id, state FROM attempts")
+  for (const { intent_id: intent, transfer_id: id, state } of attempts) {
+    const heights = done.filter((execution) => execution.id === id).map(({ height }) => height)
+    const isDenied = state === "failed" || state === "expired"
+    const second = heights.slice(isDenied ? 0 : 1).find((height) => replayed.has(`${id} ${height}`))
+    if (second === undefined) continue
+    const name = `the execution of ${id.slice(0, 8)} (${state}) in block ${second}`
+    const seen = seenAt.get(intent) as { seen_at: number } | undefined
+    if (seen === undefined) wrong.push(`${name} was never noted`)
+    else if (seen.seen_at > seenUntil(second)) {
+      wrong.push(`${name} was noted ${seen.seen_at - seenUntil(second)} ms late`)
+    } else {
+      const at = seen.seen_at
+      const { n } = db.prepare(haltedAt).get(at, at, at) as { n: number }
+      if (n === 0) wrong.push(`${name} was noted without a halt and its page`)
+    }
+  }
+  return wrong
+}
+
 /** Whatever gateways say: nobody gets money who may not, and never more than the policy allows. */
 const judgeOutflow = (chain: Chain, ours: ReadonlyArray<Execution>): ReadonlyArray<string> => {
   const wrong: Array<string> = []

@@ -15,15 +15,18 @@ import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
 import { makeDice } from "../support/Dice.ts"
 import type { Failing } from "./CrashPoints.ts"
 import { hostileGateway } from "./hostile.ts"
-import { judge, problemOfSubmission } from "./Judge.ts"
+import { judge, judgeReplays, problemOfSubmission } from "./Judge.ts"
 import { chainId, makeNetwork, type Network } from "./Network.ts"
 import { type Gateways, type Plan, planOf } from "./Plan.ts"
 import { type Replica, startReplica, targets } from "./Replica.ts"
+import { remine } from "./remine.ts"
 import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
 
 const startMillis = Date.parse("2026-11-21T10:00:00Z")
 /** Blocks after the last fault within which every payment must have come to its end. */
 const restBlocksMax = 400
+/** Ten blocks of a calm run, and a little for requests on their way. */
+const seenMillis = 12_000
 /** From a death to the next start, at most. */
 const downMillisMax = 20_000
 
@@ -112,6 +115,9 @@ class Run {
   /** What went over the wire, and the block at which it did. */
   private heard: ReadonlyArray<{ readonly bytes: Uint8Array; readonly height: number }> = []
   private readonly replayed = new Set<string>()
+  /** When each block was made, in virtual milliseconds, and when the trouble was over. */
+  private readonly blockTimes = new Map<number, number>()
+  private calmAt = 0
   private dying = true
 
   constructor(bench: Bench, plan: Plan, options: RunOptions) {
@@ -166,7 +172,8 @@ class Run {
     }
     this.dying = false
     this.atOnce(network.node.disarmFault(undefined))
-    for (let rest = 0; rest < restBlocksMax && this.isOpen(); rest++) {
+    this.calmAt = this.time.now()
+    for (let rest = 0; rest < restBlocksMax && (this.isOpen() || this.isWatching()); rest++) {
       if (rest % 10 === 5) this.resume()
       this.block()
     }
@@ -186,6 +193,7 @@ class Run {
     if (this.plan.rebroadcaster) this.rebroadcast()
     this.noteLate()
     this.atOnce(this.network.node.stepBlock)
+    this.blockTimes.set(this.network.chain.height, this.time.now())
     if (this.readsAreTrue && this.replayed.size === 0) this.watchBalances()
   }
 
@@ -194,12 +202,19 @@ class Run {
     const { chain, node } = this.network
     this.heard = this.heard.filter(({ height }) => height + this.plan.window > chain.height)
     const last = this.heard.filter(({ height }) => height + this.plan.window === chain.height + 1)
-    for (const { bytes } of [...last, ...(this.dice.next() < 0.2 ? this.heard.slice(-1) : [])]) {
+    const others = last.flatMap(({ bytes, height }) => this.withOtherWork(bytes, height) ?? [])
+    const again = this.dice.next() < 0.2 ? this.heard.slice(-1) : []
+    for (const bytes of [...last.map(({ bytes }) => bytes), ...others, ...again.map(({ bytes }) => bytes)]) {
       const id = transferId(decodeTransaction(bytes)?.signature?.value ?? "")
       const executed = chain.transfers.has(id)
       const said = this.atOnce(node.submit(bytes))
       if (executed && said._tag === "Checked" && said.code === 0) this.replayed.add(`${id} ${chain.height + 1}`)
     }
+  }
+
+  private withOtherWork(bytes: Uint8Array, anchor: number): Uint8Array | undefined {
+    const tid = createHash("sha256").update(bytes).update(String(this.network.chain.height)).digest("hex")
+    return remine(bytes, anchor, this.network.chain, tid)
   }
 
   /** A gateway that kept a transaction back broadcasts it itself: where the network takes it twice, that is its doing. */
@@ -301,6 +316,19 @@ class Run {
     db.prepare("UPDATE halts SET ended_at = ? WHERE ended_at IS NULL RETURNING seq").get(this.time.now())
   }
 
+  /** Whether a second execution may still be on its way to be seen. */
+  private isWatching(): boolean {
+    return [...this.replayed].some((replay) => this.seenUntil(Number(replay.split(" ")[1])) > this.time.now())
+  }
+
+  /** Until when a second execution in the block must have been seen: ten blocks, and time enough for a poll or two. */
+  private seenUntil(height: number): number {
+    const { faults, stepsPerLife, sleeps, replicas } = this.plan
+    const isCalm = faults.length === 0 && stepsPerLife === undefined && !sleeps && replicas === 1
+    const at = Math.max(this.blockTimes.get(height) ?? this.time.now(), isCalm ? 0 : this.calmAt)
+    return Math.max(this.blockTimes.get(height + 10) ?? 0, at + seenMillis)
+  }
+
   private anyDatabase(): DatabaseSync | undefined {
     return this.living.map(({ mortal }) => mortal.db).find((db) => db?.isOpen === true && !db.isTransaction)
   }
@@ -316,7 +344,11 @@ class Run {
     const { plan, network } = this
     const db = new DatabaseSync(join(this.dataDir, databaseFile))
     try {
-      const found = judge({ db, chain: network.chain, gateways: plan.gateways, replayed: this.replayed })
+      const { replayed } = this
+      const found = judge({ db, chain: network.chain, gateways: plan.gateways, replayed })
+      const isJudged = plan.gateways === "honest" && (plan.profile === "0.74" || plan.profile === "0.75")
+      const seenUntil = (height: number) => this.seenUntil(height)
+      if (isJudged) this.wrong.push(...judgeReplays({ db, chain: network.chain, replayed, seenUntil }))
       const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as
         | { hash: string }
         | undefined
