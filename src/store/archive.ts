@@ -146,13 +146,17 @@ export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyAr
   )
 })
 
-/** A payment that the journal or the signer tells of and no intent stands for; undefined where there is none. */
+/**
+ * A payment that the journal or the signer tells of and no row stands for: neither an intent nor, where a store was
+ * recovered, a transfer of the ledger whose spend is journalled. Undefined where there is none.
+ */
 export const lostSubject = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql`SELECT subject FROM (
       SELECT subject FROM journal WHERE kind = ${"intent"} UNION SELECT intent_id AS subject FROM spends) AS told
-    WHERE NOT EXISTS (SELECT 1 FROM intents WHERE id = told.subject) LIMIT 1`.pipe(
-    rowsOf(SubjectRow, "Archive.lostSubject"),
-  )
+    WHERE NOT EXISTS (SELECT 1 FROM intents WHERE id = told.subject)
+    AND NOT EXISTS (SELECT 1 FROM strangers, journal
+      WHERE ${"transfer "} || strangers.id = told.subject AND journal.subject = told.subject AND kind = ${"signature"})
+    LIMIT 1`.pipe(rowsOf(SubjectRow, "Archive.lostSubject"))
   return rows[0]?.subject
 })

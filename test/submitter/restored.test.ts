@@ -9,10 +9,10 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { databaseFile } from "../../src/store/Database.ts"
-import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
+import { verifyStore } from "../../src/store/verifyStore.ts"
 import { recover } from "../../src/submitter/recover.ts"
 import { alice, bob, flow, paid, round, states } from "../support/Flow.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
@@ -150,7 +150,7 @@ describe("a data directory that was put back", () => {
               for (let i = 0; i < 20; i++) yield* round(options, world)
               assert.lengthOf(yield* paid(world), had + 1)
               assert.deepStrictEqual(yield* halts, [])
-              assert.isUndefined(yield* (yield* Journal).verify)
+              assert.isNull((yield* verifyStore()).problem)
             }),
           )
           for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })
