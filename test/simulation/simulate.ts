@@ -21,6 +21,9 @@ export interface Simulation {
   readonly enough?: (verdict: Verdict) => boolean
 }
 
+/** A dead process of a run is never told so, and what it held is not given back: its worker is replaced in time. */
+const seedsPerWorker = 150
+
 const askedOf = ({ gateways, failing }: Simulation, seed: number): Asked => ({
   seed,
   gateways: gateways(seed),
@@ -40,10 +43,10 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
         workerData: { trace: options.trace ?? false, edits: options.edits ?? [] },
         execArgv: ["--disable-warning=ExperimentalWarning", "--import", new URL("./plant.ts", import.meta.url).href],
       })
+      let given = 0
       const give = () => {
-        const seed = next++
-        const done = stopped || seed >= last
-        worker.postMessage(done ? undefined : askedOf(options, seed))
+        const done = stopped || next >= last || given++ === seedsPerWorker
+        worker.postMessage(done ? undefined : askedOf(options, next++))
       }
       worker.on("message", (verdict: Verdict) => {
         verdicts.push(verdict)
@@ -51,9 +54,13 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
         if (options.enough?.(verdict)) stopped = true
         give()
       })
-      worker.on("error", reject)
+      worker.on("error", (error) => {
+        stopped = true
+        reject(error)
+      })
       worker.on("exit", () => {
-        if (--open === 0) resolve(verdicts.toSorted((a, b) => a.seed - b.seed))
+        if (!stopped && next < last) serve()
+        else if (--open === 0) resolve(verdicts.toSorted((a, b) => a.seed - b.seed))
       })
       give()
     }
