@@ -51,7 +51,6 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Journal.append", 4),
   at("ChainContext.head", 3),
   at("Transport.request", 6),
-  at("Lease.take"),
 
   at("GatewayReader.balanceChanges", 3),
   at("Observations.advance", 3),
