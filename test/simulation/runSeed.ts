@@ -217,7 +217,7 @@ class Run {
     return remine(bytes, anchor, this.network.chain, tid)
   }
 
-  /** A gateway that kept a transaction back broadcasts it itself: where the network takes it twice, that is its doing. */
+  /** A gateway that kept a transaction back broadcasts it: where the network takes it twice, that is its doing. */
   private noteLate(): void {
     const { chain } = this.network
     for (const { height, hex } of chain.faults.late) {
