@@ -37,8 +37,8 @@ const scenarioText = (plan: Plan): string => `sandbox:
     - { id: ${usdt}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: {}, status: { enabled: 0 } }
   deposits:
     - { party: reserve, asset: USDT, amount: "5_000_000" }
-    - { party: hot, asset: USDT, amount: "14_000" }
-    - { party: warm, asset: USDT, amount: "14_000" }
+    - { party: hot, asset: USDT, amount: "12_000" }
+    - { party: warm, asset: USDT, amount: "9_000" }
   spenders:
 ${(["hot", "warm"] as const)
   .map((from) => {

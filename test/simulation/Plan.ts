@@ -49,14 +49,15 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
   const chance = (share: number) => dice.next() < share
   const between = (least: number, most: number) => least + dice.below(most - least + 1)
   const window = between(5, 20)
-  const blocks = between(60, 150)
+  // Short runs more often than long ones: most of what can happen happens early.
+  const blocks = 60 + Math.floor(91 * dice.next() ** 2)
   return {
     seed,
     gateways,
     profile: dice.pick(profileNames) ?? "0.75",
     window,
     blocks,
-    blockMillis: dice.pick([200, 300, 450, 800]) ?? 1_000,
+    blockMillis: dice.pick([150, 250, 400, 700]) ?? 1_000,
     difficulty: between(0, 3),
     txPerBlock: between(1, 3),
     increaseDifficulty: chance(0.5),
@@ -118,9 +119,9 @@ const busy: ReadonlySet<string> = new Set(["submit", "balanceChanges", "height",
 
 const spendsOf = (dice: Dice, blocks: number): Plan["spends"] =>
   (["hot", "warm"] as const).flatMap((from) => {
-    const every = 8 + dice.below(30)
+    const every = 6 + dice.below(20)
     return Array.from({ length: Math.floor(blocks / every) }, (_, i) => ({
-      block: 4 + i * every + dice.below(5),
+      block: 3 + i * every + dice.below(5),
       from,
       amount: 2_000 + dice.below(16_000),
     }))

@@ -47,8 +47,8 @@ parties:
 rules:
   - name: keep
     topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "20_000" }, { party: warm, asset: USDT, below: "8_000", target: "15_000" }] }
-    for: 2s
-    cooldown: 3s
+    for: 500ms
+    cooldown: 1s
 policy:
   maxFee: 0.5%
   allow:

@@ -22,7 +22,7 @@ export interface Simulation {
 }
 
 /** A dead process of a run is never told so, and what it held is not given back: its worker is replaced in time. */
-const seedsPerWorker = 150
+const seedsPerWorker = 100
 
 const askedOf = ({ gateways, failing }: Simulation, seed: number): Asked => ({
   seed,
