@@ -57,8 +57,11 @@ const cutPower = async (cuts: number): Promise<boolean> => {
     return true
   }
   const { sound, control } = result
-  const line = ({ cuts: n, lost, duplicate, payments, changes }: PowerVerdict) =>
-    `${payments} payments, ${changes.synced} changes synced, of the others ${changes.kept} kept, ${changes.torn} torn, ${changes.dropped} dropped; power cuts ${n} lost ${lost.length} duplicate ${duplicate.length}`
+  const line = ({ cuts: n, lost, duplicate, payments, changes: { synced, kept, torn, dropped } }: PowerVerdict) =>
+    [
+      `${payments} payments, ${synced} changes synced, of the others ${kept} kept, ${torn} torn, ${dropped} dropped`,
+      `power cuts ${n} lost ${lost.length} duplicate ${duplicate.length}`,
+    ].join("; ")
   const wrong = tell(sound)
   console.log(`control, commits that do not wait for the disk: ${line(control)}`)
   if (control.lost.length === 0) console.log("the control lost nothing: this run proves nothing")
