@@ -1,10 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { attemptsMax, deadlineHeight } from "../../src/domain/Attempt.ts"
 import { rebroadcastBlocks } from "../../src/submitter/schedule.ts"
+import type { Facts } from "../../src/submitter/verbs.ts"
 import { type Explored, explore } from "./explore.ts"
 import { productRules, type Rules } from "./model.ts"
 
 const { judgeAbsence } = productRules
+
+const asDead = (facts: Facts): Facts => ({
+  ...facts,
+  intent: { ...facts.intent, state: "reserved" },
+  attempts: facts.attempts.map((attempt) => ({ ...attempt, state: "expired" })),
+})
 
 /** Mistakes that would cost money, each in the place of one of the product's decisions. */
 const mistakes: ReadonlyArray<readonly [string, Partial<Rules>, RegExp]> = [
@@ -47,6 +54,16 @@ const mistakes: ReadonlyArray<readonly [string, Partial<Rules>, RegExp]> = [
     /called dead and executed/,
   ],
   ["the margin before the window's end is ignored", { maySend: () => true }, /inside the margin/],
+  [
+    "a person is believed before the window is over",
+    { judgeVerb: (verb, facts) => productRules.judgeVerb(verb, { ...facts, height: facts.height + 100n }) },
+    /called dead and executed/,
+  ],
+  [
+    "a person may give up what may still execute",
+    { judgeVerb: (verb, facts) => productRules.judgeVerb(verb, verb.verb === "abandon" ? asDead(facts) : facts) },
+    /called abandoned and it was paid/,
+  ],
   ["a payment that waits for a person begins anew", { afterExpiry: () => "reserved" }, /from manual to reserved/],
 ]
 

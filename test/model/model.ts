@@ -6,11 +6,12 @@ import {
   mayMoveAttempt,
 } from "../../src/domain/Attempt.ts"
 import { IntentId, TransferId } from "../../src/domain/Hex.ts"
-import { type IntentState, isFinalIntent, mayMoveIntent } from "../../src/domain/Intent.ts"
+import { type Intent, type IntentState, isFinalIntent, mayMoveIntent } from "../../src/domain/Intent.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { classifyAnswer, classifyError, type SendVerdict } from "../../src/submitter/classify.ts"
 import * as evidence from "../../src/submitter/evidence.ts"
 import { maySend } from "../../src/submitter/schedule.ts"
+import { type Facts, judgeVerb, type Verb } from "../../src/submitter/verbs.ts"
 
 /**
  * One intent in a small world: a window of five blocks, three attempts, two replicas on one store, a mempool that
@@ -30,6 +31,7 @@ export interface Rules {
   readonly maySend: typeof maySend
   readonly judgeAbsence: typeof evidence.judgeAbsence
   readonly afterExpiry: typeof evidence.afterExpiry
+  readonly judgeVerb: typeof judgeVerb
   /** Whether an answer that refuses the bytes ends the attempt. The product's never does. */
   readonly refusalIsDeath: boolean
   /** Whether a send that a crash cut off counts as one that never began. The product's never does. */
@@ -40,6 +42,7 @@ export const productRules: Rules = {
   maySend,
   judgeAbsence: evidence.judgeAbsence,
   afterExpiry: evidence.afterExpiry,
+  judgeVerb,
   refusalIsDeath: false,
   forgetsCutSends: false,
 }
@@ -217,7 +220,37 @@ const clientSteps = (world: World, rules: Rules): ReadonlyArray<Step> => {
   }
   for (const replica of [0, 1] as const) steps.push(...replicaSteps(world, rules, replica, live))
   if (live >= 0) steps.push(...looks(world, rules, live))
-  return steps
+  return [...steps, ...peopleSteps(world, rules)]
+}
+
+/** What people do: they try every verb at any time, and say of the ledger only what it holds. */
+const peopleSteps = (world: World, rules: Rules): ReadonlyArray<Step> => {
+  const paid = world.tries.findIndex((t) => t.executed !== undefined && !t.failed)
+  const hash = "e".repeat(64)
+  const isInBlock = world.tries.some((t) => t.executed !== undefined)
+  const verbs: ReadonlyArray<Verb> = [
+    { verb: "cancel" },
+    { verb: "abandon" },
+    ...(isInBlock ? [] : [{ verb: "never_executed" } as const]),
+    ...(paid < 0 ? [] : [{ verb: "executed", hash } as const]),
+  ]
+  return verbs.flatMap((verb) =>
+    tipLags.flatMap((lag): ReadonlyArray<Step> => {
+      const facts: Facts = {
+        intent: { state: world.intent } as Intent,
+        attempts: world.tries.map((t, k) => attemptOf(k, t)),
+        sends: [{ k: paid + 1, txHash: hash }],
+        evidence: [],
+        done: new Set(),
+        height: now - BigInt(lag),
+      }
+      const judged = rules.judgeVerb(verb, facts)
+      if (!judged.permitted) return []
+      const { ends } = judged
+      const ended = ends === undefined ? world : moveTry(world, ends.attempt.k - 1, ends.to)
+      return [{ name: `a person says ${verb.verb}`, world: moveIntent(ended, judged.to) }]
+    }),
+  )
 }
 
 const awaiting = (world: World, replica: 0 | 1, k: number): World => ({
@@ -357,7 +390,8 @@ export const broken = (world: World): string | undefined => {
   }
   const paid = executed.some((t) => !t.failed)
   if (intent === "confirmed" && !paid) return "the intent was called confirmed and nothing was paid"
-  if ((intent === "abandoned" || intent === "failed") && paid) return `the intent was called ${intent} and it was paid`
+  if ((intent === "abandoned" || intent === "cancelled" || intent === "failed") && paid)
+    return `the intent was called ${intent} and it was paid`
   return undefined
 }
 
