@@ -1,10 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import type { DaemonOptions } from "../../src/daemon.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { Turns } from "../../src/submitter/Turns.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { paid, reason, round, states } from "../support/Flow.ts"
 import { at } from "../support/TestClient.ts"
@@ -137,6 +140,28 @@ describe("people at a payment", () => {
           (yield* (yield* Brake).halts).map((h) => h.reason),
           "duplicate_execution",
         )
+      }),
+    ),
+  )
+
+  it.effect("wait for a loop that asks the network, and loops step aside for them", () =>
+    controlled((options, sandbox) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
+        const { id } = yield* newest
+        const turns = yield* Turns
+        yield* turns.person(id, 0, submitOnce())
+        assert.deepStrictEqual(yield* states, ["proposed"], "not even reserved")
+        const look = yield* Effect.forkChild(turns.loop(id, Effect.never))
+        const asked = yield* Effect.forkChild(end(options, id, "cancel"))
+        while (asked.pollUnsafe() === undefined) {
+          yield* TestClock.adjust(500)
+          yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+        }
+        const refused = yield* Fiber.join(asked)
+        assert.deepStrictEqual([refused.status, at(refused, "remedy")], [504, "ask again"])
+        yield* Fiber.interrupt(look)
+        assert.strictEqual((yield* end(options, id, "cancel")).status, 200)
       }),
     ),
   )
