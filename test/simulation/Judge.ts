@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { type IntentState, isFinalIntent } from "../../src/domain/Intent.ts"
 import type { Chain, Included } from "../../src/sandbox/Chain.ts"
+import { entryHash, genesis } from "../../src/store/Journal.ts"
 import { decodeTransaction, transferId, txHash } from "../../src/tx/Transaction.ts"
 import type { Gateways } from "./Plan.ts"
 import { perDay, perTransfer, receivers, reserve } from "./Replica.ts"
@@ -10,6 +11,8 @@ interface IntentRow {
   readonly state: IntentState
   readonly detail: string
 }
+
+type JournalRow = Parameters<typeof entryHash>[0] & { readonly hash: string }
 
 interface AttemptRow {
   readonly intent_id: string
@@ -93,11 +96,25 @@ export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArra
   }
   return [
     ...wrong,
+    ...judgeJournal(db),
     ...judgeOutflow(
       chain,
       ours.filter(({ id, height }) => !replayed.has(`${id} ${height}`)),
     ),
   ]
+}
+
+/** The journal is whole from its first entry to its last, whatever died in between. */
+const judgeJournal = (db: DatabaseSync): ReadonlyArray<string> => {
+  let last = genesis
+  for (const row of all<JournalRow>(db, "SELECT * FROM journal ORDER BY seq")) {
+    const { hash, ...entry } = row
+    if (row.seq !== last.seq + 1 || row.prev !== last.hash || hash !== entryHash(entry)) {
+      return [`the journal is broken at entry ${row.seq}`]
+    }
+    last = { seq: row.seq, hash }
+  }
+  return last.seq > 0 ? [] : ["the journal is empty"]
 }
 
 /** Whether a halt for second executions was in force, with its page, when this one was noted. */
