@@ -171,6 +171,7 @@ class Run {
       this.block()
     }
     this.dying = false
+    this.reviveAll()
     this.atOnce(network.node.disarmFault(undefined))
     this.calmAt = this.time.now()
     for (let rest = 0; rest < restBlocksMax && (this.isOpen() || this.isWatching()); rest++) {
@@ -226,6 +227,11 @@ class Run {
     }
   }
 
+  /** The trouble is over: who is dead comes back. */
+  private reviveAll(): void {
+    for (const slot of this.slots) slot.restartAt = Math.min(slot.restartAt, this.time.now())
+  }
+
   private get living(): ReadonlyArray<Replica> {
     return this.slots.flatMap(({ replica }) => replica ?? [])
   }
@@ -233,7 +239,9 @@ class Run {
   /** A process gets no time for longer than its lease lasts, wherever it is: another one takes over meanwhile. */
   private putToSleep(): void {
     const victim = this.dice.pick(this.living)
-    if (victim !== undefined) victim.mortal.pausedTo = this.time.now() + leaseMillis + this.dice.below(15_000)
+    const calmAt = startMillis + this.plan.blocks * this.plan.blockMillis
+    const until = this.time.now() + leaseMillis + this.dice.below(15_000)
+    if (victim !== undefined) victim.mortal.pausedTo = Math.min(until, calmAt)
   }
 
   private start(slot: Slot): void {
