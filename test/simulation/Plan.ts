@@ -86,25 +86,10 @@ const faultsOf = (dice: Dice, blocks: number, gateways: Gateways): Plan["faults"
       const fitting = operations.filter((operation) => operation !== "stream" && fits(kind, operation))
       const often = fitting.filter((operation) => busy.has(operation))
       const operation = dice.pick(dice.next() < 0.8 && often.length > 0 ? often : fitting) ?? "submit"
-      return {
-        block: 2 + dice.below(blocks - 5),
-        spec: {
-          kind,
-          operation,
-          rate: dice.next() < 0.5 ? 1 : 0.2 + dice.next() * 0.8,
-          count: 1 + dice.below(6),
-          status: dice.pick([403, 429, 500, 502, 503, 504] as const) ?? 500,
-          effect: dice.next() < 0.5,
-          delayMillis: 1 + dice.below(8_000),
-          blocks: 1 + dice.below(15),
-          skewMillis: dice.below(120_000) - 60_000,
-          code: dice.pick([51, 60, 70, 80, 89] as const) ?? 70,
-          difficulty: dice.below(5),
-          chainId: "other-chain",
-        },
-      }
+      return { block: 2 + dice.below(blocks - 5), spec: { ...specOf(dice, kind, operation), count: 1 + dice.below(6) } }
     }),
   )
+  if (dice.next() < 0.5) drawn.push(...weatherOf(dice))
   let torn = 0
   return drawn.filter(({ spec }) => {
     // A listing that leaves out rows time after time is no accident but a lie.
@@ -113,6 +98,40 @@ const faultsOf = (dice: Dice, blocks: number, gateways: Gateways): Plan["faults"
     return !leavesOut || ++torn === 1
   })
 }
+
+const specOf = (dice: Dice, kind: FaultKind, operation: FaultSpec["operation"]) => ({
+  kind,
+  operation,
+  rate: dice.next() < 0.5 ? 1 : 0.2 + dice.next() * 0.8,
+  count: 1,
+  status: dice.pick([403, 429, 500, 502, 503, 504] as const) ?? 500,
+  effect: dice.next() < 0.5,
+  delayMillis: 1 + dice.below(8_000),
+  blocks: 1 + dice.below(15),
+  skewMillis: dice.below(120_000) - 60_000,
+  code: dice.pick([51, 60, 70, 80, 89] as const) ?? 70,
+  difficulty: dice.below(5),
+  chainId: "other-chain",
+})
+
+/** What lasts for the whole of a run, and hits payments most: answers that are lost, lies of the mempool, old looks. */
+const weathers: ReadonlyArray<readonly [FaultKind, FaultSpec["operation"]]> = [
+  ["accept_drop_answer", "submit"],
+  ["http_status", "submit"],
+  ["lying_failure", "submit"],
+  ["late_broadcast", "submit"],
+  ["lost_mempool", "submit"],
+  ["lagging_replica", "transfer"],
+  ["lagging_replica", "transfers"],
+  ["lagging_replica", "balanceChanges"],
+  ["cursor_cycle", "transfers"],
+  ["http_status", "transfer"],
+]
+
+const weatherOf = (dice: Dice) =>
+  weathers
+    .filter(() => dice.next() < 0.25)
+    .map(([kind, operation]) => ({ block: 2, spec: { ...specOf(dice, kind, operation), count: 60 } }))
 
 /** Operations that a treasury really uses. */
 const busy: ReadonlySet<string> = new Set(["submit", "balanceChanges", "height", "transfer", "transfers", "accounts"])
