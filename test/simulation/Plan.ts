@@ -49,6 +49,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
   const chance = (share: number) => dice.next() < share
   const between = (least: number, most: number) => least + dice.below(most - least + 1)
   const window = between(5, 20)
+  const blockMillis = dice.pick([200, 300, 450, 700]) ?? 1_000
   // Short runs more often than long ones: most of what can happen happens early.
   const blocks = 60 + Math.floor(91 * dice.next() ** 2)
   return {
@@ -57,7 +58,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     profile: dice.pick(profileNames) ?? "0.75",
     window,
     blocks,
-    blockMillis: dice.pick([150, 250, 400, 700]) ?? 1_000,
+    blockMillis,
     difficulty: between(0, 3),
     txPerBlock: between(1, 3),
     increaseDifficulty: chance(0.5),
@@ -69,7 +70,8 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     rebroadcaster: chance(0.4),
     replicas: chance(0.25) ? between(2, 3) : 1,
     sleeps: chance(0.5),
-    latencyMillis: chance(0.5) ? between(1, 40) : between(40, 700),
+    // More than a block on the way would be a slow line beside a quick network: no margin of blocks helps there.
+    latencyMillis: chance(0.5) ? between(1, 40) : between(40, Math.floor(0.7 * blockMillis)),
     spends: spendsOf(dice, blocks),
   }
 }
@@ -138,11 +140,11 @@ const busy: ReadonlySet<string> = new Set(["submit", "balanceChanges", "height",
 
 const spendsOf = (dice: Dice, blocks: number): Plan["spends"] =>
   (["hot", "warm"] as const).flatMap((from) => {
-    const every = 6 + dice.below(20)
+    const every = 4 + dice.below(12)
     return Array.from({ length: Math.floor(blocks / every) }, (_, i) => ({
       block: 3 + i * every + dice.below(5),
       from,
-      amount: 2_000 + dice.below(16_000),
+      amount: 4_000 + dice.below(15_000),
     }))
   })
 

@@ -27,6 +27,8 @@ export interface WireOptions {
   readonly hear: (text: string) => void
   /** Sees each body that is submitted, before it leaves. */
   readonly onSubmit: (body: string, from: Mortal) => void
+  /** Sees it again as it arrives, with the block at which it left. */
+  readonly onArrival: (body: string, leftAt: number) => void
 }
 
 /**
@@ -61,6 +63,7 @@ const travel = (options: WireOptions, method: string, path: string, body: string
   Effect.callback<Arrived>((resume) => {
     const { network, dice, lie } = options
     const delay = () => Effect.sleep(Math.round(dice.next() * 2 * options.latencyMillis))
+    const leftAt = network.chain.height
     const pathname = path.split("?")[0]!
     const found = findRoute(network.world.profile, method, pathname)
     const params = { ...found?.params }
@@ -72,7 +75,10 @@ const travel = (options: WireOptions, method: string, path: string, body: string
             url: path,
             params,
             address: "127.0.0.1",
-            body: Effect.succeed(body),
+            body: Effect.sync(() => {
+              if (method === "POST") options.onArrival(body, leftAt)
+              return body
+            }),
           })
     const journey = delay().pipe(
       Effect.andThen(operation),

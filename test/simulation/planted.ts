@@ -14,7 +14,6 @@ export interface Planted {
 
 const confirm = "submitter/confirmIntent.ts"
 const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)\n"
-const unfinished = '  if (listing.holds || !listing.complete || listing.height === undefined) return "nothing"\n'
 
 /** The simulation is worth what it finds: each of these must be caught. */
 export const planted: ReadonlyArray<Planted> = [
@@ -92,16 +91,6 @@ export const planted: ReadonlyArray<Planted> = [
     ],
   },
   {
-    name: "believes a listing that came to no end",
-    edits: [
-      {
-        file: "submitter/evidence.ts",
-        source: unfinished,
-        instead: '  if (listing.holds || listing.height === undefined) return "nothing"\n',
-      },
-    ],
-  },
-  {
     name: "sends until the last block of the window",
     edits: [
       {
@@ -129,19 +118,6 @@ export const planted: ReadonlyArray<Planted> = [
     ],
   },
   {
-    name: "decides again while a payment is under way",
-    edits: [
-      {
-        file: "rules/decide.ts",
-        source:
-          '  if (moving !== undefined) return hold("in_flight", `$' +
-          "{amountOf(moving)} is under way ($" +
-          "{moving.state})`)\n",
-        instead: "",
-      },
-    ],
-  },
-  {
     name: "decides again before the last payment is seen in the balance",
     edits: [
       {
@@ -154,16 +130,6 @@ export const planted: ReadonlyArray<Planted> = [
   {
     name: "forgets what was signed within the day",
     edits: [{ file: "store/SpendLog.ts", source: "AND block_time > $", instead: "AND block_time > 86395000 + $" }],
-  },
-  {
-    name: "gives another attempt another need",
-    edits: [
-      {
-        file: "submitter/signIntent.ts",
-        source: "  if (k > 1 && !(yield* isStillWanted(intent))) return false\n",
-        instead: "",
-      },
-    ],
   },
   {
     name: "takes a payment that failed for one that was made",

@@ -218,6 +218,15 @@ class Run {
     return remine(bytes, anchor, this.network.chain, tid)
   }
 
+  /** What stayed on the way for longer than margins can foresee is no send of ours any more. */
+  private noteArrival(body: string, leftAt: number): void {
+    const { chain } = this.network
+    if (chain.height - leftAt < 2) return
+    const bytes = this.atOnceBare(readTransaction(body).pipe(Effect.orElseSucceed(() => undefined)))
+    const id = transferId((bytes === undefined ? undefined : decodeTransaction(bytes))?.signature?.value ?? "")
+    if (chain.transfers.has(id)) this.replayed.add(`${id} ${chain.height + 1}`)
+  }
+
   /** A gateway that kept a transaction back broadcasts it: where the network takes it twice, that is its doing. */
   private noteLate(): void {
     const { chain } = this.network
@@ -269,6 +278,7 @@ class Run {
         lie: plan.gateways === "hostile" ? hostileGateway(dice) : undefined,
         hear: (text) => this.hear(text),
         onSubmit: (body, from) => this.watch(body, from.db),
+        onArrival: (body, leftAt) => this.noteArrival(body, leftAt),
       },
     })
     if (replica.mortal.alive) slot.replica = replica
