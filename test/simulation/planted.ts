@@ -91,21 +91,6 @@ export const planted: ReadonlyArray<Planted> = [
     ],
   },
   {
-    name: "sends until the last block of the window",
-    edits: [
-      {
-        file: "submitter/schedule.ts",
-        source: "  height < deadlineHeight(attempt) - marginBlocks(attempt.windowBlocks)\n",
-        instead: "  height < deadlineHeight(attempt)\n",
-      },
-      {
-        file: "submitter/schedule.ts",
-        source: "BigInt(Math.max(2, Math.ceil(windowBlocks / 10)))",
-        instead: "(windowBlocks > 0 ? 1n : 0n)",
-      },
-    ],
-  },
-  {
     name: "takes the mempool's yes for the payment",
     edits: [
       {
