@@ -1,260 +1,27 @@
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
-import { Clock, Effect, Layer, Redacted } from "effect"
+import { Clock, Effect } from "effect"
 import { alertLoop } from "./alerts/AlertLoop.ts"
-import type { ConfigError } from "./config/ConfigError.ts"
-import { readHaltFile, readSecret } from "./config/files.ts"
-import type { Mode, Treasury } from "./config/Treasury.ts"
+import { readHaltFile } from "./config/files.ts"
 import { version } from "./config/version.ts"
 import { engineLoop } from "./engine/Engine.ts"
-import { EngineOptions } from "./engine/EngineOptions.ts"
-import { isWanted } from "./engine/isWanted.ts"
-import { ChainContext } from "./gateway/ChainContext.ts"
-import { Confirmation } from "./gateway/Confirmation.ts"
-import { gatewayOptions } from "./gateway/GatewayOptions.ts"
-import { GatewayReader } from "./gateway/GatewayReader.ts"
-import { GatewayWriter } from "./gateway/GatewayWriter.ts"
-import { LedgerHistory } from "./gateway/LedgerHistory.ts"
-import { NetworkParameters } from "./gateway/NetworkParameters.ts"
-import { Transport } from "./gateway/Transport.ts"
-import { Notifier } from "./notify/Notifier.ts"
 import { assetLoop } from "./poller/AssetPoller.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
-import { ProofOfWork } from "./pow/ProofOfWork.ts"
-import type { Party } from "./rules/Rule.ts"
 import { supervise, supervised } from "./Supervisor.ts"
-import { Signer } from "./signer/Signer.ts"
-import { AlertQueue } from "./store/AlertQueue.ts"
+import type { DaemonOptions } from "./services.ts"
 import { Brake } from "./store/Brake.ts"
-import { Clearance } from "./store/Clearance.ts"
 import * as Database from "./store/Database.ts"
-import { Findings } from "./store/Findings.ts"
 import { guarded } from "./store/guarded.ts"
 import { Journal } from "./store/Journal.ts"
-import { Lease, leaseLoop, whileHeld } from "./store/Lease.ts"
-import { Listings } from "./store/Listings.ts"
-import { Observations } from "./store/Observations.ts"
-import { Outbox } from "./store/Outbox.ts"
-import { RuleStates } from "./store/RuleStates.ts"
+import { leaseLoop, whileHeld } from "./store/Lease.ts"
 import { Settings } from "./store/Settings.ts"
-import { Signals } from "./store/Signals.ts"
-import { SpendLog } from "./store/SpendLog.ts"
 import { storeFileProblem } from "./store/StoreFile.ts"
 import { trip } from "./store/trip.ts"
 import { Witness } from "./store/Witness.ts"
 import { confirmLoop } from "./submitter/Confirm.ts"
 import { Draining } from "./submitter/Draining.ts"
-import { Looks } from "./submitter/Looks.ts"
 import { reconcileLoop } from "./submitter/Reconcile.ts"
 import { submitLoop } from "./submitter/Submitter.ts"
-import { SubmitterOptions } from "./submitter/SubmitterOptions.ts"
-import { Tip } from "./submitter/Tip.ts"
-import { Turns } from "./submitter/Turns.ts"
-import { Wanted } from "./submitter/Wanted.ts"
-import { Cycle } from "./telemetry/Cycle.ts"
-import { Metrics } from "./telemetry/Metrics.ts"
-
-/** One treasury, ready to run. */
-export interface DaemonOptions {
-  readonly treasury: Treasury
-  /** Mode in force: the file's, or a lower one. */
-  readonly mode: Mode
-  readonly dataDir: string
-  /** Where the gateway really is; differs from the file where the embedded network had to take a free port. */
-  readonly gatewayUrl: string
-  /** Name of this process among several on one store, no other's, past or to come; undefined: it is the only one. */
-  readonly replica?: string
-}
-
-/** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the file. */
-export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" | "replica">) => {
-  const { treasury } = options
-  const receiversFor = (severity: "page" | "ticket" | "info") =>
-    treasury.routes.filter((route) => route.severities.has(severity)).flatMap((route) => route.receivers)
-  const plain = Layer.mergeAll(
-    Observations.layer,
-    RuleStates.layer,
-    AlertQueue.layer(receiversFor),
-    Signals.layer,
-    Clearance.layer,
-  )
-  const journalled = Layer.mergeAll(
-    Outbox.layerNoDeps,
-    Listings.layerNoDeps,
-    SpendLog.layerNoDeps,
-    Brake.layerNoDeps,
-    Findings.layerNoDeps,
-    Witness.layerNoDeps(treasury.watermarkFile),
-    options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
-  ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
-  return Layer.merge(plain, journalled).pipe(
-    Layer.provideMerge(
-      Database.layer({
-        filename: join(options.dataDir, Database.databaseFile),
-        shared: options.replica !== undefined,
-      }),
-    ),
-  )
-}
-
-const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
-  Metrics.layer({
-    treasury: treasury.name,
-    mode,
-    gateways: [treasury.network.gateway.name],
-    rules: treasury.rules.map((rule) => rule.name),
-    payers: [...treasury.parties.values()].filter((party) => party.signer !== undefined).map((party) => party.name),
-    receivers: treasury.receivers.map((receiver) => receiver.name),
-    version,
-    revision: "",
-  })
-
-const secrets = (files: ReadonlyMap<string, string>) =>
-  Effect.map(
-    Effect.forEach(files, ([header, file]) => Effect.map(readSecret(file), (secret) => [header, secret] as const)),
-    (entries): Readonly<Record<string, Redacted.Redacted>> => Object.fromEntries(entries),
-  )
-
-/** Everything that speaks to the gateway. */
-export const gatewayLayer = (
-  { treasury, gatewayUrl }: Pick<DaemonOptions, "treasury" | "gatewayUrl">,
-  http: typeof Transport.layerHttp = Transport.layerHttp,
-) => {
-  const { network } = treasury
-  const transport = Layer.unwrap(
-    Effect.map(secrets(network.gateway.headerFiles), (headers) =>
-      Transport.layer(
-        gatewayOptions({
-          name: network.gateway.name,
-          url: gatewayUrl,
-          headers,
-          requestDeadlineMillis: network.requestDeadlineMillis,
-          submitType: network.submitType,
-        }),
-      ),
-    ),
-  ).pipe(Layer.provide(http))
-  const fixed = network.fixedChain
-  const chain =
-    fixed === undefined
-      ? ChainContext.layerNode
-      : ChainContext.layerFixed({
-          head: {
-            chainId: network.chainId,
-            height: fixed.height,
-            hash: fixed.hash,
-            pow: {
-              hashFunction: "sha3_24_rounds",
-              difficulty: fixed.difficulty,
-              pastBlocks: fixed.pastBlocks,
-              txPerBlock: fixed.txPerBlock,
-              increasing: false,
-            },
-          },
-          atMillis: fixed.atMillis,
-          validForMillis: fixed.validForMillis,
-        })
-  return Layer.mergeAll(
-    GatewayReader.layer,
-    GatewayWriter.layer,
-    Confirmation.layer,
-    LedgerHistory.layer,
-    NetworkParameters.layer,
-    chain,
-  ).pipe(Layer.provide(transport))
-}
-
-/** The file that holds a party's key: as configured, or the one that the embedded network made for it. */
-const keyFileOf = (party: Party, dataDir: string): string | undefined => {
-  if (party.signer === undefined) return undefined
-  return "file" in party.signer ? party.signer.file : join(dataDir, "sandbox", "keys", party.signer.sandbox)
-}
-
-const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
-  Signer.layerNoDeps({
-    chainId: treasury.network.chainId,
-    policy: treasury.policy,
-    parties: [...treasury.parties.values()].flatMap((party) => {
-      const file = keyFileOf(party, dataDir)
-      return mode !== "live" || file === undefined ? [] : [{ party, file }]
-    }),
-  })
-
-const notifierLayer = ({ treasury }: DaemonOptions) =>
-  Layer.unwrap(
-    Effect.map(
-      Effect.forEach(
-        treasury.receivers,
-        Effect.fnUntraced(function* (receiver) {
-          if (receiver.kind === "log") return { kind: "log" as const, name: receiver.name }
-          const { name, urlFile } = receiver
-          const url = urlFile === undefined ? Redacted.make(receiver.url ?? "") : yield* readSecret(urlFile)
-          return { kind: "webhook" as const, name, url, headers: yield* secrets(receiver.headerFiles) }
-        }),
-      ),
-      Notifier.layerReceivers,
-    ),
-  )
-
-/** The submitter asks the engine's question; neither loop knows the other. */
-const wantedLayer = Layer.effect(
-  Wanted,
-  Effect.gen(function* () {
-    const services = yield* Effect.context<Effect.Services<ReturnType<typeof isWanted>>>()
-    return Wanted.of({ judge: (intent) => Effect.provide(isWanted(intent), services) })
-  }),
-)
-
-/** What of the machine the daemon uses, so that a simulation can put its own in place. */
-export interface Machine {
-  readonly http: typeof Transport.layerHttp
-  readonly work: Layer.Layer<ProofOfWork, never, Metrics>
-  readonly metrics: Layer.Layer<Metrics>
-  readonly notifier: Layer.Layer<Notifier, ConfigError>
-}
-
-const realMachine = (options: DaemonOptions): Machine => ({
-  http: Transport.layerHttp,
-  work: ProofOfWork.layer,
-  metrics: metricsLayer(options),
-  notifier: notifierLayer(options),
-})
-
-/** All services of the daemon. */
-export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
-  const { treasury, mode } = options
-  const { network } = treasury
-  const engine = EngineOptions.layer({
-    treasury: treasury.name,
-    mode,
-    rules: treasury.rules,
-    policy: treasury.policy,
-    maxAgeMillis: network.maxAgeMillis,
-  })
-  const submitter = SubmitterOptions.layer({
-    treasury: treasury.name,
-    mode,
-    chainId: network.chainId,
-    gateway: { name: network.gateway.name, url: options.gatewayUrl },
-    framing: network.framing,
-    maxAgeMillis: network.maxAgeMillis,
-    pollIdleMillis: network.pollIdleMillis,
-    maxFee: treasury.policy.maxFee,
-    parties: treasury.parties,
-  })
-  return Layer.mergeAll(
-    wantedLayer.pipe(Layer.provideMerge(engine)),
-    submitter,
-    Draining.layer,
-    Looks.layer,
-    Turns.layer,
-    Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
-    signerLayer(options),
-    machine.notifier,
-    machine.work,
-    Cycle.layer(treasury.name),
-  ).pipe(Layer.provideMerge(Layer.merge(storeLayer(options), machine.metrics)))
-}
 
 /** Prepares the store for this process: who we are, and whether a HALT file lies there. */
 export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOptions) {

@@ -1,5 +1,5 @@
 import { Effect, type Layer } from "effect"
-import { storeLayer } from "../daemon.ts"
+import { storeLayer } from "../services.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"

@@ -1,8 +1,8 @@
-import { request } from "node:http"
 import { join } from "node:path"
 import { Effect, Schema } from "effect"
 import { socketFile } from "../status/ControlServer.ts"
 import { type exitCodes, failWith } from "./CliFailure.ts"
+import { exchange } from "./exchange.ts"
 
 export interface ControlAnswer {
   readonly status: number
@@ -10,9 +10,6 @@ export interface ControlAnswer {
 }
 
 const timeoutMillisUsual = 10_000
-
-/** Whether the failure says that no daemon listens there. */
-const isAbsent = (code: string | undefined): boolean => code === "ENOENT" || code === "ECONNREFUSED"
 
 /** One request to the daemon of a data directory; undefined where none runs. */
 export const control = (
@@ -22,38 +19,29 @@ export const control = (
   body?: unknown,
   timeoutMillis = timeoutMillisUsual,
 ): Effect.Effect<ControlAnswer | undefined, ReturnType<typeof failWith>> =>
-  Effect.callback((resume) => {
-    const call = request(
-      {
-        socketPath: join(dataDir, socketFile),
-        method,
-        path,
-        headers: { "content-type": "application/json", host: "localhost" },
-        timeout: timeoutMillis,
-      },
-      (response) => {
-        const chunks: Array<Buffer> = []
-        response.on("data", (chunk: Buffer) => chunks.push(chunk))
-        response.on("end", () => {
-          const text = Buffer.concat(chunks).toString()
-          try {
-            resume(Effect.succeed({ status: response.statusCode ?? 0, body: JSON.parse(text) as unknown }))
-          } catch {
-            resume(Effect.fail(failWith("failure", `the daemon answered with no JSON: ${text.slice(0, 100)}`)))
-          }
-        })
-      },
-    )
-    call.on("timeout", () => call.destroy(new Error("timeout")))
-    call.on("error", (error: NodeJS.ErrnoException) => {
-      if (isAbsent(error.code)) return resume(Effect.undefined)
-      if (error.message === "timeout") return resume(Effect.fail(failWith("timeOut", "the daemon does not answer")))
-      return resume(Effect.fail(failWith("failure", `the daemon cannot be reached: ${error.message}`)))
-    })
-    if (body !== undefined) call.write(JSON.stringify(body))
-    call.end()
-    return Effect.sync(() => call.destroy())
-  })
+  exchange(
+    {
+      socketPath: join(dataDir, socketFile),
+      method,
+      path,
+      headers: { "content-type": "application/json", host: "localhost" },
+      timeout: timeoutMillis,
+    },
+    body,
+  ).pipe(
+    Effect.flatMap(({ status, text }) =>
+      Effect.try({
+        try: (): ControlAnswer => ({ status, body: JSON.parse(text) }),
+        catch: () => failWith("failure", `the daemon answered with no JSON: ${text.slice(0, 100)}`),
+      }),
+    ),
+    Effect.catchTag("NoAnswer", ({ kind, detail }) => {
+      if (kind === "absent") return Effect.undefined
+      return kind === "late"
+        ? failWith("timeOut", "the daemon does not answer")
+        : failWith("failure", `the daemon cannot be reached: ${detail}`)
+    }),
+  )
 
 /** The kind of failure that a status of HTTP stands for. */
 export const codeOf = (status: number): keyof typeof exitCodes => {

@@ -1,6 +1,6 @@
 import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { Command, Flag } from "effect/cli"
-import { storeLayer } from "../daemon.ts"
+import { storeLayer } from "../services.ts"
 import { type ExportAsked, type ExportPage, exportColumns, exportKinds, exportPage } from "../status/exports.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"

@@ -4,7 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
 import { writeHaltFile } from "../config/files.ts"
 import { bodyOf, control } from "./controlClient.ts"
-import { outputFlag, printResult } from "./output.ts"
+import { type Output, outputFlag, printResult } from "./output.ts"
 import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
 
 export const scopeFlag = Flag.String("scope").pipe(
@@ -15,6 +15,17 @@ export const reasonFlag = Flag.String("reason").pipe(
   Flag.withSchema(Schema.String.check(Schema.isMinLength(1, { expected: "a reason" }))),
   Flag.withDescription("Why: it is journalled, and shown wherever the effect is"),
 )
+
+/** Where no daemon runs, the HALT file stops the next one before its first signature. */
+export const haltNext = Effect.fnUntraced(function* (
+  output: Output,
+  dataDir: string,
+  { reason, author }: { readonly reason: string; readonly author: string },
+) {
+  yield* writeHaltFile(dataDir, `${author}: ${reason}`)
+  const text = `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; "resume" takes it away`
+  return yield* printResult(output, { halted: true, reason, author }, () => text)
+})
 
 /** A person's pause. Where no daemon runs, the HALT file stops the next one before its first signature. */
 export const pause = Command.make(
@@ -43,11 +54,6 @@ export const pause = Command.make(
       const end = until === undefined ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
       return yield* printResult(chosen.output, { paused: scope, reason, author, until }, () => `paused ${scope} ${end}`)
     }
-    yield* writeHaltFile(dataDir, `${author}: ${reason}`)
-    return yield* printResult(
-      chosen.output,
-      { halted: true, reason, author },
-      () => `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; "resume" takes it away`,
-    )
+    return yield* haltNext(chosen.output, dataDir, { reason, author })
   }),
 ).pipe(Command.withDescription("Stop payments, with a reason"))

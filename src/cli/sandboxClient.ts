@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs"
-import { request } from "node:http"
 import { join } from "node:path"
 import { Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { urlFile } from "../sandbox/Sandbox.ts"
-import { type CliFailure, failWith } from "./CliFailure.ts"
+import { failWith } from "./CliFailure.ts"
+import { exchange } from "./exchange.ts"
 import { type Chosen, dataDirOf } from "./setup.ts"
 
 /** Folder of a data directory in which the play-money network keeps its files. */
@@ -47,7 +47,15 @@ export const askSandbox = Effect.fnUntraced(function* (
   asked: Asked,
 ) {
   const url = yield* urlOf(chosen)
-  const answer = yield* exchange(url, asked)
+  const { hostname, port } = new URL(url)
+  const target = { host: hostname.replace(/^\[|\]$/g, ""), port, method: asked.method, path: asked.path }
+  const answer = yield* exchange({ ...target, timeout: timeoutMillis }, asked.body).pipe(
+    Effect.mapError(({ kind }) =>
+      kind === "late"
+        ? failWith("timeOut", `${url} does not answer within ${timeoutMillis / 1000} s`)
+        : failWith("notFound", `no play-money network answers at ${url}`),
+    ),
+  )
   const body = yield* Effect.try({
     try: (): unknown => JSON.parse(answer.text),
     catch: () => failWith("failure", `${url} answered with no JSON: is it a play-money network?`),
@@ -56,21 +64,3 @@ export const askSandbox = Effect.fnUntraced(function* (
   if (!isRefused(body)) return yield* failWith("notFound", `${url} has no ${asked.path}: is it a play-money network?`)
   return yield* failWith(answer.status === 404 ? "notFound" : "usage", body.error.replace(/\s*\n\s*/g, " "))
 })
-
-const exchange = (url: string, asked: Asked) =>
-  Effect.callback<{ readonly status: number; readonly text: string }, CliFailure>((resume) => {
-    const call = request(new URL(asked.path, url), { method: asked.method, timeout: timeoutMillis }, (response) => {
-      const chunks: Array<Buffer> = []
-      response.on("data", (chunk: Buffer) => chunks.push(chunk))
-      response.on("end", () =>
-        resume(Effect.succeed({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() })),
-      )
-    })
-    call.on("timeout", () => {
-      resume(Effect.fail(failWith("timeOut", `${url} does not answer within ${timeoutMillis / 1000} s`)))
-      call.destroy()
-    })
-    call.on("error", () => resume(Effect.fail(failWith("notFound", `no play-money network answers at ${url}`))))
-    call.end(asked.body === undefined ? undefined : JSON.stringify(asked.body))
-    return Effect.sync(() => call.destroy())
-  })

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { version } from "../config/version.ts"
-import { storeLayer } from "../daemon.ts"
+import { storeLayer } from "../services.ts"
 import { StatusView } from "../status/StatusView.ts"
 import type { View } from "../status/View.ts"
 import { failWith } from "./CliFailure.ts"

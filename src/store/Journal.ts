@@ -77,8 +77,6 @@ export class Journal extends Context.Service<
     readonly head: Effect.Effect<JournalHead, StoreError>
     /** Entries about a subject, oldest first, at most 1,000. */
     readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
-    /** The sequence number of the first entry whose chain is broken; undefined where all is sound. */
-    readonly verify: Effect.Effect<number | undefined, StoreError>
     /** The hash of an entry; undefined where there is none. */
     readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
   }
@@ -108,21 +106,9 @@ export class Journal extends Context.Service<
           yield* sql`INSERT INTO journal ${sql.insert({ ...row, hash })}`.pipe(storeError("Journal.append"))
           return { seq: row.seq, hash }
         })
-        const verify = Effect.gen(function* () {
-          let last = genesis
-          for (;;) {
-            const page = yield* sql`SELECT * FROM journal WHERE seq > ${last.seq} ORDER BY seq LIMIT 1000`.pipe(entries)
-            if (page.length === 0) return undefined
-            for (const row of page) {
-              if (row.seq !== last.seq + 1 || row.prev !== last.hash || row.hash !== entryHash(row)) return row.seq
-              last = { seq: row.seq, hash: row.hash }
-            }
-          }
-        })
         return Journal.of({
           append,
           head,
-          verify,
           hashAt: (seq) =>
             sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
               rowsOf(HeadRow, "Journal.hashAt"),

@@ -1,5 +1,6 @@
 import { Result, Schema } from "effect"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
+import { readReference } from "../domain/Reference.ts"
 import { decodeInputData } from "../tx/InputData.ts"
 import { isSolved } from "../tx/ProofOfWork.ts"
 import {
@@ -15,7 +16,6 @@ import {
 import { type Link, LinkRow } from "./archive.ts"
 import { EntryRow, entryHash } from "./Journal.ts"
 import { type Receipt, type ReceiptAttempt, type Statement, statementOf } from "./receipt.ts"
-import { witnessed } from "./verifyStore.ts"
 
 const Proof = Schema.Struct({
   journal: Schema.Struct({ entries: Schema.Array(EntryRow), links: Schema.Array(LinkRow) }),
@@ -144,7 +144,7 @@ const commandProblem = (
   const other = is.find(([, signed, stated]) => signed !== stated)
   if (other !== undefined)
     return `the ${other[0]} in the signed command is ${String(other[1])}, not ${String(other[2])}`
-  const seen = witnessed(command.reference)
+  const seen = readReference(command.reference)
   if (seen === undefined) return "the signed command does not carry the journal's hash"
   const first = links[0]
   const hash = seen.seq + 1 === first?.seq ? first.prev : links.find((link) => link.seq === seen.seq)?.hash

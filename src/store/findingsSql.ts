@@ -1,4 +1,4 @@
-import { Clock, Effect, Schema } from "effect"
+import { Array as Arr, Clock, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Attempt } from "../domain/Attempt.ts"
 import { Big, Digits, rowsOf } from "./columns.ts"
@@ -27,9 +27,6 @@ const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
 
 /** Ids in one statement. */
 const idsMax = 500
-
-const chunks = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
-  Array.from({ length: Math.ceil(all.length / idsMax) }, (_, i) => all.slice(i * idsMax, (i + 1) * idsMax))
 
 const durable = <A, E>(sql: Sql, name: string, effect: Effect.Effect<A, E>) =>
   effect.pipe(sql.withTransaction, storeError(name))
@@ -68,7 +65,10 @@ const insertExecution = Effect.fnUntraced(function* (sql: Sql, transferId: strin
 
 const attemptsOf = Effect.fnUntraced(function* (sql: Sql, transfers: ReadonlyArray<ListedTransfer>) {
   const found = new Map<string, Attempt>()
-  for (const part of chunks(transfers.map((t) => t.id))) {
+  for (const part of Arr.chunksOf(
+    transfers.map((t) => t.id),
+    idsMax,
+  )) {
     const rows =
       yield* sql`SELECT ${sql.literal(attemptColumns)} FROM attempts WHERE transfer_id IN ${sql.in(part)}`.pipe(
         rowsOf(AttemptRow, "Findings.note"),
@@ -135,7 +135,7 @@ export const makeStrangers = (
       "Findings.acknowledge",
       Effect.flatMap(Clock.currentTimeMillis, (at) =>
         Effect.forEach(
-          chunks(ids),
+          Arr.chunksOf(ids, idsMax),
           (part) => sql`UPDATE strangers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
           { discard: true },
         ),

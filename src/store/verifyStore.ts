@@ -1,5 +1,6 @@
 import { Effect, Result } from "effect"
 import { shortId } from "../domain/Hex.ts"
+import { readReference } from "../domain/Reference.ts"
 import { decodeInputData } from "../tx/InputData.ts"
 import { entriesAfter, intentsAfter, type Kept, keptOf, lostSubject, type StoredEntry } from "./archive.ts"
 import { uncovered } from "./coverage.ts"
@@ -31,12 +32,6 @@ export const brokenLink = (last: JournalHead, entry: StoredEntry): string | unde
   return entry.hash === entryHash(entry) ? undefined : `${what} was changed: its hash is another`
 }
 
-/** What a signed command says of the journal at its signature; undefined for a reference of another form. */
-export const witnessed = (reference: string): JournalHead | undefined => {
-  const parts = /^c1\.[0-9a-f]{8}\.([0-9a-z]{1,11})\.([0-9a-f]{16})/.exec(reference)
-  return parts === null ? undefined : { seq: Number.parseInt(parts[1]!, 36), hash: parts[2]! }
-}
-
 /**
  * Recomputes the journal from its first entry, and holds every payment, signature, send, evidence and end against it;
  * then the heads that signed commands and the watermark file have seen.
@@ -48,7 +43,8 @@ export const verifyStore = Effect.fn("Archive.verify")(function* () {
   return { ...chain, ...rows, problem: beyond } satisfies Verified
 })
 
-const verifyChain = Effect.fnUntraced(function* () {
+/** Recomputes the journal from its first entry to its last. */
+export const verifyChain = Effect.fnUntraced(function* () {
   let last = genesis
   for (;;) {
     const page = yield* entriesAfter(last.seq, entriesMax)
@@ -86,7 +82,7 @@ const misremembered = Effect.fnUntraced(function* ({ attempts }: Kept) {
   for (const { k, inputData } of attempts) {
     const data = Result.getOrUndefined(decodeInputData(inputData))
     if (data?.command._tag !== "Transfer") return `the command of attempt ${k} cannot be read`
-    const seen = witnessed(data.command.reference)
+    const seen = readReference(data.command.reference)
     if (seen === undefined) continue
     const hash = seen.seq === 0 ? genesis.hash : yield* journal.hashAt(seen.seq)
     if (hash?.startsWith(seen.hash) === true) continue

@@ -25,6 +25,8 @@ export class Looks extends Context.Service<
     readonly noteCounted: (transferId: string, executions: number) => Effect.Effect<void>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
+    /** Forgets a transfer and a name that nobody asks for any more. */
+    readonly forget: (transferId: string, name: string) => Effect.Effect<void>
   }
 >()("cofferer/submitter/Looks") {
   static readonly layer = Layer.effect(
@@ -63,6 +65,11 @@ export class Looks extends Context.Service<
             const first = times.get(name) ?? now
             times.set(name, first)
             return first
+          }),
+        forget: (transferId, name) =>
+          Effect.sync(() => {
+            counted.delete(transferId)
+            times.delete(name)
           }),
       })
     }),

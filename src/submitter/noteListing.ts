@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
+import { readReference } from "../domain/Reference.ts"
 import type { TransferListing } from "../gateway/Confirmation.ts"
 import { Database } from "../store/Database.ts"
 import { Findings, type Stranger } from "../store/Findings.ts"
@@ -10,8 +11,8 @@ import { tripWith } from "../store/trip.ts"
 
 /** The sequence number of the journal that a reference of this installation carries; undefined for any other. */
 export const ownSequence = (installation: string | undefined, reference: string): number | undefined => {
-  const parts = /^c1\.([0-9a-f]{8})\.([0-9a-z]{1,11})\.[0-9a-f]{16}/.exec(reference)
-  return parts === null || parts[1] !== installation ? undefined : Number.parseInt(parts[2]!, 36)
+  const said = readReference(reference)
+  return said?.installation === installation ? said?.seq : undefined
 }
 
 /** The last sequence number of this installation among the transfers; undefined where none carries one. */

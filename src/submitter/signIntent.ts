@@ -4,12 +4,13 @@ import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
+import { referenceText } from "../domain/Reference.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
-import { Journal, type JournalHead } from "../store/Journal.ts"
+import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
@@ -45,7 +46,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const isStale = intent.rule !== submittedRule && now - intent.createdAt > decisionValidMillis
   if (k === 1 && isStale) {
     yield* outbox.move(intent, "cancelled", { detail: "decided too long ago and never signed; the rule decides anew" })
-    yield* finished("cancelled")
+    ;(yield* Metrics).intentsFinished.inc({ treasury: options.treasury, outcome: "cancelled" })
     yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail: "never signed; the rule decides anew" })
     return false
   }
@@ -201,19 +202,9 @@ const spendable = Effect.fnUntraced(function* (intent: Intent) {
   return others.reduce((sum, o) => sum - o.payment.amount - o.feeMax, account?.balance ?? 0n)
 })
 
-/** "c1.<installation>.<sequence>.<journal head>": the ledger itself witnesses our journal. At most 100 bytes. */
 const reference = Effect.gen(function* () {
   const installation = (yield* (yield* Settings).get("installation")) ?? "00000000"
   return referenceText(installation, yield* (yield* Journal).head)
-})
-
-export const referenceText = (installation: string, head: JournalHead): string =>
-  `c1.${installation}.${head.seq.toString(36)}.${head.hash.slice(0, 16)}`
-
-const finished = Effect.fnUntraced(function* (outcome: "cancelled" | "denied" | "abandoned") {
-  const { treasury } = yield* SubmitterOptions
-  const metrics = yield* Metrics
-  metrics.intentsFinished.inc({ treasury, outcome })
 })
 
 /** Refusals that pass: the payment waits. */

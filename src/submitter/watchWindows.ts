@@ -78,11 +78,15 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, height }:
     if (blocks > 0 && isFresh && sends?.complete !== false) yield* looks.noteCounted(attempt.transferId, blocks)
     const end = deadlineHeight(attempt)
     const reaches = sends?.mark === undefined ? yield* isLongOver(attempt, height, now) : sends.mark.height > end
-    if (reaches && sends?.complete !== false && height > end + 1n) yield* findings.endWatch(attempt)
+    if (!reaches || sends?.complete === false || height <= end + 1n) continue
+    yield* findings.endWatch(attempt)
+    yield* looks.forget(attempt.transferId, nameOf(attempt))
   }
 })
 
+const nameOf = ({ intentId, k }: Attempt): string => `${intentId}/${k}`
+
 const isLongOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint, now: number) {
-  const first = yield* (yield* Looks).since(`${attempt.intentId}/${attempt.k}`, now)
+  const first = yield* (yield* Looks).since(nameOf(attempt), now)
   return now - first >= settleMillis && height > deadlineHeight(attempt) + settleBlocks
 })

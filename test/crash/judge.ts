@@ -12,8 +12,8 @@ export interface Testimony {
   readonly executed: ReadonlyArray<string>
   /** What keeps the treasury from signing, in words. */
   readonly halts: ReadonlyArray<string>
-  /** The first entry of the journal whose chain is broken. */
-  readonly brokenAt: number | undefined
+  /** What is wrong with the journal, in words. */
+  readonly broken: string | undefined
 }
 
 export interface Verdict {
@@ -25,7 +25,7 @@ export interface Verdict {
 
 /** What the journal says against what the ledger did. */
 export const judge = (testimony: Testimony): Verdict => {
-  const { intents, attempts, decided, told, executed, halts, brokenAt } = testimony
+  const { intents, attempts, decided, told, executed, halts, broken } = testimony
   const lost: Array<string> = []
   const duplicate: Array<string> = []
   const intentOf = new Map(attempts.map(({ intentId, transferId }) => [transferId, intentId]))
@@ -49,6 +49,6 @@ export const judge = (testimony: Testimony): Verdict => {
   }
   // Nothing that happened to it is a reason to stop: such a halt keeps payments from their end.
   for (const halt of halts) lost.push(`halted: ${halt}`)
-  if (brokenAt !== undefined) lost.push(`the journal's chain is broken at entry ${brokenAt}`)
+  if (broken !== undefined) lost.push(`the journal is broken: ${broken}`)
   return { lost, duplicate }
 }

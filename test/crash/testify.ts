@@ -1,9 +1,9 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { IntentState } from "../../src/domain/Intent.ts"
 import * as Database from "../../src/store/Database.ts"
-import { Journal } from "../../src/store/Journal.ts"
+import { verifyChain } from "../../src/store/verifyStore.ts"
 import type { Testimony } from "./judge.ts"
 
 interface Executed {
@@ -12,22 +12,18 @@ interface Executed {
   readonly code: number
 }
 
-const verify = (filename: string) =>
-  Effect.flatMap(Journal, (journal) => journal.verify).pipe(
-    Effect.provide(Journal.layer("crash").pipe(Layer.provide(Database.layer({ filename })))),
-    Effect.runPromise,
-  )
+const verify = (filename: string) => verifyChain().pipe(Effect.provide(Database.layer({ filename })), Effect.runPromise)
 
 /** Asks the store of a data directory that no daemon holds, and the ledger as the network's own path tells it. */
 export const testify = async (dataDir: string, ledger: unknown, party: string): Promise<Omit<Testimony, "told">> => {
   const filename = join(dataDir, Database.databaseFile)
-  const brokenAt = await verify(filename)
+  const { problem } = await verify(filename)
   const db = new DatabaseSync(filename)
   try {
     const all = (sql: string) => db.prepare(sql).all() as ReadonlyArray<Record<string, unknown>>
     const { executed } = ledger as { readonly executed: ReadonlyArray<Executed> }
     return {
-      brokenAt,
+      broken: problem ?? undefined,
       intents: all("SELECT id, state, detail FROM intents").map(({ id, state, detail }) => ({
         id: String(id),
         state: state as IntentState,

@@ -1,7 +1,9 @@
 import type { DatabaseSync } from "node:sqlite"
 import { type IntentState, isFinalIntent } from "../../src/domain/Intent.ts"
 import type { Chain, Included } from "../../src/sandbox/Chain.ts"
-import { entryHash, genesis } from "../../src/store/Journal.ts"
+import type { StoredEntry } from "../../src/store/archive.ts"
+import { genesis } from "../../src/store/Journal.ts"
+import { brokenLink } from "../../src/store/verifyStore.ts"
 import { decodeTransaction, transferId, txHash } from "../../src/tx/Transaction.ts"
 import type { Gateways } from "./Plan.ts"
 import { perDay, perTransfer, receivers, reserve } from "./Replica.ts"
@@ -11,8 +13,6 @@ interface IntentRow {
   readonly state: IntentState
   readonly detail: string
 }
-
-type JournalRow = Parameters<typeof entryHash>[0] & { readonly hash: string }
 
 interface AttemptRow {
   readonly intent_id: string
@@ -107,12 +107,10 @@ export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArra
 /** The journal is whole from its first entry to its last, whatever died in between. */
 const judgeJournal = (db: DatabaseSync): ReadonlyArray<string> => {
   let last = genesis
-  for (const row of all<JournalRow>(db, "SELECT * FROM journal ORDER BY seq")) {
-    const { hash, ...entry } = row
-    if (row.seq !== last.seq + 1 || row.prev !== last.hash || hash !== entryHash(entry)) {
-      return [`the journal is broken at entry ${row.seq}`]
-    }
-    last = { seq: row.seq, hash }
+  for (const row of all<StoredEntry>(db, "SELECT * FROM journal ORDER BY seq")) {
+    const problem = brokenLink(last, row)
+    if (problem !== undefined) return [`the journal is broken: ${problem}`]
+    last = { seq: row.seq, hash: row.hash }
   }
   return last.seq > 0 ? [] : ["the journal is empty"]
 }

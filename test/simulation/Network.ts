@@ -1,11 +1,11 @@
-import { Effect, type Exit, type Fiber } from "effect"
+import { Effect, type Fiber } from "effect"
 import { parseYaml } from "../../src/config/Yaml.ts"
-import { type Chain, emptyChain } from "../../src/sandbox/Chain.ts"
+import type { Chain } from "../../src/sandbox/Chain.ts"
 import type { World } from "../../src/sandbox/http/Route.ts"
-import type { LedgerFile } from "../../src/sandbox/LedgerFile.ts"
 import { type LedgerNode, makeNode } from "../../src/sandbox/LedgerNode.ts"
 import { profiles } from "../../src/sandbox/Profiles.ts"
-import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"
+import { decodeScenario } from "../../src/sandbox/Scenario.ts"
+import { noLedgerFile } from "../support/noLedgerFile.ts"
 import { usdt } from "../support/TestSandbox.ts"
 import type { Plan } from "./Plan.ts"
 
@@ -50,14 +50,6 @@ ${(["hot", "warm"] as const)
   .join("\n")}
 `
 
-const nowhere = (scenario: Scenario): LedgerFile => ({
-  load: Effect.sync(() => emptyChain(scenario)),
-  saveWhole: () => Effect.void,
-  saveBlock: () => Effect.void,
-  saveAccepted: () => Effect.void,
-  saveState: () => Effect.void,
-})
-
 /** Builds the network. `run` brings an effect to its end at once. */
 export const makeNetwork = (
   plan: Plan,
@@ -67,10 +59,9 @@ export const makeNetwork = (
   const scenario = run(
     Effect.flatMap(parseYaml("simulation.yaml", scenarioText(plan)), (document) => decodeScenario(document, chainId)),
   )
-  const chain = emptyChain(scenario)
-  const node = run(makeNode(chain, nowhere(scenario)))
+  const file = noLedgerFile(scenario)
+  const chain = run(file.load)
+  const node = run(makeNode(chain, file))
   run(node.stepBlock)
   return { world: { node, scenario, profile: profiles[plan.profile] }, node, chain, fork }
 }
-
-export type Settled<A, E> = Exit.Exit<A, E>

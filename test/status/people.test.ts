@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { DaemonOptions } from "../../src/daemon.ts"
+import type { DaemonOptions } from "../../src/services.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"

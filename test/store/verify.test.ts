@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
+import { readReference } from "../../src/domain/Reference.ts"
 import { entriesAfter } from "../../src/store/archive.ts"
 import { entryHash, genesis, Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
-import { type Verified, verifyStore, witnessed } from "../../src/store/verifyStore.ts"
+import { type Verified, verifyStore } from "../../src/store/verifyStore.ts"
 import { flow, round } from "../support/Flow.ts"
 
 /** What verifying says after a change that is undone again. */
@@ -144,9 +145,13 @@ describe("the journal of a treasury that paid", () => {
   )
 
   it("reads what a command's reference says of it, and nothing else", () => {
-    assert.deepStrictEqual(witnessed(`c1.0123abcd.z.${"ab".repeat(8)}`), { seq: 35, hash: "ab".repeat(8) })
+    assert.deepStrictEqual(readReference(`c1.0123abcd.z.${"ab".repeat(8)}`), {
+      installation: "0123abcd",
+      seq: 35,
+      hash: "ab".repeat(8),
+    })
     for (const other of ["", "rent", "c1.0123abcd.z.abcd", `c2.0123abcd.z.${"ab".repeat(8)}`]) {
-      assert.isUndefined(witnessed(other))
+      assert.isUndefined(readReference(other))
     }
   })
 })

@@ -4,10 +4,10 @@ import { baseUnits } from "../../src/domain/Amount.ts"
 import { type Attempt, deadlineHeight, marginBlocks } from "../../src/domain/Attempt.ts"
 import type { IntentId, PublicKey, TransferId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import { referenceText } from "../../src/domain/Reference.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { movementOf, stepsOf } from "../../src/submitter/movementOf.ts"
 import { maySend, nextSend, rebroadcastBlocks, sendsMax } from "../../src/submitter/schedule.ts"
-import { referenceText } from "../../src/submitter/signIntent.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const signedAt = 1_800_000_000_000

@@ -1,7 +1,7 @@
 import { request } from "node:http"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
-import type { DaemonOptions } from "../../src/daemon.ts"
+import type { DaemonOptions } from "../../src/services.ts"
 import { layerControl, socketFile } from "../../src/status/ControlServer.ts"
 import { StatusServer } from "../../src/status/StatusServer.ts"
 import { StatusView } from "../../src/status/StatusView.ts"

@@ -1,4 +1,4 @@
-import { createPrivateKey, sign } from "node:crypto"
+import { sign } from "node:crypto"
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Data, Effect } from "effect"
@@ -18,6 +18,7 @@ import {
   transferId,
   txHash,
 } from "../../src/tx/Transaction.ts"
+import { signingKey } from "./signingKey.ts"
 
 /** A client of the network that shares no code with the daemon's gateway and signer: it tells what the wire says. */
 export interface TestClient {
@@ -147,16 +148,13 @@ export interface Signed {
   readonly signature: string
 }
 
-const pkcs8 = (seed: Uint8Array): Buffer =>
-  Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.from(seed)])
-
 /** Signs and solves. The same draft gives the same signature. */
 export const signed = (client: TestClient, draft: Draft): Signed => {
   const nonce = draft.nonce ?? BigInt(++unique)
   const chainId = draft.chainId ?? client.chainId
   const version = draft.version ?? 3
   const data = encodeInputData({ nonce, blockHeight: BigInt(draft.height), command: draft.command })
-  const key = createPrivateKey({ key: pkcs8(privateKeyOf(client.seed, draft.from)), format: "der", type: "pkcs8" })
+  const key = signingKey(privateKeyOf(client.seed, draft.from))
   const signature = sign(null, signingDigest(data, version === 3 ? chainId : undefined), key).toString("hex")
   const tid = draft.tid ?? bytesToHex(sha3_256(utf8ToBytes(`tid ${++unique}`)))
   const pow = { tid, nonce: solve(draft, tid) }

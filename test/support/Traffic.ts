@@ -1,4 +1,4 @@
-import { createPrivateKey, hash, type KeyObject, sign } from "node:crypto"
+import { hash, type KeyObject, sign } from "node:crypto"
 import type { Command } from "../../src/domain/Command.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Chain, Included } from "../../src/sandbox/Chain.ts"
@@ -7,6 +7,7 @@ import { encodeInputData } from "../../src/tx/InputData.ts"
 import { leadingZeroBits, powPreimage } from "../../src/tx/ProofOfWork.ts"
 import { transactionBytes, txHash, withChainPrefix } from "../../src/tx/Transaction.ts"
 import { type Dice, makeDice } from "./Dice.ts"
+import { signingKey } from "./signingKey.ts"
 import { actions } from "./TrafficActions.ts"
 import { difficulty, names, pastBlocks } from "./TrafficScenario.ts"
 
@@ -59,17 +60,10 @@ export interface Traffic {
   count: number
 }
 
-const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex")
-
 export const makeTraffic = (chain: Chain): Traffic => {
   const { seed } = chain.scenario
   const traders = names.map((name): Trader => {
-    const der = Buffer.concat([pkcs8, privateKeyOf(seed, name)])
-    return {
-      name,
-      publicKey: publicKeyOf(seed, name),
-      key: createPrivateKey({ key: der, format: "der", type: "pkcs8" }),
-    }
+    return { name, publicKey: publicKeyOf(seed, name), key: signingKey(privateKeyOf(seed, name)) }
   })
   return { seed, dice: makeDice(seed), chain, traders, sent: new Map(), recent: [], standing: [], count: 0 }
 }

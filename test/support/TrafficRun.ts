@@ -1,11 +1,10 @@
 import assert from "node:assert/strict"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { emptyChain } from "../../src/sandbox/Chain.ts"
-import { type LedgerFile, openLedgerFile } from "../../src/sandbox/LedgerFile.ts"
+import { openLedgerFile } from "../../src/sandbox/LedgerFile.ts"
 import { makeNode, type Submission } from "../../src/sandbox/LedgerNode.ts"
-import type { Scenario } from "../../src/sandbox/Scenario.ts"
 import { auditBlock, digestOf, emptyBooks } from "./Books.ts"
+import { noLedgerFile } from "./noLedgerFile.ts"
 import { scenarioOf } from "./TestSandbox.ts"
 import { makeTraffic, nextOf, settle } from "./Traffic.ts"
 import { actions } from "./TrafficActions.ts"
@@ -23,14 +22,6 @@ const byName = new Map(actions.map((action) => [action.name, action]))
 
 const answerOf = (said: Submission): string => (said._tag === "Turned" ? "known" : `${said.code} ${said.text}`)
 
-const noFile = (scenario: Scenario): LedgerFile => ({
-  load: Effect.sync(() => emptyChain(scenario)),
-  saveWhole: () => Effect.void,
-  saveBlock: () => Effect.void,
-  saveAccepted: () => Effect.void,
-  saveState: () => Effect.void,
-})
-
 /** What is the same in every run of a seed. */
 export interface TrafficOutcome {
   /** How often the mempool said, and blocks made, what. */
@@ -45,7 +36,7 @@ export interface TrafficOutcome {
 export const runTraffic = Effect.fnUntraced(function* ({ seed, profile, blocks, file: kind }: TrafficOptions) {
   yield* TestClock.setTime(Date.parse("2026-11-21T10:00:00Z"))
   const scenario = yield* scenarioOf(trafficScenario(seed, profile))
-  const file = kind === "none" ? noFile(scenario) : yield* openLedgerFile(":memory:", scenario)
+  const file = kind === "none" ? noLedgerFile(scenario) : yield* openLedgerFile(":memory:", scenario)
   const node = yield* makeNode(yield* file.load, file)
   const traffic = makeTraffic(yield* node.read((chain) => chain))
   const { chain, dice } = traffic

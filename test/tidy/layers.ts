@@ -9,7 +9,7 @@ export const layers: ReadonlyArray<ReadonlyArray<string>> = [
   ["gateway", "signer", "pow", "notify", "cluster"],
   ["poller", "engine", "submitter", "alerts"],
   ["status", "sandbox"],
-  ["main.ts", "daemon.ts", "Supervisor.ts", "cli"],
+  ["main.ts", "daemon.ts", "services.ts", "Supervisor.ts", "cli"],
 ]
 
 const layerOf = (folder: string): number => layers.findIndex((layer) => layer.includes(folder))
@@ -48,8 +48,8 @@ export const sandboxStandsAlone = (code: Code): ReadonlyArray<string> =>
 export const writerIsForSubmitter = (code: Code): ReadonlyArray<string> =>
   code.imports.flatMap(({ target, line }) =>
     target === "src/gateway/GatewayWriter.ts" &&
-    !["gateway", "submitter", "cli", "daemon.ts"].includes(folderOf(code.path))
-      ? [complaint(code.path, line, "only submitter, daemon and cli import GatewayWriter")]
+    !["gateway", "submitter", "cli", "services.ts"].includes(folderOf(code.path))
+      ? [complaint(code.path, line, "only submitter, services and cli import GatewayWriter")]
       : [],
   )
 

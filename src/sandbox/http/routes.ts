@@ -49,16 +49,19 @@ const routes: ReadonlyArray<Route> = [
 ]
 
 /** What a profile serves: all of it, or the operations of the specification alone. */
-export const routesOf = (profile: Profile): ReadonlyArray<Route> =>
-  routes.filter((route) => route.specified || profile.surface === "full")
+export const routesOf = (profile: Profile): ReadonlyArray<Route> => routes.filter((route) => isServed(profile, route))
+
+const isServed = (profile: Profile, route: Route): boolean => route.specified || profile.surface === "full"
 
 const patternOf = (route: Pick<Route, "path">): RegExp =>
   new RegExp(`^${route.path.replace(/:([a-z]+)/g, "(?<$1>[^/]+)")}$`)
 
+const patterns: ReadonlyArray<readonly [Route, RegExp]> = routes.map((route) => [route, patternOf(route)])
+
 /** Whether one of the routes has the path, whatever its method. */
 export const knowsPath = (known: ReadonlyArray<Pick<Route, "path">>): ((path: string) => boolean) => {
-  const patterns = known.map(patternOf)
-  return (path) => patterns.some((pattern) => pattern.test(path))
+  const all = known.map(patternOf)
+  return (path) => all.some((pattern) => pattern.test(path))
 }
 
 /** The route of a request and the parameters in its path, for those who bring requests without a server. */
@@ -67,8 +70,8 @@ export const findRoute = (
   method: string,
   path: string,
 ): { readonly route: Route; readonly params: Readonly<Record<string, string>> } | undefined => {
-  for (const route of routesOf(profile)) {
-    const found = route.method === method ? patternOf(route).exec(path) : null
+  for (const [route, pattern] of patterns) {
+    const found = route.method === method && isServed(profile, route) ? pattern.exec(path) : null
     if (found !== null) return { route, params: { ...found.groups } }
   }
   return undefined

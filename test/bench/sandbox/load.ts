@@ -1,4 +1,4 @@
-import { createPrivateKey, hash, sign } from "node:crypto"
+import { hash, sign } from "node:crypto"
 import { accountTypeNumbers } from "../../../src/domain/AccountType.ts"
 import { baseUnits } from "../../../src/domain/Amount.ts"
 import { Command } from "../../../src/domain/Command.ts"
@@ -6,6 +6,7 @@ import { privateKeyOf, publicKeyOf } from "../../../src/sandbox/Keys.ts"
 import { encodeInputData } from "../../../src/tx/InputData.ts"
 import { leadingZeroBits, powPreimage } from "../../../src/tx/ProofOfWork.ts"
 import { withChainPrefix } from "../../../src/tx/Transaction.ts"
+import { signingKey } from "../../support/signingKey.ts"
 import { fire, getShot, postShot, type Shot } from "./HttpLoad.ts"
 import { asset, chainId, nameOf, partiesCount, seed } from "./scenario.ts"
 
@@ -24,8 +25,7 @@ const sha3 = (bytes: Uint8Array): Buffer => hash("sha3-256", bytes, "buffer")
 const general = accountTypeNumbers.ACCOUNT_TYPE_GENERAL
 const parties = Array.from({ length: partiesCount }, (_, n) => {
   const name = nameOf(n)
-  const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), privateKeyOf(seed, name)])
-  return { publicKey: publicKeyOf(seed, name), key: createPrivateKey({ key: der, format: "der", type: "pkcs8" }) }
+  return { publicKey: publicKeyOf(seed, name), key: signingKey(privateKeyOf(seed, name)) }
 })
 
 let count = 0
