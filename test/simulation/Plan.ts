@@ -1,6 +1,6 @@
 import { type FaultKind, type FaultSpec, faultKinds, operations } from "../../src/sandbox/Faults.ts"
 import { fits } from "../../src/sandbox/faults/kinds.ts"
-import { type ProfileName, profileNames } from "../../src/sandbox/Profiles.ts"
+import { type ProfileName, profileNames, profiles } from "../../src/sandbox/Profiles.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 
 /** Who the gateways are. honest: they err, but do not lie about height and listing. hostile: all of them, about all. */
@@ -32,6 +32,8 @@ export interface Plan {
   readonly sleeps: boolean
   /** Whether somebody broadcasts our public bytes again, whenever the network would take them. */
   readonly rebroadcaster: boolean
+  /** Whether many nodes stand behind the gateway: the one that is asked does not remember the bytes that others got. */
+  readonly manyNodes: boolean
   /** Mean milliseconds of a request on its way. */
   readonly latencyMillis: number
   /** Blocks at which money leaves the accounts that are kept funded. */
@@ -52,7 +54,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
   const blockMillis = dice.pick([200, 300, 450, 700]) ?? 1_000
   // Short runs more often than long ones: most of what can happen happens early.
   const blocks = 60 + Math.floor(91 * dice.next() ** 2)
-  return {
+  const plan: Plan = {
     seed,
     gateways,
     profile: dice.pick(profileNames) ?? "0.75",
@@ -68,13 +70,52 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     faults: faultsOf(dice, blocks, gateways),
     stepsPerLife: chance(0.6) ? between(60, 3_000) : undefined,
     rebroadcaster: chance(0.4),
+    manyNodes: false,
     replicas: chance(0.25) ? between(2, 3) : 1,
     sleeps: chance(0.5),
     // More than a block on the way would be a slow line beside a quick network: no margin of blocks helps there.
     latencyMillis: chance(0.5) ? between(1, 40) : between(40, Math.floor(0.7 * blockMillis)),
     spends: spendsOf(dice, blocks),
   }
+  return blinded(plan)
 }
+
+/**
+ * Some runs see no end of any payment for longer than a window: every answer is an error, whatever was done, so the
+ * same bytes go out again and again while they may. Where a ledger forgets one block too early, and the node that is
+ * asked does not know the bytes, the last of them would pay twice. Nobody else broadcasts there: it would be
+ * their doing.
+ */
+const blinded = (plan: Plan): Plan => {
+  const dice = makeDice(`blind ${plan.seed}`)
+  if (dice.next() >= 0.1) return plan
+  const profile = dice.pick(forgetful) ?? plan.profile
+  const window = 5 + dice.below(6)
+  // After a first payment, which learns in which form the gateway takes transactions.
+  const block = 20 + dice.below(plan.blocks - 40)
+  const faults = (["submit", "transfer"] as const).map((operation) => ({
+    block,
+    spec: {
+      ...specOf(dice, "http_status", operation),
+      status: 500 as const,
+      effect: true,
+      rate: 1,
+      count: 60 + dice.below(60),
+    },
+  }))
+  return {
+    ...plan,
+    profile,
+    window,
+    manyNodes: true,
+    rebroadcaster: false,
+    workChanges: [],
+    faults: [...plan.faults, ...faults],
+  }
+}
+
+/** Profiles of networks that take a transaction a second time in the last block of its window. */
+const forgetful = profileNames.filter((name) => profiles[name].replayHole)
 
 const faultsOf = (dice: Dice, blocks: number, gateways: Gateways): Plan["faults"] => {
   const share = dice.next() * 0.6
@@ -155,6 +196,7 @@ export const describePlan = (plan: Plan): string =>
     plan.stepsPerLife === undefined ? "" : `a death each ${plan.stepsPerLife} steps`,
     plan.replicas === 1 ? "" : `${plan.replicas} replicas${plan.sleeps ? " that sleep" : ""}`,
     plan.rebroadcaster ? "rebroadcaster" : "",
+    plan.manyNodes ? "many nodes" : "",
     [...new Set(plan.faults.map(({ spec }) => spec.kind))].join(" "),
   ]
     .filter((part) => part !== "")

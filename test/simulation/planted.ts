@@ -142,4 +142,14 @@ export const planted: ReadonlyArray<Planted> = [
       },
     ],
   },
+  {
+    name: "sends until the last block of the window",
+    edits: [
+      {
+        file: "submitter/schedule.ts",
+        source: "  height < deadlineHeight(attempt) - marginBlocks(attempt.windowBlocks)\n",
+        instead: "  height < deadlineHeight(attempt)\n",
+      },
+    ],
+  },
 ]

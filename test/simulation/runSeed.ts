@@ -194,6 +194,7 @@ class Run {
     if (this.plan.rebroadcaster) this.rebroadcast()
     this.noteLate()
     this.atOnce(this.network.node.stepBlock)
+    if (this.plan.manyNodes) this.network.chain.mempool.cache.clear()
     this.blockTimes.set(this.network.chain.height, this.time.now())
     if (this.readsAreTrue && this.replayed.size === 0) this.watchBalances()
   }

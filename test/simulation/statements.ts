@@ -20,6 +20,7 @@ export const calmPlan: Plan = {
   faults: [],
   stepsPerLife: undefined,
   rebroadcaster: false,
+  manyNodes: false,
   replicas: 1,
   sleeps: false,
   latencyMillis: 10,
