@@ -19,6 +19,7 @@ import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
 import { Signer } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/AlertQueue.ts"
+import { Backfills } from "./store/Backfills.ts"
 import { Brake } from "./store/Brake.ts"
 import { Clearance } from "./store/Clearance.ts"
 import * as Database from "./store/Database.ts"
@@ -72,6 +73,7 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" |
     SpendLog.layerNoDeps,
     Brake.layerNoDeps,
     Findings.layerNoDeps,
+    Backfills.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))

@@ -58,7 +58,7 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (options: 
   const watermark = yield* observations.watermark
   const window = watermark === undefined ? yield* baseline(options) : yield* nextWindow(options, watermark)
   if (window === undefined) return false
-  const changes = yield* observations.advance(window.rows, { timestamp: window.until, height: window.height })
+  const { changes } = yield* observations.advance(window.rows, { timestamp: window.until, height: window.height })
   for (const { before, row } of changes) yield* tell(options, before, row, window.height)
   yield* signals.wake("engine")
   if (changes.length > 0) yield* signals.wake("reconcile")

@@ -25,6 +25,9 @@ export type JournalKind =
   | "adopted"
   | "recovered"
   | "lease"
+  | "backfill"
+  | "gap"
+  | "contradiction"
 
 export interface JournalEntry {
   readonly kind: JournalKind

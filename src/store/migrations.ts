@@ -203,6 +203,22 @@ const subjects = Effect.gen(function* () {
   yield* sql`CREATE INDEX journal_subject ON journal (subject, seq)`
 })
 
+/**
+ * The past: balances as they were when reading began, which are no rows of the ledger's history, parts of it that are
+ * read later, and parts that cannot be had.
+ */
+const past = Effect.gen(function* () {
+  const { sql, int, serial, strict, keyed, digits } = yield* dialect
+  yield* sql`CREATE TABLE openings (
+    timestamp ${int} NOT NULL, asset TEXT NOT NULL, party TEXT NOT NULL, market TEXT NOT NULL, type TEXT NOT NULL,
+    balance TEXT NOT NULL ${digits("balance")},
+    PRIMARY KEY (timestamp, asset, party, market, type)) ${keyed}`
+  yield* sql`CREATE TABLE backfills (
+    seq ${serial}, since ${int} NOT NULL, until ${int} NOT NULL, next ${int} NOT NULL, updated_at ${int} NOT NULL) ${strict}`
+  yield* sql`CREATE TABLE gaps (
+    seq ${serial}, since ${int} NOT NULL, until ${int} NOT NULL, cause TEXT NOT NULL, seen_at ${int} NOT NULL) ${strict}`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -213,6 +229,7 @@ const loader = Migrator.fromRecord({
   "0006_findings": findings,
   "0007_leases": leases,
   "0008_subjects": subjects,
+  "0009_past": past,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

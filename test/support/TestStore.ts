@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Layer } from "effect"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Backfills } from "../../src/store/Backfills.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import * as Database from "../../src/store/Database.ts"
@@ -27,6 +28,7 @@ export const testStore = () => {
       SpendLog.layerNoDeps,
       Brake.layerNoDeps,
       Findings.layerNoDeps,
+      Backfills.layerNoDeps,
       Observations.layer,
       RuleStates.layer,
       Settings.layer,
