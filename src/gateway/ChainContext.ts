@@ -26,6 +26,7 @@ export class ChainContext extends Context.Service<
           operation: "height",
           path: "/blockchain/height",
           schema: ChainHeadAnswer,
+          priority: "urgent",
         })
         yield* transport.sawHeight(value.height)
         return value

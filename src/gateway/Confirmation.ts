@@ -56,7 +56,12 @@ export class Confirmation extends Context.Service<
 
 const lookUp = (transport: Transport["Service"], id: string): Effect.Effect<TransferSighting, GatewayError> =>
   transport
-    .request({ operation: "transfer", path: `/api/v2/transfer/${encodeURIComponent(id)}`, schema: TransferAnswer })
+    .request({
+      operation: "transfer",
+      path: `/api/v2/transfer/${encodeURIComponent(id)}`,
+      schema: TransferAnswer,
+      priority: "urgent",
+    })
     .pipe(
       Effect.flatMap(({ value, mark }) =>
         value.transferNode.id === id

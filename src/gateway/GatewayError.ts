@@ -12,8 +12,8 @@ export const GatewayReason = Schema.TaggedUnion({
   Timeout: { afterMillis: Schema.Finite },
   /** Sent, and no usable answer: a server-side failure, or the connection broke. */
   Ambiguous: { detail },
-  /** Too many requests; not processed. The wait, where the gateway names one. */
-  RateLimited: { retryAfterMillis },
+  /** Too many requests; not processed. The wait, where one is known; words where our own limiter did not send it. */
+  RateLimited: { retryAfterMillis, detail: Schema.optionalKey(detail) },
   /** Shut out for a while; not processed. */
   Banned: { retryAfterMillis },
   /** The node has these exact bytes already: pending, executed or recently executed. */
@@ -50,6 +50,12 @@ const unsent: ReadonlySet<GatewayReason["_tag"]> = new Set([
   "Stale",
 ])
 
+const wordsOf = (reason: GatewayReason): string => {
+  if ("detail" in reason && reason.detail !== undefined) return reason.detail
+  if ("afterMillis" in reason) return `no complete answer within ${reason.afterMillis} ms`
+  return "retryAfterMillis" in reason ? `for ${reason.retryAfterMillis} ms` : ""
+}
+
 /** A request to one gateway failed. Details are escaped and at most 256 characters long. */
 export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayError", {
   /** Name of the gateway in the configuration. */
@@ -71,15 +77,7 @@ export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayErr
   }
 
   override get message(): string {
-    const { reason } = this
-    const words =
-      "detail" in reason
-        ? reason.detail
-        : "afterMillis" in reason
-          ? `no complete answer within ${reason.afterMillis} ms`
-          : reason.retryAfterMillis === undefined
-            ? ""
-            : `for ${reason.retryAfterMillis} ms`
-    return `${this.gateway}: ${this.operation}: ${reason._tag}${words === "" ? "" : `: ${words}`}`
+    const words = wordsOf(this.reason)
+    return `${this.gateway}: ${this.operation}: ${this.reason._tag}${words === "" ? "" : `: ${words}`}`
   }
 }

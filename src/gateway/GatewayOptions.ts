@@ -9,11 +9,15 @@ export interface GatewayOptions {
   readonly url: string
   /** Sent with every request, such as credentials. */
   readonly headers: Readonly<Record<string, Redacted.Redacted>>
-  /** From the start of a request to the last byte of its answer. Default 10 s. */
+  /** From the sending of a request to the last byte of its answer. Default 10 s. */
   readonly requestDeadlineMillis: number
   /** Largest answer that is read. Default 16 MiB. */
   readonly bodyBytesMax: number
   readonly submitType: SubmitType
+  /** Requests a second while the gateway advertises no limit; of an advertised one, half. Default 10. */
+  readonly requestsPerSecond: number
+  /** For how long a read may wait for its turn before it fails as RateLimited. Default 10 s. */
+  readonly waitMillisMax: number
 }
 
 /** The options of a gateway of which only name and address are given. */
@@ -24,5 +28,7 @@ export const gatewayOptions = (
   requestDeadlineMillis: 10_000,
   bodyBytesMax: 16 * 1024 * 1024,
   submitType: "sync",
+  requestsPerSecond: 10,
+  waitMillisMax: 10_000,
   ...options,
 })

@@ -6,6 +6,8 @@ import { Metrics, type Operation, type RequestOutcome } from "../telemetry/Metri
 import { escapeText } from "./escapeText.ts"
 import { GatewayError, type GatewayReason } from "./GatewayError.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
+import { type Limiter, makeLimiter, type Pace } from "./Limiter.ts"
+import type { Priority } from "./RequestPriority.ts"
 import { readBody } from "./readBody.ts"
 import { reasonOfFailure } from "./reasonOfFailure.ts"
 import { reasonOfStatus } from "./reasonOfStatus.ts"
@@ -25,6 +27,8 @@ export interface TransportRequest<A> {
   readonly body?: unknown
   /** The form of the answer. */
   readonly schema: Schema.ConstraintDecoder<A>
+  /** Default: RequestPriority. */
+  readonly priority?: Priority
 }
 
 /** A decoded answer and the block that the gateway names in its headers; undefined where it names none. */
@@ -34,8 +38,8 @@ export interface Answer<A> {
 }
 
 /**
- * The HTTP client of one gateway. A request is sent once: nothing here repeats it, follows a redirect or uses a proxy.
- * Interrupting it, or passing the deadline, closes its connection.
+ * The HTTP client of one gateway. A request waits for its turn and is sent once: nothing here repeats it, follows a
+ * redirect or uses a proxy. Interrupting it, or passing the deadline after it was sent, closes its connection.
  */
 export class Transport extends Context.Service<
   Transport,
@@ -44,6 +48,8 @@ export class Transport extends Context.Service<
     readonly gateway: string
     readonly options: GatewayOptions
     readonly request: <A>(request: TransportRequest<A>) => Effect.Effect<Answer<A>, GatewayError>
+    /** How fast it may be asked now, and whether it shut us out. */
+    readonly pace: Effect.Effect<Pace>
     /** Reports a height that an answer holds in its body, for the metric. */
     readonly sawHeight: (height: bigint) => Effect.Effect<void>
   }
@@ -54,20 +60,25 @@ export class Transport extends Context.Service<
     Effect.gen(function* () {
       const client = HttpClient.withScope(yield* HttpClient.HttpClient)
       const metrics = yield* Metrics
+      const limiter = yield* makeLimiter(options)
       const gateway = options.name
       return Transport.of({
         gateway,
         options,
+        pace: limiter.pace,
         sawHeight: (height) => Effect.sync(() => metrics.gatewayHeight.set({ gateway }, Number(height))),
         request: Effect.fn("Transport.request")(function* <A>(request: TransportRequest<A>) {
-          const startedAt = yield* Clock.currentTimeMillis
-          const exit = yield* Effect.exit(bounded(client, options, request))
-          const elapsedMillis = (yield* Clock.currentTimeMillis) - startedAt
+          const title = request.title ?? request.operation
+          const ask = { read: request.body === undefined ? title : undefined, priority: request.priority }
+          let sentAt: number | undefined
+          const send = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            sentAt = now
+            return bounded({ client, options, limiter }, request)
+          })
+          const exit = yield* Effect.exit(limiter.pass(ask, send))
+          const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
           record(metrics, { gateway, operation: request.operation, exit, elapsedMillis })
-          return yield* Effect.mapError(
-            exit,
-            (reason) => new GatewayError({ gateway, operation: request.title ?? request.operation, reason }),
-          )
+          return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
         }),
       })
     })
@@ -90,13 +101,16 @@ export class Transport extends Context.Service<
 
 type Outcome<A> = Effect.Effect<Answer<A>, GatewayReason>
 
+interface Way {
+  readonly client: HttpClient.HttpClient.With<HttpClientError.HttpClientError, Scope.Scope>
+  readonly options: GatewayOptions
+  readonly limiter: Limiter
+}
+
 /** Request, whole answer and decoding under one deadline. */
-const bounded = <A>(
-  client: HttpClient.HttpClient.With<HttpClientError.HttpClientError, Scope.Scope>,
-  options: GatewayOptions,
-  request: TransportRequest<A>,
-): Outcome<A> =>
+const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest<A>): Outcome<A> =>
   client.execute(httpRequest(options, request)).pipe(
+    Effect.tap((response) => Effect.sync(() => limiter.hear(response.headers))),
     Effect.flatMap((response) =>
       Effect.flatMap(readBody(response, options.bodyBytesMax), (bytes) => understand(response, bytes, request.schema)),
     ),
@@ -203,7 +217,8 @@ const record = <A>(
     readonly gateway: string
     readonly operation: Operation
     readonly exit: Exit.Exit<Answer<A>, GatewayReason>
-    readonly elapsedMillis: number
+    /** Undefined: it was never sent. */
+    readonly elapsedMillis: number | undefined
   },
 ): void => {
   const { gateway, operation, exit } = done
@@ -217,6 +232,7 @@ const record = <A>(
     outcome = outcomes[failure.error._tag]
   }
   metrics.gatewayRequests.inc({ gateway, operation, outcome })
+  if (done.elapsedMillis === undefined) return
   metrics.gatewayRequestDuration.observe({ gateway, operation }, done.elapsedMillis / 1000)
   metrics.gatewayUp.set({ gateway }, down.has(outcome) ? 0 : 1)
 }

@@ -1,0 +1,171 @@
+import { Clock, Deferred, Effect, Exit } from "effect"
+import { type Budget, hear, makeBudget, perSecond, refill, shutOut, slowDown, untilToken } from "./Budget.ts"
+import type { GatewayReason } from "./GatewayError.ts"
+import { type Priority, RequestPriority } from "./RequestPriority.ts"
+
+/** What a gateway lets us do now. Rates are requests a second; `waiting` counts requests that wait for their turn. */
+export type Pace =
+  /** All is well: at most half of what the gateway advertises. */
+  | { readonly state: "free"; readonly perSecond: number; readonly waiting: number }
+  /** It said "too many" not long ago, or has little left for all of its callers. */
+  | { readonly state: "throttled"; readonly perSecond: number; readonly waiting: number }
+  /** It shut us out for so long. Nothing is sent meanwhile: every request fails as Banned at once. */
+  | { readonly state: "banned"; readonly forMillis: number; readonly waiting: number }
+
+export interface LimiterOptions {
+  /** Requests a second while the gateway advertises no limit. */
+  readonly requestsPerSecond: number
+  /** For how long a read may wait for its turn. */
+  readonly waitMillisMax: number
+}
+
+/** What a request is, as far as its turn depends on it. */
+export interface Ask {
+  /** One of a name is in flight at a time; undefined: a write, which goes before all reads and stands in no line. */
+  readonly read: string | undefined
+  /** Default: RequestPriority. */
+  readonly priority?: Priority | undefined
+}
+
+/** Keeps one gateway's requests far below what it lets through. */
+export interface Limiter {
+  /**
+   * Runs the request once it is its turn: writes first, then by priority, one read of a name at a time. Fails as
+   * RateLimited where the wait would be too long, as Banned during a ban; nothing was sent then.
+   */
+  readonly pass: <A, R>(ask: Ask, send: Effect.Effect<A, GatewayReason, R>) => Effect.Effect<A, GatewayReason, R>
+  /** Takes the limits that an answer's headers name, in lower case. */
+  readonly hear: (headers: Readonly<Record<string, string | undefined>>) => void
+  readonly pace: Effect.Effect<Pace>
+}
+
+/**
+ * For how long a write may wait. Its caller looked at the newest block before, and must look again rather than let
+ * bytes leave late.
+ */
+const writeWaitMillisMax = 2_000
+
+/** Who came so much later goes first: so the urgent do not wait, and nobody waits for ever. */
+const headStartMillis: Readonly<Record<Priority, number>> = { urgent: 0, normal: 1_000, backfill: 5_000 }
+
+interface Waiter {
+  readonly read: string | undefined
+  readonly rank: number
+  readonly until: number
+  readonly woken: Deferred.Deferred<void>
+  /** When its turn came. */
+  sentAt: number | undefined
+}
+
+interface State {
+  readonly budget: Budget
+  readonly waiting: Array<Waiter>
+  readonly reading: Set<string>
+}
+
+const nowMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1e6)
+
+export const makeLimiter = (options: LimiterOptions): Effect.Effect<Limiter> =>
+  Effect.map(nowMillis, (start): Limiter => {
+    const state: State = { budget: makeBudget(options.requestsPerSecond, start), waiting: [], reading: new Set() }
+    const pass: Limiter["pass"] = (ask, send) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(queue(state, options, ask), (waiter) =>
+          restore(turn(state, waiter)).pipe(
+            Effect.andThen(restore(send)),
+            Effect.onExit((exit) => leave(state, waiter, exit)),
+          ),
+        ),
+      )
+    return {
+      pass,
+      hear: (headers) => hear(state.budget, headers),
+      pace: Effect.map(nowMillis, (now) => paceOf(state, now)),
+    }
+  })
+
+const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions, ask: Ask) {
+  const now = yield* nowMillis
+  const priority = ask.priority ?? (yield* RequestPriority)
+  const waiter: Waiter = {
+    read: ask.read,
+    rank: ask.read === undefined ? Number.NEGATIVE_INFINITY : now + headStartMillis[priority],
+    until: now + (ask.read === undefined ? writeWaitMillisMax : options.waitMillisMax),
+    woken: Deferred.makeUnsafe(),
+    sentAt: undefined,
+  }
+  state.waiting.push(waiter)
+  return waiter
+})
+
+/** Waits until it is the waiter's turn. Whoever wakes first gives the turn to whoever is next. */
+const turn = Effect.fnUntraced(function* (state: State, waiter: Waiter): Effect.fn.Return<void, GatewayReason> {
+  for (;;) {
+    const now = yield* nowMillis
+    const { budget } = state
+    if (budget.bannedUntil > now) {
+      return yield* Effect.fail({ _tag: "Banned", retryAfterMillis: Math.ceil(budget.bannedUntil - now) } as const)
+    }
+    serve(state, now)
+    if (waiter.sentAt !== undefined) return
+    const wait = untilToken(budget, now)
+    if (now >= waiter.until) return yield* Effect.fail(tooLong(state, waiter, wait))
+    const left = waiter.until - now
+    const millis = Math.ceil(wait === 0 ? left : Math.min(wait, left))
+    yield* Deferred.await(waiter.woken).pipe(Effect.timeoutOption(millis))
+  }
+})
+
+const tooLong = ({ budget, reading }: State, { read }: Waiter, wait: number): GatewayReason =>
+  read !== undefined && wait === 0 && reading.has(read)
+    ? { _tag: "RateLimited", detail: `not sent: another ${read} request was still on its way` }
+    : {
+        _tag: "RateLimited",
+        retryAfterMillis: Math.max(1, wait),
+        detail: `not sent: our own limit of ${perSecond(budget).toFixed(1)} requests a second was spent`,
+      }
+
+/** Gives their turn to as many as there are tokens for. */
+const serve = (state: State, now: number): void => {
+  const { budget, waiting, reading } = state
+  refill(budget, now)
+  while (budget.tokens >= 1) {
+    let next: Waiter | undefined
+    for (const one of waiting) {
+      if (one.read !== undefined && reading.has(one.read)) continue
+      if (next === undefined || one.rank < next.rank) next = one
+    }
+    if (next === undefined) return
+    budget.tokens -= 1
+    waiting.splice(waiting.indexOf(next), 1)
+    if (next.read !== undefined) reading.add(next.read)
+    next.sentAt = now
+    Deferred.doneUnsafe(next.woken, Exit.void)
+  }
+}
+
+/** Makes room for the next one, and learns from how the request ended. */
+const leave = (state: State, waiter: Waiter, exit: Exit.Exit<unknown, GatewayReason>): Effect.Effect<void> =>
+  Effect.map(nowMillis, (now) => {
+    const { budget, waiting, reading } = state
+    const { sentAt } = waiter
+    refill(budget, now)
+    if (sentAt === undefined) waiting.splice(waiting.indexOf(waiter), 1)
+    else if (waiter.read !== undefined) reading.delete(waiter.read)
+    const reason = Exit.isFailure(exit) ? exit.cause.reasons.find(({ _tag }) => _tag === "Fail") : undefined
+    if (sentAt !== undefined && reason?._tag === "Fail") {
+      const { error } = reason
+      if (error._tag === "RateLimited") slowDown(budget, sentAt, now, error.retryAfterMillis)
+      if (error._tag === "Banned") shutOut(budget, sentAt, now, error.retryAfterMillis)
+    }
+    if (budget.bannedUntil > now) for (const one of waiting) Deferred.doneUnsafe(one.woken, Exit.void)
+    else serve(state, now)
+  })
+
+const paceOf = ({ budget, waiting }: State, now: number): Pace => {
+  const forMillis = Math.ceil(budget.bannedUntil - now)
+  if (forMillis > 0) return { state: "banned", forMillis, waiting: waiting.length }
+  refill(budget, now)
+  const isFree = budget.share === 1 && budget.left === 1 && budget.quietUntil <= now
+  return { state: isFree ? "free" : "throttled", perSecond: perSecond(budget), waiting: waiting.length }
+}
