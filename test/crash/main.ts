@@ -3,13 +3,19 @@ import { crashRun } from "./crashRun.ts"
 import { powerCutNeeds } from "./disk.ts"
 import type { Verdict } from "./judge.ts"
 import { type PowerVerdict, powerRun } from "./powerRun.ts"
+import { readFaults } from "./reads/readFaults.ts"
+import { readsRun } from "./reads/readsRun.ts"
 import { tableOf } from "./Schedule.ts"
 
-const usage = `usage: npm run crash -- [--kills N] [--power N] [--seed S]
+const usage = `usage: npm run crash -- [--kills N] [--power N] [--reads [--blocks N] [--faults NAMES]] [--seed S]
 
-  --kills  kills the daemon N times at its steps and at random moments, and judges what it paid; default 200
-  --power  cuts the power N times instead: what was not synced is lost or torn
-  --seed   of all draws; default 1`
+  --kills   kills the daemon N times at its steps and at random moments, and judges what it paid; default 200
+  --power   cuts the power N times instead: what was not synced is lost or torn
+  --reads   kills a daemon that reads balances instead, by default 20 times, and judges the rows that it stored; then
+            under each fault of reads, with a fifth of the blocks and three of twenty kills
+  --blocks  of the reads without a fault, 1 to 40 rows each; default 1000
+  --faults  names with commas between them, all or none; default all
+  --seed    of all draws; default 1`
 
 const fail = (message: string): never => {
   console.error(`crash: ${message}\n${usage}`)
@@ -22,6 +28,9 @@ const readArguments = () => {
       options: {
         kills: { type: "string" },
         power: { type: "string" },
+        reads: { type: "boolean", default: false },
+        blocks: { type: "string", default: "1000" },
+        faults: { type: "string", default: "all" },
         seed: { type: "string", default: "1" },
         help: { type: "boolean", default: false },
       },
@@ -81,8 +90,29 @@ const kill = async (kills: number): Promise<boolean> => {
   return wrong + result.missed.length === 0
 }
 
+const namesOf = (text: string): ReadonlyArray<string> => {
+  if (text === "none") return []
+  const known = Object.keys(readFaults)
+  const names = text === "all" ? known : text.split(",")
+  const unknown = names.find((name) => !known.includes(name))
+  return unknown === undefined ? names : fail(`no fault is named ${unknown}; known: ${known.join(", ")}`)
+}
+
+const read = async (kills: number): Promise<boolean> => {
+  const blocks = whole("blocks", values.blocks)
+  const parts = await readsRun({ blocks, kills, seed: values.seed, faults: namesOf(values.faults), say })
+  for (const { name, examples } of parts) for (const example of examples) console.log(`${name}: ${example}`)
+  const sum = (count: (part: (typeof parts)[number]) => number) => parts.reduce((all, part) => all + count(part), 0)
+  const [missing, duplicate, wrong] = [sum((p) => p.missing), sum((p) => p.duplicate), sum((p) => p.wrong)]
+  console.log(`seed ${values.seed}, ${parts.length - 1} faults, kills ${sum((p) => p.kills)}`)
+  console.log(`reads: rows ${sum((p) => p.rows)} missing ${missing} duplicate ${duplicate} wrong ${wrong}`)
+  return missing + duplicate + wrong === 0
+}
+
 const power = values.power === undefined ? undefined : whole("power", values.power)
 const kills = values.kills === undefined ? undefined : whole("kills", values.kills)
 const isPowerSound = power === undefined || (await cutPower(power))
-const isWhole = (power !== undefined && kills === undefined) || (await kill(kills ?? 200))
-process.exitCode = isPowerSound && isWhole ? 0 : 1
+const isReadSound = !values.reads || (await read(kills ?? 20))
+const isElsewhere = values.reads || (power !== undefined && kills === undefined)
+const isWhole = isElsewhere || (await kill(kills ?? 200))
+process.exitCode = isPowerSound && isReadSound && isWhole ? 0 : 1
