@@ -237,9 +237,12 @@ class Run {
     }
   }
 
-  /** The trouble is over: who is dead comes back. */
+  /** The trouble is over: who is dead comes back, and nobody dies any more. */
   private reviveAll(): void {
-    for (const slot of this.slots) slot.restartAt = Math.min(slot.restartAt, this.time.now())
+    for (const slot of this.slots) {
+      slot.restartAt = Math.min(slot.restartAt, this.time.now())
+      if (slot.replica !== undefined) slot.replica.mortal.dieAt = Number.POSITIVE_INFINITY
+    }
   }
 
   private get living(): ReadonlyArray<Replica> {
@@ -345,7 +348,9 @@ class Run {
     const { faults, stepsPerLife, sleeps, replicas } = this.plan
     const isCalm = faults.length === 0 && stepsPerLife === undefined && !sleeps && replicas === 1
     const at = Math.max(this.blockTimes.get(height) ?? this.time.now(), isCalm ? 0 : this.calmAt)
-    return Math.max(this.blockTimes.get(height + 10) ?? 0, at + seenMillis)
+    // Of several processes the next one waits until the lease of the dead has run out.
+    const lease = replicas === 1 ? 0 : leaseMillis
+    return Math.max(this.blockTimes.get(height + 10) ?? 0, at + lease + seenMillis)
   }
 
   private anyDatabase(): DatabaseSync | undefined {
