@@ -1,10 +1,11 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { BalanceChange } from "../domain/Balance.ts"
-import { type Contradiction, insertRows } from "./balanceRows.ts"
+import type { Contradiction } from "./balanceRows.ts"
 import { Big, rowsOf } from "./columns.ts"
 import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
+import { makeStoreRows } from "./storeRows.ts"
 
 /** A part of the past that is read behind the daemon's back. Times are Unix nanoseconds. */
 export interface Backfill {
@@ -61,6 +62,7 @@ export class Backfills extends Context.Service<
     Backfills,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const rowStore = makeStoreRows(sql)
       const journal = yield* Journal
       const times = rowsOf(TimeRow, "Backfills.begins")
       const read = rowsOf(BackfillRow, "Backfills.read")
@@ -69,7 +71,7 @@ export class Backfills extends Context.Service<
         const asked = yield* sql`SELECT min(since) AS at FROM backfills`.pipe(times)
         const base = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'base'`.pipe(times)
         if (base[0]?.at != null) return earlier(asked[0]?.at, base[0].at)
-        const oldest = yield* sql`SELECT min(timestamp) AS at FROM balance_rows`.pipe(times)
+        const oldest = yield* sql`SELECT min(timestamp) AS at FROM changes`.pipe(times)
         const mark = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'balances'`.pipe(times)
         return earlier(asked[0]?.at, oldest[0]?.at ?? mark[0]?.at)
       })
@@ -94,7 +96,7 @@ export class Backfills extends Context.Service<
           WHERE next < until ORDER BY seq`.pipe(read),
         advance: Effect.fn("Backfills.advance")(
           function* ({ seq, since, until }: Backfill, rows: ReadonlyArray<BalanceChange>, next: bigint) {
-            const { contradictions } = yield* insertRows(sql, rows)
+            const contradictions = yield* rowStore.storePast(rows)
             const at = yield* Clock.currentTimeMillis
             yield* sql`UPDATE backfills SET next = ${next}, updated_at = ${at} WHERE seq = ${seq}`
             if (next < until) return contradictions

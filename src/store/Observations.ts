@@ -1,9 +1,11 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
-import { BalanceColumns, type Contradiction, columnsOf, insertRows, keyOf } from "./balanceRows.ts"
+import { BalanceColumns, type Contradiction, columnsOf } from "./balanceRows.ts"
 import { Big, rowsOf } from "./columns.ts"
+import type { Change } from "./compareRows.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
+import { makeStoreRows } from "./storeRows.ts"
 
 /** Up to where the rows are known: everything strictly below `timestamp` was read and stored. */
 export interface Watermark {
@@ -23,11 +25,8 @@ export interface AccountBalance extends AccountKey {
 
 const WatermarkRow = Schema.Struct({ timestamp: Big, height: Big, updatedAt: Schema.Int })
 
-/** An account whose latest balance changed; `before` is undefined where none was known. */
-export interface Change {
-  readonly before: bigint | undefined
-  readonly row: BalanceChange
-}
+/** Rows forgotten in one transaction: more would stop everything else for too long. */
+const prunedAtOnce = 10_000
 
 type Reached = Pick<Watermark, "timestamp" | "height">
 
@@ -59,6 +58,8 @@ export class Observations extends Context.Service<
     /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
     readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
     readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
+    /** Rows of a part of block time, `end` excluded, in no order. */
+    readonly between: (from: bigint, end: bigint) => Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
     /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
     readonly history: (
       party: string,
@@ -71,35 +72,21 @@ export class Observations extends Context.Service<
     Observations,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const accounts = sql`SELECT * FROM accounts`.pipe(rowsOf(BalanceColumns, "Observations.accounts"))
+      const rowStore = makeStoreRows(sql)
+      const accounts = sql`SELECT * FROM accounts ORDER BY party, asset, market, type`.pipe(
+        rowsOf(BalanceColumns, "Observations.accounts"),
+      )
       const moveTo = Effect.fnUntraced(function* (name: string, watermark: Reached) {
         const updatedAt = yield* Clock.currentTimeMillis
         yield* sql`INSERT INTO watermarks ${sql.insert({ name, ...watermark, updated_at: updatedAt })}
           ON CONFLICT (name) DO UPDATE SET timestamp = excluded.timestamp, height = excluded.height,
           updated_at = excluded.updated_at`
       })
-      const saveLatest = Effect.fnUntraced(function* (rows: ReadonlyArray<BalanceChange>) {
-        const latest = new Map((yield* accounts).map((a) => [keyOf(a), a]))
-        const changed = new Map<string, Change>()
-        for (const row of [...rows].sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1))) {
-          const key = keyOf(row)
-          const known = changed.get(key)?.row ?? latest.get(key)
-          if (known !== undefined && known.timestamp > row.timestamp) continue
-          changed.set(key, { before: latest.get(key)?.balance, row })
-        }
-        for (const { row } of changed.values()) {
-          yield* sql`INSERT INTO accounts ${sql.insert(columnsOf(row))}
-            ON CONFLICT (party, asset, market, type)
-            DO UPDATE SET balance = excluded.balance, timestamp = excluded.timestamp`
-        }
-        return [...changed.values()].filter(({ before, row }) => before !== row.balance)
-      })
       const advance = Effect.fn("Observations.advance")(
         function* (rows: ReadonlyArray<BalanceChange>, watermark: Reached) {
-          const taken = yield* insertRows(sql, rows)
-          const changes = yield* saveLatest(taken.rows)
+          const stored = yield* rowStore.store(rows)
           yield* moveTo("balances", watermark)
-          return { changes, contradictions: taken.contradictions }
+          return stored
         },
         (effect) => effect.pipe(sql.withTransaction, storeError("Observations.advance")),
       )
@@ -108,7 +95,7 @@ export class Observations extends Context.Service<
           for (const row of openings) {
             yield* sql`INSERT INTO openings ${sql.insert(columnsOf(row))} ON CONFLICT DO NOTHING`
           }
-          const changes = yield* saveLatest(openings)
+          const changes = yield* rowStore.storeLatest(openings)
           yield* moveTo("balances", watermark)
           const base = yield* sql`SELECT name FROM watermarks WHERE name = 'base'`
           if (base.length === 0) yield* moveTo("base", watermark)
@@ -120,12 +107,17 @@ export class Observations extends Context.Service<
         advance,
         rebase,
         accounts,
-        prune: Effect.fn("Observations.prune")((before: bigint) =>
-          sql`DELETE FROM balance_rows WHERE timestamp < ${before}`.pipe(
-            Effect.andThen(sql`DELETE FROM openings WHERE timestamp < ${before}`),
-            Effect.asVoid,
-            storeError("Observations.prune"),
-          ),
+        prune: Effect.fn("Observations.prune")(function* (before: bigint) {
+          for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
+            gone = (yield* sql`DELETE FROM changes WHERE (timestamp, account) IN (SELECT timestamp, account
+              FROM changes WHERE timestamp < ${before} ORDER BY timestamp LIMIT ${prunedAtOnce}) RETURNING 1 AS one`)
+              .length
+          }
+          yield* sql`DELETE FROM openings WHERE timestamp < ${before}`
+        }, storeError("Observations.prune")),
+        between: Effect.fn("Observations.between")((from: bigint, end: bigint) =>
+          sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
+            WHERE timestamp >= ${from} AND timestamp < ${end}`.pipe(rowsOf(BalanceColumns, "Observations.between")),
         ),
         history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows

@@ -219,6 +219,36 @@ const past = Effect.gen(function* () {
     seq ${serial}, since ${int} NOT NULL, until ${int} NOT NULL, cause TEXT NOT NULL, seen_at ${int} NOT NULL) ${strict}`
 })
 
+/**
+ * Accounts by short ids. Their names, 150 bytes each, were written with every row, and took most of the time and of
+ * the disk. `balance_rows` and `accounts` stay as views.
+ */
+const accountIds = Effect.gen(function* () {
+  const { sql, int, serial, strict, keyed, digits } = yield* dialect
+  const name = sql.literal("party, asset, market, type")
+  yield* sql`CREATE TABLE account_names (
+    id ${serial}, party TEXT NOT NULL, asset TEXT NOT NULL, market TEXT NOT NULL, type TEXT NOT NULL,
+    UNIQUE (${name})) ${strict}`
+  yield* sql`CREATE TABLE balances (
+    account ${int} NOT NULL PRIMARY KEY, balance TEXT NOT NULL ${digits("balance")}, timestamp ${int} NOT NULL) ${strict}`
+  yield* sql`CREATE TABLE changes (
+    timestamp ${int} NOT NULL, account ${int} NOT NULL, balance TEXT NOT NULL ${digits("balance")},
+    PRIMARY KEY (timestamp, account)) ${keyed}`
+  yield* sql`INSERT INTO account_names (${name})
+    SELECT ${name} FROM accounts UNION SELECT ${name} FROM balance_rows ORDER BY ${name}`
+  const same = sql.literal("n.party = o.party AND n.asset = o.asset AND n.market = o.market AND n.type = o.type")
+  yield* sql`INSERT INTO balances (account, balance, timestamp)
+    SELECT n.id, o.balance, o.timestamp FROM accounts AS o JOIN account_names AS n ON ${same}`
+  yield* sql`INSERT INTO changes (timestamp, account, balance)
+    SELECT o.timestamp, n.id, o.balance FROM balance_rows AS o JOIN account_names AS n ON ${same}`
+  yield* sql`DROP TABLE balance_rows`
+  yield* sql`DROP TABLE accounts`
+  yield* sql`CREATE VIEW accounts AS SELECT ${name}, balance, timestamp
+    FROM balances JOIN account_names ON account_names.id = balances.account`
+  yield* sql`CREATE VIEW balance_rows AS SELECT timestamp, asset, party, market, type, balance
+    FROM changes JOIN account_names ON account_names.id = changes.account`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -230,6 +260,7 @@ const loader = Migrator.fromRecord({
   "0007_leases": leases,
   "0008_subjects": subjects,
   "0009_past": past,
+  "0010_account_ids": accountIds,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })
