@@ -5,23 +5,40 @@ import type { GatewayReason } from "./GatewayError.ts"
 /** Deepest nesting of an answer that is parsed; the agreed forms have less than ten levels. */
 export const jsonDepthMax = 64
 
+const quote = 0x22
+const backslash = 0x5c
+
 /**
  * Follows the nesting of JSON over chunks of bytes without parsing it. Answers the deepest level so far; text that is
- * no JSON at all gives some number, and fails to parse later.
+ * no JSON at all gives some number, and fails to parse later. What stands in strings is skipped by searching for their
+ * end: that is most of an answer.
  */
 const depthMeter = () => {
   let depth = 0
   let deepest = 0
   let inString = false
-  let escaped = false
+  /** Backslashes at the end of what was seen of a string: an odd number hides the quote behind it. */
+  let slashes = 0
+  const skip = (bytes: Buffer, from: number): number => {
+    const found = bytes.indexOf(quote, from)
+    const end = found < 0 ? bytes.length : found
+    let before = end
+    while (before > from && bytes[before - 1] === backslash) before--
+    slashes = end - before + (before === from ? slashes : 0)
+    if (found < 0) return end
+    inString = slashes % 2 === 1
+    slashes = 0
+    return end + 1
+  }
   return (chunk: Uint8Array): number => {
-    for (let i = 0; i < chunk.length; i++) {
-      const byte = chunk[i]
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    for (let i = 0; i < bytes.length; ) {
       if (inString) {
-        if (escaped) escaped = false
-        else if (byte === 0x5c) escaped = true
-        else if (byte === 0x22) inString = false
-      } else if (byte === 0x22) inString = true
+        i = skip(bytes, i)
+        continue
+      }
+      const byte = bytes[i++]
+      if (byte === quote) inString = true
       else if (byte === 0x5b || byte === 0x7b) {
         if (++depth > deepest) deepest = depth
       } else if (byte === 0x5d || byte === 0x7d) depth--

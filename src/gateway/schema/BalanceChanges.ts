@@ -1,7 +1,8 @@
-import { Schema } from "effect"
+import { Effect, Schema, SchemaParser } from "effect"
 import { accountTypeName } from "../../domain/AccountType.ts"
 import { Amount, enumText, Int64, Text } from "./Numbers.ts"
 import { Connection } from "./Paging.ts"
+import { type BalanceChanges, readBalanceChanges } from "./readBalanceChanges.ts"
 
 /** The type of an account by name; a number without a known name stays as text. */
 export const AccountTypeText = enumText(accountTypeName)
@@ -19,5 +20,14 @@ export const BalanceRow = Schema.Struct({
   type: AccountTypeText,
 }).pipe(Schema.encodeKeys({ party: "partyId", asset: "assetId", market: "marketId", type: "accountType" }))
 
-/** Answer of GET /api/v2/balance/changes. */
-export const BalanceChangesAnswer = Schema.Struct({ balances: Connection(BalanceRow) })
+/** The meaning of BalanceChangesAnswer. */
+export const StrictBalanceChanges = Schema.Struct({ balances: Connection(BalanceRow) })
+
+/** Answer of GET /api/v2/balance/changes. Read by hand; the schema says what is wrong with what the hand refuses. */
+export const BalanceChangesAnswer = Schema.declareConstructor<BalanceChanges, unknown>()([], () => {
+  const strictly = SchemaParser.decodeUnknownEffect(StrictBalanceChanges)
+  return (input, _, options) => {
+    const read = readBalanceChanges(input)
+    return read === undefined ? strictly(input, options) : Effect.succeed(read)
+  }
+})
