@@ -6,6 +6,7 @@ import { readHaltFile } from "./config/files.ts"
 import { version } from "./config/version.ts"
 import { engineLoop } from "./engine/Engine.ts"
 import { assetLoop } from "./poller/AssetPoller.ts"
+import { backfillLoop } from "./poller/Backfill.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
@@ -70,6 +71,7 @@ export const runLoops = (options: DaemonOptions) => {
   }
   const work = supervise([
     supervised("balances", guarded(balanceLoop(poller))),
+    supervised("backfill", guarded(backfillLoop(poller))),
     supervised("assets", guarded(assetLoop({ pollMillis: network.pollIdleMillis }))),
     supervised("engine", guarded(engineLoop)),
     supervised("submitter", guarded(submitLoop)),

@@ -1,11 +1,10 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Ref } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
-import type { BalanceChange, BlockMark } from "../domain/Balance.ts"
+import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import type { Page } from "../gateway/schema/Paging.ts"
-import { walkPages } from "../gateway/walkPages.ts"
-import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
 import { Observations, type Watermark } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
@@ -13,74 +12,65 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/say.ts"
+import { aligned, type Reader, settleNanos, type WindowAnswer } from "./askWindow.ts"
+import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
+import { bridgeGap } from "./bridgeGap.ts"
+import { reachNanos } from "./historyBegins.ts"
+import { noteContradictions } from "./noteContradictions.ts"
+import { makePace, nextSpan, type Pace } from "./Pace.ts"
+import { logAhead, readBase } from "./readBase.ts"
+import { readByCursor } from "./readByCursor.ts"
+import { readWindow } from "./readWindow.ts"
 
-export interface BalancePollerOptions {
-  readonly parties: ReadonlyMap<string, Party>
-  readonly assets: ReadonlyMap<string, PinnedAsset>
-  readonly pollBusyMillis: number
-  readonly pollIdleMillis: number
-  /** How long rows are kept. */
-  readonly keepMillis: number
-}
-
-/** Rows asked for at once; the network's own default, and at most 5,000. */
-const pageRows = 1_000
-/** Halvings of one window before the poller says that a single block holds more rows than a page. */
-const halvingsMax = 60
-/** Without block headers nothing says what is final: rows are taken this late, and windows overlap by as much again. */
-const settleNanos = 5_000_000_000n
-/** How far a first reading goes back where the gateway tells no balances; ranges may not exceed 365 days. */
-const backfillNanos = 364n * 86_400_000_000_000n
-const microsecond = 1_000n
-/** How far a block may be ahead of our clock. */
-const aheadNanosMax = 30_000_000_000n
+/** How far a reading by cursors goes back behind what is known. */
+const cursorOverlapNanos = 60_000_000_000n
 
 const pruneMillis = 3_600_000
 
-/** What one window gave: rows strictly below `until`, complete. */
-interface Window {
-  readonly rows: ReadonlyArray<BalanceChange>
-  readonly until: bigint
-  readonly height: bigint
-  /** Whether later rows wait already. */
-  readonly more: boolean
-}
-
 /**
- * Reads balance changes by time windows without cursors: [watermark, block begun), halved while a page overflows. Rows
- * and the new watermark become durable together, so a crash reads a window again and stores nothing twice. Returns
- * whether there is more to read at once.
+ * Reads balance changes up to the newest final block, or a part of the way there. Rows and the new watermark become
+ * durable together, so a crash reads a window again and stores nothing twice. Returns whether there is more to read at
+ * once.
  */
-export const pollBalances = Effect.fn("BalancePoller.poll")(function* (options: BalancePollerOptions) {
-  const observations = yield* Observations
-  const signals = yield* Signals
+export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
+  options: BalancePollerOptions,
+  pace: Ref.Ref<Pace> = makePace(),
+) {
   if (options.parties.size === 0) return false
-  const watermark = yield* observations.watermark
-  const window = watermark === undefined ? yield* baseline(options) : yield* nextWindow(options, watermark)
-  if (window === undefined) return false
-  const { changes } = yield* observations.advance(window.rows, { timestamp: window.until, height: window.height })
-  for (const { before, row } of changes) yield* tell(options, before, row, window.height)
-  yield* signals.wake("engine")
-  if (changes.length > 0) yield* signals.wake("reconcile")
-  return window.more
+  const reader = yield* GatewayReader
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const watermark = yield* (yield* Observations).watermark
+  if (watermark === undefined) return yield* begin(reader, options, now)
+  if (yield* bridgeGap(reader, options, watermark, now)) return true
+  const answer = yield* readOn(reader, options, { watermark, now, pace })
+  if (answer._tag !== "Rows") {
+    yield* explain(answer, watermark, now)
+    return false
+  }
+  if (answer.until <= watermark.timestamp) return false
+  yield* keep(options, watermark, answer)
+  return answer.more
 })
 
 /** The loop: a poll at once, then one each second while money moves or is about to, else at leisure. */
 export const balanceLoop = (options: BalancePollerOptions) =>
-  Effect.gen(function* () {
-    const cycle = yield* Cycle
-    const signals = yield* Signals
-    yield* prune(options)
-    const more = yield* cycle
-      .counted("balances", pollBalances(options))
-      .pipe(
-        Effect.catchTag("GatewayError", (error) =>
-          Effect.as(Effect.logWarning("balances could not be read", { reason: error.message }), false),
-        ),
-      )
-    if (more) return
-    yield* signals.wait("balances", (yield* isBusy) ? options.pollBusyMillis : options.pollIdleMillis)
-  }).pipe(Effect.forever)
+  Effect.suspend(() => {
+    const pace = makePace()
+    return Effect.gen(function* () {
+      const cycle = yield* Cycle
+      const signals = yield* Signals
+      yield* prune(options)
+      const more = yield* cycle
+        .counted("balances", pollBalances(options, pace))
+        .pipe(
+          Effect.catchTag("GatewayError", (error) =>
+            Effect.as(Effect.logWarning("balances could not be read", { reason: error.message }), false),
+          ),
+        )
+      if (more) return
+      yield* signals.wait("balances", (yield* isBusy) ? options.pollBusyMillis : options.pollIdleMillis)
+    }).pipe(Effect.forever)
+  })
 
 /** Once an hour, by the store's own clock, so that a restart storm does not repeat it. */
 const prune = Effect.fnUntraced(function* (options: BalancePollerOptions) {
@@ -96,145 +86,121 @@ const isBusy = Effect.gen(function* () {
   return (yield* (yield* RuleStates).all).some((memory) => memory.state === "pending")
 })
 
-const filterOf = (options: BalancePollerOptions) => ({
-  partyIds: [...options.parties.values()].map((p) => p.publicKey),
-})
-
-/**
- * The first reading: balances now, as rows just below the block begun, since history alone has no opening balances.
- * Where a gateway has no such operation, a year of history takes its place.
- */
-const baseline = Effect.fnUntraced(function* (options: BalancePollerOptions) {
-  const reader = yield* GatewayReader
-  const walk = yield* walkPages((after) =>
-    reader.accounts({ ...filterOf(options), first: pageRows, ...(after === undefined ? {} : { after }) }),
-  ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-  if (walk === undefined) {
-    return yield* nextWindow(options, { timestamp: now - backfillNanos, height: 0n, updatedAt: 0 })
+/** The first reading. Where a gateway tells no balances, a year of history takes their place. */
+const begin = Effect.fnUntraced(function* (reader: Reader, options: BalancePollerOptions, now: bigint) {
+  const base = yield* readBase(reader, partiesOf(options), now)
+  if (base === "unusable") return false
+  const observations = yield* Observations
+  if (base === "unsupported") {
+    yield* observations.rebase([], { timestamp: aligned(now - reachNanos), height: 0n })
+    return true
   }
-  const { mark } = walk
-  if (!walk.complete) {
-    yield* Effect.logWarning("the listing of accounts does not end", { rows: walk.rows.length })
-    return undefined
-  }
-  if (mark !== undefined && (yield* isFromTheFuture(mark))) return undefined
-  const until = mark?.timestamp ?? now - settleNanos
-  return {
-    rows: watched(
-      options,
-      walk.rows.map((row) => ({ ...row, timestamp: until - microsecond })),
-    ),
-    until,
-    height: mark === undefined ? 0n : mark.height - 1n,
-    more: false,
-  }
+  yield* observations.rebase(base.openings, { timestamp: base.until, height: base.height })
+  yield* (yield* Signals).wake("engine")
+  return false
 })
 
-/**
- * Whether a block is further ahead of our clock than clocks differ. Were it believed, every later block would seem to
- * come from the past, and balances would stand still for ever.
- */
-const isFromTheFuture = Effect.fnUntraced(function* (mark: BlockMark) {
-  const ahead = mark.timestamp - BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-  if (ahead <= aheadNanosMax) return false
-  const seconds = String(ahead / 1_000_000_000n)
-  yield* Effect.logWarning("the gateway is ahead of our clock", { height: String(mark.height), seconds })
-  return true
-})
-
-/** The rows from the watermark to the newest final block; undefined where the gateway has nothing newer. */
-const nextWindow = Effect.fnUntraced(function* (options: BalancePollerOptions, watermark: Watermark) {
-  const first = yield* read(options, watermark.timestamp, undefined)
-  if (first.mark === undefined) return yield* windowWithoutMarks(options, watermark)
-  if (yield* isFromTheFuture(first.mark)) return undefined
-  if (first.mark.timestamp <= watermark.timestamp) {
-    if (first.mark.timestamp < watermark.timestamp) {
-      yield* Effect.logWarning("the gateway went backwards", { height: String(first.mark.height) })
-    }
-    return undefined
-  }
-  if (!first.pageInfo.hasNextPage) return final(options, first, first.mark)
-  return yield* halve(options, watermark.timestamp, first.mark)
-})
-
-/** Halves the window until its rows fit a page. The answer's own mark proves that the window was complete. */
-const halve = Effect.fnUntraced(function* (options: BalancePollerOptions, start: bigint, head: BlockMark) {
-  let end = head.timestamp
-  for (let i = 0; i < halvingsMax && end - start > microsecond; i++) {
-    end = start + ((end - start) / 2n / microsecond) * microsecond
-    if (end <= start) end = start + microsecond
-    const page = yield* read(options, start, end)
-    if (page.pageInfo.hasNextPage) continue
-    if (page.mark === undefined || page.mark.timestamp < end) return undefined
-    return final(options, page, { timestamp: end, height: 1n }, true)
-  }
-  yield* Effect.logError("one block holds more rows than a page", { start: String(start), rows: pageRows })
-  return undefined
-})
-
-/**
- * Without marks windows overlap, so that rows which came late are not missed. A window that overflows is read in parts,
- * until one reaches beyond the watermark: what lies wholly in the overlap brings nothing forward.
- */
-const windowWithoutMarks = Effect.fnUntraced(function* (options: BalancePollerOptions, watermark: Watermark) {
-  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-  const until = ((now - settleNanos) / microsecond) * microsecond
-  if (until <= watermark.timestamp) return undefined
-  const rows: Array<Page<BalanceChange>["rows"][number]> = []
-  let start = watermark.timestamp - settleNanos
-  let end = until
-  for (let i = 0; i < halvingsMax; i++) {
-    const page = yield* read(options, start, end)
-    if (page.pageInfo.hasNextPage) {
-      if (end - start <= microsecond) break
-      end = start + ((end - start) / 2n / microsecond) * microsecond
-      if (end <= start) end = start + microsecond
-      continue
-    }
-    rows.push(...page.rows)
-    if (end > watermark.timestamp) return final(options, { ...page, rows }, { timestamp: end, height: 1n }, end < until)
-    const size = end - start
-    start = end
-    end = start + 2n * size < until ? start + 2n * size : until
-  }
-  yield* Effect.logError("one moment holds more rows than a page", { start: String(start), rows: pageRows })
-  return undefined
-})
-
-const read = Effect.fnUntraced(function* (
-  options: BalancePollerOptions,
-  startTimestamp: bigint,
-  endTimestamp: bigint | undefined,
-): Effect.fn.Return<Page<BalanceChange>, GatewayError, GatewayReader> {
-  const reader = yield* GatewayReader
-  return yield* reader.balanceChanges({
-    ...filterOf(options),
-    first: pageRows,
-    newestFirst: false,
-    startTimestamp,
-    ...(endTimestamp === undefined ? {} : { endTimestamp }),
-  })
-})
-
-/** Rows at the mark itself may still be missing some of their block: they come with the next window. */
-const final = (options: BalancePollerOptions, page: Page<BalanceChange>, mark: BlockMark, more = false): Window => ({
-  rows: watched(
-    options,
-    page.rows.map(({ node }) => node).filter((row) => row.timestamp < mark.timestamp),
-  ),
-  until: mark.timestamp,
-  height: mark.height - 1n,
-  more,
-})
-
-/** A gateway that ignores a filter returns everybody's rows; only those asked for are kept. */
-const watched = (options: BalancePollerOptions, rows: ReadonlyArray<BalanceChange>): ReadonlyArray<BalanceChange> => {
-  const keys = new Set<string>([...options.parties.values()].map((p) => p.publicKey))
-  return rows.filter((row) => keys.has(row.party))
+interface Progress {
+  readonly watermark: Watermark
+  readonly now: bigint
+  readonly pace: Ref.Ref<Pace>
 }
 
-const tell = (options: BalancePollerOptions, before: bigint | undefined, row: BalanceChange, height: bigint) => {
+/** From the watermark on, by the way that the gateway knows. */
+const readOn = Effect.fnUntraced(function* (
+  reader: Reader,
+  options: BalancePollerOptions,
+  progress: Progress,
+): Effect.fn.Return<WindowAnswer, GatewayError> {
+  const { watermark, now, pace } = progress
+  const query = { parties: partiesOf(options), pageRows: options.pageRows ?? defaultPageRows, now }
+  if (options.reads === "cursor") {
+    return yield* readByCursor(reader, { ...query, from: watermark.timestamp - cursorOverlapNanos })
+  }
+  const rows: Array<BalanceChange> = []
+  let from = (yield* Ref.get(pace)).hasMarks ? watermark.timestamp : watermark.timestamp - settleNanos
+  for (;;) {
+    const known = yield* Ref.get(pace)
+    const { span, hasMarks } = known
+    const end = from + span < now ? from + span : undefined
+    const answer = yield* readWindow(reader, { ...query, from, end })
+    if (answer._tag !== "Rows") return answer
+    if (hasMarks && answer.mark === undefined) {
+      // Without marks windows overlap, so that rows which came late are not missed.
+      yield* Ref.set(pace, { ...known, hasMarks: false })
+      from = watermark.timestamp - settleNanos
+      continue
+    }
+    yield* Ref.set(pace, {
+      ...known,
+      span: nextSpan(span, answer, { ...query, from }),
+      hasMarks: answer.mark !== undefined,
+    })
+    rows.push(...answer.rows)
+    // What lies wholly in the overlap brings nothing forward.
+    if (answer.until > watermark.timestamp || !answer.more) return { ...answer, rows }
+    from = answer.until
+  }
+})
+
+const explain = (answer: Exclude<WindowAnswer, { readonly _tag: "Rows" }>, watermark: Watermark, now: bigint) => {
+  switch (answer._tag) {
+    case "Ahead":
+      return logAhead(answer.mark, now)
+    case "Unwindowed":
+      return Effect.logError("the gateway does not read by time", { remedy: "set reads: cursor for this gateway" })
+    case "Overflow":
+      return tellOverflow(answer)
+    case "Nothing":
+      return answer.mark === undefined || answer.mark.timestamp >= watermark.timestamp
+        ? Effect.void
+        : Effect.logWarning("the gateway went backwards", { height: String(answer.mark.height) })
+  }
+}
+
+/** Balances stand still until a person does something, so people are told once. */
+const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
+  const at = new Date(Number(answer.at / 1_000_000n)).toISOString()
+  const remedy = "name a gateway with larger pages, or watch fewer parties"
+  yield* Effect.logError("balance changes do not fit", { at, detail: answer.detail, remedy })
+  const isNew = yield* (yield* AlertQueue).raise({
+    dedup: `overflow/${answer.at}`,
+    severity: "ticket",
+    kind: "balances",
+    subject: "balances",
+    detail: `nothing behind ${at} can be read: ${answer.detail}; ${remedy}`,
+    fields: { at: String(answer.at) },
+  })
+  if (isNew) yield* (yield* Signals).wake("alerts")
+})
+
+const keep = Effect.fnUntraced(function* (
+  options: BalancePollerOptions,
+  watermark: Watermark,
+  answer: WindowAnswer & { readonly _tag: "Rows" },
+) {
+  const observations = yield* Observations
+  const signals = yield* Signals
+  // A window in the past names no height: the last known one is not too high.
+  const height = answer.height === 0n && answer.mark !== undefined ? watermark.height : answer.height
+  const { changes } = yield* (yield* Database).atomically(
+    Effect.gen(function* () {
+      const kept = yield* observations.advance(answer.rows, { timestamp: answer.until, height })
+      yield* noteContradictions(options.parties, kept.contradictions)
+      return kept
+    }),
+  )
+  for (const change of changes) yield* tell(options, change, answer.height)
+  yield* signals.wake("engine")
+  if (changes.length > 0) yield* signals.wake("reconcile")
+})
+
+interface Change {
+  readonly before: bigint | undefined
+  readonly row: BalanceChange
+}
+
+const tell = (options: BalancePollerOptions, { before, row }: Change, height: bigint) => {
   const party = [...options.parties.values()].find((p) => p.publicKey === row.party)
   const asset = [...options.assets.values()].find((a) => a.id === row.asset)
   if (party === undefined || asset === undefined || before === undefined || row.type !== "ACCOUNT_TYPE_GENERAL") {

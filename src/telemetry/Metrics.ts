@@ -3,7 +3,16 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { haltReasons, invariants } from "../domain/Halt.ts"
 import { finalIntentStates, openIntentStates } from "../domain/Intent.ts"
 
-export const loops = ["balances", "assets", "engine", "submitter", "confirm", "alerts", "reconcile"] as const
+export const loops = [
+  "balances",
+  "assets",
+  "engine",
+  "submitter",
+  "confirm",
+  "alerts",
+  "reconcile",
+  "backfill",
+] as const
 export type Loop = (typeof loops)[number]
 
 export const operations = ["balance_changes", "accounts", "assets", "height", "submit", "transfer"] as const
@@ -133,6 +142,10 @@ const make = (options: MetricsOptions) => {
       "invariant_violations_total",
       "Broken invariants; each halts money and never the alerts.",
       ["invariant"],
+    ),
+    balanceContradictions: counter(
+      "balance_contradictions_total",
+      "Rows of the past that came again with another balance; the first is kept.",
     ),
     workSolve: histogram(
       "work_solve_duration_seconds",

@@ -172,7 +172,7 @@ describe("reading balance changes", () => {
           node.begun = undefined
           const now = BigInt(Date.now()) * 1_000_000n
           node.rows = [row(now - 300n * 86_400_000_000_000n, 1n), row(now - 60_000_000_000n, 2n), row(now, 3n)]
-          yield* poll
+          while (yield* poll) yield* Effect.yieldNow
           assert.deepStrictEqual(
             (yield* seen).map((s) => s.split("=")[1]),
             ["1", "2"],

@@ -1,0 +1,36 @@
+import { Ref } from "effect"
+import type { WindowAnswer } from "./askWindow.ts"
+
+/** What reading has learnt about a gateway and its rows; it is learnt anew after a start. */
+export interface Pace {
+  /** How long the next window may be, in nanoseconds. */
+  readonly span: bigint
+  /** Whether the gateway names blocks. */
+  readonly hasMarks: boolean
+  /** Unix milliseconds at which people were last told how far it is. */
+  readonly toldAt: number
+}
+
+/** Networks take 365 days, and look for the rows of all of them at once. */
+export const spanMax = 30n * 86_400_000_000_000n
+const spanMin = 1_000_000n
+
+export const makePace = (): Ref.Ref<Pace> => Ref.makeUnsafe<Pace>({ span: spanMax, hasMarks: true, toldAt: 0 })
+
+/**
+ * The next window's length: a cut one shows how many rows there are in how much time, a sparse one lets it grow again.
+ * A block that had to be read in parts says nothing about its neighbours.
+ */
+export const nextSpan = (
+  span: bigint,
+  answer: WindowAnswer & { readonly _tag: "Rows" },
+  asked: { readonly from: bigint; readonly pageRows: number },
+): bigint => {
+  const length = answer.until - asked.from
+  if (answer.cut === "block") return span
+  if (answer.cut === "narrowed") return within((length * 3n) / 4n)
+  const share = answer.rows.length / asked.pageRows
+  return within(share > 0.5 ? span : share > 0.1 ? span * 2n : span * 8n)
+}
+
+const within = (span: bigint): bigint => (span < spanMin ? spanMin : span > spanMax ? spanMax : span)

@@ -1,0 +1,83 @@
+import type { Effect } from "effect"
+import type { BalanceChange, BlockMark } from "../domain/Balance.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
+import type { AccountFilter, GatewayReader } from "../gateway/GatewayReader.ts"
+import type { Page } from "../gateway/schema/Paging.ts"
+
+/** One gateway. It is an argument, so that windows of several can be read side by side and compared. */
+export type Reader = GatewayReader["Service"]
+
+/** Which rows are read. Times are Unix nanoseconds, multiples of 1,000. */
+export interface WindowQuery {
+  /** Public keys; none: everybody. */
+  readonly parties: ReadonlyArray<string>
+  /** Inclusive. */
+  readonly from: bigint
+  /** Exclusive, at most 365 days behind `from`; undefined: as far as the gateway is. */
+  readonly end: bigint | undefined
+  /** Rows asked for at once, 1 to 5,000. A gateway may give fewer. */
+  readonly pageRows: number
+  /** Our clock. Without block headers rows are taken as final some seconds behind it. */
+  readonly now: bigint
+}
+
+/** What came of reading a window. */
+export type WindowAnswer =
+  | {
+      /** Every row from `from` up to, not including, `until`. */
+      readonly _tag: "Rows"
+      readonly rows: ReadonlyArray<BalanceChange>
+      readonly until: bigint
+      /** Height of the newest block below `until`; 0 where it is not known. */
+      readonly height: bigint
+      /** Whether later rows are final already. */
+      readonly more: boolean
+      /** How the window was cut because its rows did not fit a page. */
+      readonly cut: "no" | "narrowed" | "block"
+      readonly mark: BlockMark | undefined
+    }
+  /** Nothing behind `from` is final yet. A mark before `from` is one of a gateway that is behind another, or itself. */
+  | { readonly _tag: "Nothing"; readonly mark: BlockMark | undefined }
+  /** The gateway names a block further ahead of our clock than clocks differ. */
+  | { readonly _tag: "Ahead"; readonly mark: BlockMark }
+  /** The gateway gave rows from outside of the window: it does not read by time. */
+  | { readonly _tag: "Unwindowed" }
+  /** The rows at one time cannot be read completely, in whatever parts. */
+  | { readonly _tag: "Overflow"; readonly at: bigint; readonly detail: string }
+
+/** Block times are told in microseconds: the shortest window that holds one block. */
+export const blockNanos = 1_000n
+
+/** The last microsecond that is not after a time. */
+export const aligned = (nanos: bigint): bigint => (nanos / blockNanos) * blockNanos
+
+/** Without block headers nothing says what is final: rows are taken this late, and windows overlap by as much again. */
+export const settleNanos = 5_000_000_000n
+
+/** Below this time rows do not change any more, where the gateway names no block. */
+export const settledAt = (now: bigint): bigint => aligned(now - settleNanos)
+
+/** How far a block may be ahead of our clock. Were more believed, every later block would seem to be of the past. */
+const aheadNanosMax = 30_000_000_000n
+export const isAhead = (mark: BlockMark | undefined, now: bigint): boolean =>
+  mark !== undefined && mark.timestamp > now + aheadNanosMax
+
+/** One page of a window: oldest first, no cursor. */
+export const askWindow = (
+  reader: Reader,
+  filter: AccountFilter,
+  window: { readonly from: bigint; readonly end: bigint | undefined; readonly rows: number },
+): Effect.Effect<Page<BalanceChange>, GatewayError> =>
+  reader.balanceChanges({
+    ...filter,
+    first: window.rows,
+    newestFirst: false,
+    startTimestamp: window.from,
+    ...(window.end === undefined ? {} : { endTimestamp: window.end }),
+  })
+
+/** Whether a row is one that was asked for: a gateway that ignores a filter returns everybody's. */
+export const isWatched = (parties: ReadonlyArray<string>): ((row: BalanceChange) => boolean) => {
+  const keys = new Set(parties)
+  return (row) => keys.size === 0 || keys.has(row.party)
+}

@@ -1,0 +1,70 @@
+import { Effect } from "effect"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Backfills } from "../store/Backfills.ts"
+import { Database } from "../store/Database.ts"
+import { Observations, type Watermark } from "../store/Observations.ts"
+import { Signals } from "../store/Signals.ts"
+import { say } from "../telemetry/say.ts"
+import type { Reader } from "./askWindow.ts"
+import { type BalancePollerOptions, partiesOf } from "./BalancePollerOptions.ts"
+import { oldestSince, reachesBehind } from "./historyBegins.ts"
+import { readBase } from "./readBase.ts"
+
+/** No node forgets rows of a day; a little less, since days begin at different hours. */
+export const keptNanosMin = 72_000_000_000_000n
+/** Who read within this time has missed nothing that was there then. */
+export const idleMillisMin = 3_600_000
+
+/**
+ * Whether the gateway may have forgotten rows that were not read yet, and if it has, what is done about it: balances
+ * begin anew as they are, the lost time gets a name in the journal and an alert, and what is left of the history since
+ * is read behind the daemon's back. Returns whether that was done.
+ */
+export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
+  reader: Reader,
+  options: BalancePollerOptions,
+  watermark: Watermark,
+  now: bigint,
+) {
+  const at = watermark.timestamp
+  if (Number(now / 1_000_000n) - watermark.updatedAt < idleMillisMin || now - at < keptNanosMin) return false
+  const parties = partiesOf(options)
+  if (yield* reachesBehind(reader, { parties, at })) return false
+  const base = yield* readBase(reader, parties, now)
+  if (base === "unusable") return false
+  const end = base === "unsupported" ? now : base.until
+  if (end <= at) return false
+  const begins = yield* oldestSince(reader, { parties, at, until: end })
+  // Without balances as they are, nothing but the history that is left can be read on from.
+  if (base === "unsupported" && begins === undefined) return false
+  const until = begins ?? end
+  const reached = base === "unsupported" ? { timestamp: until, height: 0n } : { timestamp: end, height: base.height }
+  const database = yield* Database
+  yield* database.atomically(
+    Effect.gen(function* () {
+      const backfills = yield* Backfills
+      yield* (yield* Observations).rebase(base === "unsupported" ? [] : base.openings, reached)
+      yield* tellLoss(at, until)
+      yield* backfills.between(until, reached.timestamp)
+    }),
+  )
+  const signals = yield* Signals
+  for (const topic of ["engine", "backfill", "alerts"] as const) yield* signals.wake(topic)
+  return true
+})
+
+/** Writes a lost time down, and tells people of it. Call it in the transaction of what is done about it. */
+export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigint) {
+  const [from, to] = [since, until].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
+  const cause = "the gateway had forgotten it before it was read"
+  yield* (yield* Backfills).lost({ since, until, cause })
+  yield* (yield* AlertQueue).raise({
+    dedup: `gap/${since}/${until}`,
+    severity: "ticket",
+    kind: "balances",
+    subject: "gap",
+    detail: `balance changes between ${from} and ${to} are lost: ${cause}; balances begin anew as they are`,
+    fields: { since: String(since), until: String(until) },
+  })
+  yield* say("gap", { detail: `${from} to ${to}: ${cause}`, since: String(since), until: String(until) })
+})
