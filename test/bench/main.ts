@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { type Goal, holds, type Judged, judge, report } from "./Benchmark.ts"
+import { poller } from "./poller/bench.ts"
 import { sandbox } from "./sandbox/bench.ts"
 
-const benchmarks = [sandbox]
+const benchmarks = [sandbox, poller]
 
 const usage = `usage: npm run bench -- [--json] [--check] [NAME ...]
 
