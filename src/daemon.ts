@@ -68,6 +68,7 @@ export const runLoops = (options: DaemonOptions) => {
     pollBusyMillis: network.pollBusyMillis,
     pollIdleMillis: network.pollIdleMillis,
     keepMillis: treasury.keepMillis,
+    reads: network.gateway.reads,
   }
   const work = supervise([
     supervised("balances", guarded(balanceLoop(poller))),

@@ -2,6 +2,7 @@ import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/version.ts"
 import { assets } from "./assets.ts"
+import { backfill } from "./backfill.ts"
 import { balances } from "./balances.ts"
 import { exitCodes } from "./CliFailure.ts"
 import { check } from "./check.ts"
@@ -31,6 +32,7 @@ const root = Command.make("cofferer").pipe(
     resume,
     adopt,
     recover,
+    backfill,
     submit,
     verify,
     exportCommand,

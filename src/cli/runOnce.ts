@@ -21,6 +21,7 @@ const pollOf = ({ treasury }: DaemonOptions) =>
     pollBusyMillis: treasury.network.pollBusyMillis,
     pollIdleMillis: treasury.network.pollIdleMillis,
     keepMillis: treasury.keepMillis,
+    reads: treasury.network.gateway.reads,
   })
 
 /** Brings every open payment to its end; one that waits for a person is left to people. */

@@ -21,8 +21,23 @@ export const viewText = (view: View): string => {
     ...(rules.length > 0 ? ["rules", table(rules)] : []),
     ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
     ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),
+    ...pastText(view),
     `mempool accepted ${accepted} of ${accepted + refused} definite answers in 24 h, ${lost} lost; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
   ].join("\n")
+}
+
+/** What of the past is lost, and what is being read. */
+const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {
+  const time = (iso: string) => iso.slice(0, 19).replace("T", " ")
+  const rows = [
+    ...gaps.map((g) => [`  ${time(g.since)}`, time(g.until), `lost: ${g.cause}`]),
+    ...backfills.map((b) => [
+      `  ${time(b.since)}`,
+      time(b.until),
+      `${Math.floor(b.share * 100)} % read, now at ${time(b.next)}`,
+    ]),
+  ]
+  return rows.length === 0 ? [] : ["past", table(rows)]
 }
 
 /** Payments, one a line. */

@@ -19,6 +19,8 @@ export interface GatewayConfig {
   readonly url: string
   /** Header name to the file that holds its value. */
   readonly headerFiles: ReadonlyMap<string, string>
+  /** How its history of balances is read: by time, or by cursors where it knows no times. */
+  readonly reads: "windows" | "cursor"
 }
 
 /** Chain facts given by hand, for a gateway that does not tell them. */
@@ -140,6 +142,7 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
       name,
       url: typeof gateway === "string" ? gateway : gateway.url,
       headerFiles: secretFiles(headers, ["network", "gateways", name, "headers"], report),
+      reads: typeof gateway === "string" ? "windows" : (gateway.reads ?? "windows"),
     },
     maxAgeMillis: durationMillis(network.maxAge ?? "30s"),
     requestDeadlineMillis: durationMillis(network.requestDeadline ?? "10s"),

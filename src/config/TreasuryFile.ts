@@ -29,7 +29,11 @@ const exactlyOne = (what: string, keys: ReadonlyArray<string>) =>
 
 const Gateway = Schema.Union([
   UrlText,
-  Schema.Struct({ url: UrlText, headers: optional(Schema.Record(Schema.String, SecretFile)) }),
+  Schema.Struct({
+    url: UrlText,
+    headers: optional(Schema.Record(Schema.String, SecretFile)),
+    reads: optional(oneOf("windows", "cursor")),
+  }),
 ])
 
 const Chain = Schema.Struct({

@@ -18,8 +18,8 @@ interface Walked {
 
 /**
  * Reads what is newer than `from`, newest first from the first page, which needs no cursor, until a page reaches behind
- * `from`. Cursors of real networks lose rows where one page ends, so a reading of several pages is made twice with pages
- * of different sizes, whose ends lie elsewhere: what one of them loses, the other has.
+ * `from`. Cursors of real networks lose rows where one page ends, so a reading of several pages is made twice with
+ * pages of different sizes, whose ends lie elsewhere: what one of them loses, the other has.
  */
 export const readByCursor = Effect.fnUntraced(function* (reader: Reader, query: Omit<WindowQuery, "end">) {
   const { from, pageRows, now } = query

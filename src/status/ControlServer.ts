@@ -13,6 +13,7 @@ import { trip } from "../store/trip.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { askBackfill } from "./askBackfill.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
@@ -96,6 +97,7 @@ const answer = Effect.fn("Control.answer")(function* (
   }
   if (request.method === "POST") {
     if (path === "/api/v1/pause") return yield* pause(options.treasury, yield* body(request, PauseBody))
+    if (path === "/api/v1/backfill") return yield* backfill(options.treasury, yield* body(request, BackfillBody))
     if (path === "/api/v1/halt") return yield* halt(yield* body(request, LedgerBody))
     const verb = endPath.exec(path)
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
@@ -133,6 +135,13 @@ const ExportQuery = Schema.Struct({
 const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
 const LedgerBody = Schema.Struct({ reason: Words, author: Words })
 const ResumeBody = Schema.Struct({ scope: Words, reason: Words, author: Words })
+
+const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern(/^[0-9]{1,19}$/)) })
+
+const backfill = Effect.fnUntraced(function* ({ keepMillis }: Treasury, asked: typeof BackfillBody.Type) {
+  const done = yield* askBackfill(BigInt(asked.since), keepMillis)
+  return "problem" in done ? refusal(400, done.problem, done.remedy) : json(done)
+})
 
 /** Why a scope names nothing; undefined for one that does. */
 const scopeProblem = (treasury: Treasury, scope: string): string | undefined => {

@@ -7,6 +7,7 @@ import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { isPaying, type PinnedAsset } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { Backfills } from "../store/Backfills.ts"
 import { Brake } from "../store/Brake.ts"
 import { Journal } from "../store/Journal.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
@@ -41,7 +42,7 @@ export class StatusView extends Context.Service<StatusView, { readonly view: Eff
     )
 }
 
-type Needs = AlertQueue | Brake | Journal | Observations | Outbox | RuleStates | SpendLog
+type Needs = AlertQueue | Backfills | Brake | Journal | Observations | Outbox | RuleStates | SpendLog
 
 const read = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
   const { treasury, mode } = options
@@ -75,6 +76,7 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
     intents: yield* Effect.forEach([...open, ...finals], intentView),
     policy: yield* Effect.forEach(treasury.policy.lines, (line) => policyView(treasury, line, now - dayMillis)),
     acceptance: yield* outbox.acceptance(now - dayMillis),
+    ...(yield* pastView()),
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
     pauses: pauses.map(({ scope, reason, author }) => ({ scope, reason, author })),
@@ -82,6 +84,27 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
     at: new Date(now).toISOString(),
   }
   return { ...view, sentence: sentenceOf(view, { today, maxAgeSeconds: treasury.network.maxAgeMillis / 1_000 }) }
+})
+
+const isoOf = (nanos: bigint): string => new Date(Number(nanos / 1_000_000n)).toISOString()
+
+const pastView = Effect.fnUntraced(function* () {
+  const backfills = yield* Backfills
+  const gaps = yield* backfills.gaps
+  return {
+    gaps: gaps.map(({ since, until, cause, seenAt }) => ({
+      since: isoOf(since),
+      until: isoOf(until),
+      cause,
+      seenAt: new Date(seenAt).toISOString(),
+    })),
+    backfills: (yield* backfills.open).map(({ since, until, next }) => ({
+      since: isoOf(since),
+      until: isoOf(until),
+      next: isoOf(next),
+      share: Number(((next - since) * 1_000n) / (until - since)) / 1_000,
+    })),
+  }
 })
 
 /** Accounts that rules bound, or that pay; those out of band first. */

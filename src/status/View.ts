@@ -14,6 +14,20 @@ export interface View {
   readonly intents: ReadonlyArray<IntentView>
   readonly policy: ReadonlyArray<PolicyView>
   readonly acceptance: { readonly accepted: number; readonly refused: number; readonly lost: number }
+  /** Parts of the past whose balance changes cannot be had, newest first. */
+  readonly gaps: ReadonlyArray<{
+    readonly since: string
+    readonly until: string
+    readonly cause: string
+    readonly seenAt: string
+  }>
+  /** Parts of the past that are being read; `share` is how much of them is, from 0 to 1. */
+  readonly backfills: ReadonlyArray<{
+    readonly since: string
+    readonly until: string
+    readonly next: string
+    readonly share: number
+  }>
   readonly alertsPending: number
   readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>
   readonly pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly author: string }>

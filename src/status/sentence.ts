@@ -1,6 +1,9 @@
 import { remedyOf } from "../domain/Halt.ts"
 import type { View } from "./View.ts"
 
+/** How long a part of the past that was just found lost is the news. */
+const gapMillis = 86_400_000
+
 /** The sentence across the top: the worst thing that is true, else that all is in band. */
 export const sentenceOf = (
   view: Omit<View, "sentence">,
@@ -24,6 +27,9 @@ export const sentenceOf = (
   const unknown = view.intents.filter((i) => i.state === "unknown").length
   if (unknown > 0)
     return warn(`${count(unknown, "payment")} may or may not be in the network; the same bytes are sent again.`)
+  const gap = view.gaps.find((g) => Date.parse(view.at) - Date.parse(g.seenAt) < gapMillis)
+  if (gap !== undefined)
+    return warn(`Balance changes from ${minute(gap.since)} to ${minute(gap.until)} are lost: ${gap.cause}.`)
   const open = view.intents.filter((i) => i.open).length
   const activity = `${count(more.today, "payment")} in 24 h, ${open} open. Knowledge ${age} old.`
   const out = view.accounts.filter((a) => !a.inBand)
@@ -31,5 +37,7 @@ export const sentenceOf = (
     return warn(`Out of band: ${out.map((a) => `${a.party} ${a.balance} ${a.asset}`).join(", ")}. ${activity}`)
   return { severity: "ok", text: `All in band. ${activity}` }
 }
+
+const minute = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`
 
 const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`

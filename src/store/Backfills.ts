@@ -66,7 +66,7 @@ export class Backfills extends Context.Service<
       const journal = yield* Journal
       const times = rowsOf(TimeRow, "Backfills.begins")
       const read = rowsOf(BackfillRow, "Backfills.read")
-      /** Rows are complete from here on, or will be. A store of an earlier version has no base; its oldest row is it. */
+      /** Rows are complete from here on, or will be. A store of an earlier version has no base but its oldest row. */
       const begins = Effect.gen(function* () {
         const asked = yield* sql`SELECT min(since) AS at FROM backfills`.pipe(times)
         const base = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'base'`.pipe(times)

@@ -124,6 +124,8 @@ describe("the sentence", () => {
     intents: [],
     policy: [],
     acceptance: { accepted: 0, refused: 0, lost: 0 },
+    gaps: [],
+    backfills: [],
     alertsPending: 0,
     halts: [],
     pauses: [],
