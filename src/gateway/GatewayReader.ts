@@ -69,6 +69,7 @@ export class GatewayReader extends Context.Service<
             ...parameter("dateRange.endTimestamp", query.endTimestamp),
           ],
           schema: BalanceChangesAnswer,
+          rowsMax: query.first ?? query.last,
         })
         return toPage(value.balances, mark)
       }),
@@ -78,6 +79,7 @@ export class GatewayReader extends Context.Service<
           path: "/api/v2/assets",
           query: [...parameter("assetId", query.assetId), ...paginationParameters(query)],
           schema: AssetsAnswer,
+          rowsMax: query.first ?? query.last,
         })
         return toPage(value.assets, mark)
       }),
@@ -87,6 +89,7 @@ export class GatewayReader extends Context.Service<
           path: "/api/v2/accounts",
           query: [...filterParameters(query), ...paginationParameters(query)],
           schema: AccountsAnswer,
+          rowsMax: query.first ?? query.last,
         })
         return toPage(value.accounts, mark)
       }),

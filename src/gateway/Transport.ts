@@ -8,7 +8,7 @@ import { GatewayError, type GatewayReason } from "./GatewayError.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
 import { type Limiter, makeLimiter, type Pace } from "./Limiter.ts"
 import type { Priority } from "./RequestPriority.ts"
-import { readBody } from "./readBody.ts"
+import { type Body, readBody } from "./readBody.ts"
 import { reasonOfFailure } from "./reasonOfFailure.ts"
 import { reasonOfStatus } from "./reasonOfStatus.ts"
 import { Uint64 } from "./schema/Numbers.ts"
@@ -29,7 +29,12 @@ export interface TransportRequest<A> {
   readonly schema: Schema.ConstraintDecoder<A>
   /** Default: RequestPriority. */
   readonly priority?: Priority
+  /** Rows asked for. A gateway may send its own default of 1000 instead; a longer listing is Unreadable. */
+  readonly rowsMax?: number | undefined
 }
+
+/** Rows of a page where a gateway looks at no number. */
+const pageRowsDefault = 1_000
 
 /** A decoded answer and the block that the gateway names in its headers; undefined where it names none. */
 export interface Answer<A> {
@@ -112,7 +117,7 @@ const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest
   client.execute(httpRequest(options, request)).pipe(
     Effect.tap((response) => Effect.sync(() => limiter.hear(response.headers))),
     Effect.flatMap((response) =>
-      Effect.flatMap(readBody(response, options.bodyBytesMax), (bytes) => understand(response, bytes, request.schema)),
+      Effect.flatMap(readBody(response, options.bodyBytesMax), (body) => understand(response, body, request)),
     ),
     Effect.scoped,
     Effect.provideService(HttpClient.TracerPropagationEnabled, false),
@@ -159,25 +164,34 @@ const blockMark = (
   )
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-
-const parseJson = (bytes: Uint8Array): { readonly json: unknown } | undefined => {
+const parseJson = ({ text }: Body): { readonly json: unknown } | undefined => {
   try {
-    return { json: JSON.parse(utf8.decode(bytes)) }
+    return text === undefined ? undefined : { json: JSON.parse(text) }
   } catch {
     return undefined
   }
 }
 
+/** Rows of the longest listing right below the root: each costs far more to decode than to send. */
+const rowsOf = (json: unknown): number => {
+  if (typeof json !== "object" || json === null) return 0
+  let longest = 0
+  for (const value of Object.values(json)) {
+    const edges: unknown = typeof value === "object" && value !== null ? value.edges : undefined
+    if (Array.isArray(edges)) longest = Math.max(longest, edges.length)
+  }
+  return longest
+}
+
 /** From a complete answer to its value. The content type is not looked at: real networks send two at once on errors. */
 const understand = <A>(
   response: HttpClientResponse.HttpClientResponse,
-  bytes: Uint8Array,
-  schema: Schema.ConstraintDecoder<A>,
+  body: Body,
+  { schema, rowsMax = pageRowsDefault }: TransportRequest<A>,
 ): Exit.Exit<Answer<A>, GatewayReason> => {
   const { status, headers } = response
   const mark = blockMark(headers)
-  const parsed = parseJson(bytes)
+  const parsed = parseJson(body)
   if (status < 200 || status > 299) {
     return Exit.fail(
       reasonOfStatus({ status, headers, body: parsed?.json, mark: Exit.isSuccess(mark) ? mark.value : undefined }),
@@ -186,7 +200,11 @@ const understand = <A>(
   if (Exit.isFailure(mark)) return Exit.failCause(mark.cause)
   if (parsed === undefined) {
     const type = escapeText(headers["content-type"] ?? "no content type")
-    return Exit.fail({ _tag: "Unreadable", detail: `${bytes.length} bytes of ${type} that are no JSON` })
+    return Exit.fail({ _tag: "Unreadable", detail: `${body.size} bytes of ${type} that are no JSON` })
+  }
+  const rows = rowsOf(parsed.json)
+  if (rows > Math.max(rowsMax, pageRowsDefault)) {
+    return Exit.fail({ _tag: "Unreadable", detail: `${rows} rows, more than were asked for` })
   }
   const value = Schema.decodeUnknownExit(schema)(parsed.json)
   if (Exit.isSuccess(value)) return Exit.succeed({ value: value.value, mark: mark.value })
