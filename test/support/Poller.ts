@@ -1,0 +1,67 @@
+import { Effect, Layer, Logger, type Ref, type Scope } from "effect"
+import type { BalanceChange } from "../../src/domain/Balance.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
+import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
+import { NetworkParameters } from "../../src/gateway/NetworkParameters.ts"
+import { backfillOnce } from "../../src/poller/Backfill.ts"
+import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import type { BalancePollerOptions } from "../../src/poller/BalancePollerOptions.ts"
+import type { Pace } from "../../src/poller/Pace.ts"
+import type { Party } from "../../src/rules/Rule.ts"
+import { live, openTransport } from "../gateway/GatewayServer.ts"
+import { type History, serveHistory } from "./HistoryServer.ts"
+import { testStore } from "./TestStore.ts"
+
+/** Parties named by their keys' first characters. */
+export const pollerOptions = (
+  keys: ReadonlyArray<string>,
+  more: Partial<BalancePollerOptions> = {},
+): BalancePollerOptions => ({
+  parties: new Map(
+    keys.map((key): [string, Party] => {
+      const name = key.slice(0, 4)
+      return [name, { name, publicKey: key as PublicKey, signer: undefined, floor: new Map() }]
+    }),
+  ),
+  assets: new Map(),
+  pollBusyMillis: 1_000,
+  pollIdleMillis: 5_000,
+  keepMillis: 400 * 86_400_000,
+  ...more,
+})
+
+/** A served history, a store on disk, and the program on both: `run` may be called again and again, as restarts. */
+export const openPoller = (history: History) =>
+  Effect.gen(function* () {
+    const server = yield* serveHistory(history)
+    const store = yield* Effect.acquireRelease(Effect.sync(testStore), (opened) => Effect.sync(opened.remove))
+    const gateway = Layer.unwrap(
+      Effect.map(openTransport(server.url), (transport) =>
+        Layer.merge(
+          Layer.succeed(GatewayReader, GatewayReader.make(transport)),
+          Layer.succeed(NetworkParameters, NetworkParameters.make(transport)),
+        ),
+      ),
+    ).pipe(Layer.provideMerge(live))
+    const layer = () => Layer.mergeAll(gateway, store.layer(), Logger.layer([]))
+    type Services = Layer.Success<ReturnType<typeof layer>>
+    const run = <A, E>(program: Effect.Effect<A, E, Services | Scope.Scope>) =>
+      program.pipe(Effect.scoped, Effect.provide(layer(), { local: true }))
+    return { run, server }
+  })
+
+/** Polls until there is nothing more to read at once. */
+export const pollAll = (options: BalancePollerOptions, pace?: Ref.Ref<Pace>) =>
+  Effect.gen(function* () {
+    while (yield* pollBalances(options, pace)) yield* Effect.yieldNow
+  })
+
+/** Reads all of the past that is asked for. */
+export const backfillAll = (options: BalancePollerOptions, pace?: Ref.Ref<Pace>) =>
+  Effect.gen(function* () {
+    while (yield* backfillOnce(options, pace)) yield* Effect.yieldNow
+  })
+
+/** A row as one text, to compare what is stored with what there is. */
+export const textOf = (row: BalanceChange): string =>
+  [row.timestamp, row.asset, row.party, row.market, row.type, row.balance].join(" ")
