@@ -8,6 +8,7 @@ import { engineLoop } from "./engine/Engine.ts"
 import { assetLoop } from "./poller/AssetPoller.ts"
 import { backfillLoop } from "./poller/Backfill.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
+import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
 import { Brake } from "./store/Brake.ts"
@@ -70,9 +71,11 @@ export const runLoops = (options: DaemonOptions) => {
     keepMillis: treasury.keepMillis,
     reads: network.gateway.reads,
   }
+  const reconciled = { ...network, parties: treasury.parties, assets: treasury.assets }
   const work = supervise([
     supervised("balances", guarded(balanceLoop(poller))),
     supervised("backfill", guarded(backfillLoop(poller))),
+    supervised("accounts", guarded(reconciliationLoop(reconciled))),
     supervised("assets", guarded(assetLoop({ pollMillis: network.pollIdleMillis }))),
     supervised("engine", guarded(engineLoop)),
     supervised("submitter", guarded(submitLoop)),

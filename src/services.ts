@@ -15,6 +15,7 @@ import { LedgerHistory } from "./gateway/LedgerHistory.ts"
 import { NetworkParameters } from "./gateway/NetworkParameters.ts"
 import { Transport } from "./gateway/Transport.ts"
 import { Notifier } from "./notify/Notifier.ts"
+import { Reconciliation } from "./poller/Reconciliation.ts"
 import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
 import { Signer } from "./signer/Signer.ts"
@@ -23,6 +24,7 @@ import { Backfills } from "./store/Backfills.ts"
 import { Brake } from "./store/Brake.ts"
 import { Clearance } from "./store/Clearance.ts"
 import * as Database from "./store/Database.ts"
+import { Drifts } from "./store/Drifts.ts"
 import { Findings } from "./store/Findings.ts"
 import { Journal } from "./store/Journal.ts"
 import { Lease } from "./store/Lease.ts"
@@ -62,6 +64,7 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" |
     treasury.routes.filter((route) => route.severities.has(severity)).flatMap((route) => route.receivers)
   const plain = Layer.mergeAll(
     Observations.layer,
+    Drifts.layer,
     RuleStates.layer,
     AlertQueue.layer(receiversFor),
     Signals.layer,
@@ -237,6 +240,7 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     submitter,
     Draining.layer,
     Looks.layer,
+    Reconciliation.layer,
     Turns.layer,
     Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
     signerLayer(options),

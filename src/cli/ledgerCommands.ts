@@ -79,7 +79,8 @@ const perform = Effect.fnUntraced(function* (chosen: Chosen, verb: LedgerVerb, r
   return JSON.parse(toJson(done)) as unknown
 })
 
-const alone = (found: Setup) => {
+/** What a command needs that does the work of the daemon where none runs. */
+export const alone = (found: Setup) => {
   const { treasury } = found
   const { gateway } = treasury.network
   const metrics = Metrics.layer({

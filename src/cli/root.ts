@@ -12,6 +12,7 @@ import { intents } from "./intents.ts"
 import { adopt, recover } from "./ledgerCommands.ts"
 import { pause } from "./pause.ts"
 import { receipt } from "./receipt.ts"
+import { reconcile } from "./reconcile.ts"
 import { resume } from "./resume.ts"
 import { run } from "./run.ts"
 import { sandboxCommand } from "./sandboxCommand.ts"
@@ -33,6 +34,7 @@ const root = Command.make("cofferer").pipe(
     adopt,
     recover,
     backfill,
+    reconcile,
     submit,
     verify,
     exportCommand,

@@ -4,7 +4,9 @@ import { decideOnce } from "../engine/Engine.ts"
 import { notifyAssets } from "../engine/notifyAssets.ts"
 import { pollAssets } from "../poller/AssetPoller.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
+import { reconcileBalances } from "../poller/Reconciliation.ts"
 import type { DaemonOptions } from "../services.ts"
+import { Drifts } from "../store/Drifts.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { confirmOnce } from "../submitter/Confirm.ts"
 import { reconcileOnce } from "../submitter/Reconcile.ts"
@@ -23,6 +25,22 @@ const pollOf = ({ treasury }: DaemonOptions) =>
     keepMillis: treasury.keepMillis,
     reads: treasury.network.gateway.reads,
   })
+
+/** A block or two, and one that stands still is not waited for: its rules hold. */
+const compareMillis = 30_000
+
+/** Compares the balances with the gateway's own, as a daemon does at its start. */
+const compareOnce = Effect.fnUntraced(function* (options: DaemonOptions) {
+  const { network, parties, assets } = options.treasury
+  const drifts = yield* Drifts
+  const deadline = (yield* Clock.currentTimeMillis) + compareMillis
+  for (;;) {
+    yield* reconcileBalances({ ...network, parties, assets })
+    if ((yield* drifts.isChecked) || (yield* Clock.currentTimeMillis) > deadline) return
+    yield* Effect.sleep(network.pollBusyMillis)
+    yield* pollOf(options)
+  }
+})
 
 /** Brings every open payment to its end; one that waits for a person is left to people. */
 export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOptions) {
@@ -47,6 +65,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
   yield* pollAssets()
   while (yield* pollOf(options)) yield* Effect.yieldNow
+  yield* compareOnce(options)
   yield* notifyAssets()
   yield* decideOnce()
   return yield* openToEnd(options)

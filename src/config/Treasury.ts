@@ -41,6 +41,8 @@ export interface NetworkConfig {
   /** Knowledge older than this moves no money. */
   readonly maxAgeMillis: number
   readonly requestDeadlineMillis: number
+  /** Between two comparisons of our rows with the gateway's own balances. */
+  readonly reconcileMillis: number
   readonly pollBusyMillis: number
   readonly pollIdleMillis: number
   readonly framing: "auto" | "prefixed" | "bare"
@@ -146,6 +148,7 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     },
     maxAgeMillis: durationMillis(network.maxAge ?? "30s"),
     requestDeadlineMillis: durationMillis(network.requestDeadline ?? "10s"),
+    reconcileMillis: durationMillis(network.reconcile ?? "5m"),
     pollBusyMillis: durationMillis(network.poll?.busy ?? "1s"),
     pollIdleMillis: durationMillis(network.poll?.idle ?? "5s"),
     framing: network.framing ?? "auto",

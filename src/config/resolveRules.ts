@@ -121,6 +121,7 @@ const resolveRule = (
     name: raw.name,
     forMillis: durationMillis(raw.for ?? "0s"),
     cooldownMillis: durationMillis(raw.cooldown ?? "0s"),
+    maxAgeMillis: raw.maxAge === undefined ? undefined : durationMillis(raw.maxAge),
     min: amountsByAsset(raw.min, [...path, "min"], assets, report),
     priority: Number(raw.priority ?? "100"),
     onShort: raw.onShort ?? ("hold" as const),
@@ -156,7 +157,7 @@ const resolveNotify = (
   assets: Assets,
   report: Reporter,
 ): Rule => {
-  for (const key of ["for", "cooldown", "min", "priority", "onShort"] as const) {
+  for (const key of ["for", "cooldown", "maxAge", "min", "priority", "onShort"] as const) {
     if (raw[key] !== undefined) report.add([...path, key], `${key} means nothing for notify`, `remove ${key}`)
   }
   const asset = notify.asset === "any" ? "any" : assetOf(notify.asset, [...path, "notify", "asset"], assets, report)

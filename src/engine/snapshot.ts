@@ -1,9 +1,11 @@
 import { Clock, Effect } from "effect"
 import { general, totalTypes } from "../domain/AccountType.ts"
+import type { AccountKey } from "../domain/Balance.ts"
 import type { PolicyLine, WindowUse } from "../rules/Policy.ts"
-import { isPaying } from "../rules/Rule.ts"
+import { type BalanceKind, isPaying } from "../rules/Rule.ts"
 import { type Listed, type Snapshot, termsOf } from "../rules/Snapshot.ts"
 import { Brake } from "../store/Brake.ts"
+import { type Drift, Drifts } from "../store/Drifts.ts"
 import { Listings } from "../store/Listings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -11,6 +13,7 @@ import { SpendLog } from "../store/SpendLog.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 
 const dayMillis = 86_400_000
+const unchecked = "the balances are not yet compared with the gateway's own since the start"
 
 /** Reads all that decisions are made of. Called inside the transaction that stores what is decided. */
 export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
@@ -19,6 +22,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
   const listings = yield* Listings
   const outbox = yield* Outbox
   const brake = yield* Brake
+  const drifts = yield* Drifts
   const now = yield* Clock.currentTimeMillis
   const watermark = yield* observations.watermark
   const accounts = yield* observations.accounts
@@ -33,6 +37,8 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
     now,
     asOf: watermark?.timestamp,
     maxAgeMillis: options.maxAgeMillis,
+    catchingUp: (yield* drifts.isChecked) ? undefined : unchecked,
+    drift: driftOf(yield* drifts.all),
     balance: balanceOf(accounts),
     listed:
       assets.length === 0
@@ -59,6 +65,19 @@ const windowUses = Effect.fnUntraced(function* (since: number, except: ReadonlyS
   }
   return uses
 })
+
+const isOf = (kind: BalanceKind, { type, market }: AccountKey): boolean =>
+  kind === "free" ? type === general && market === "" : totalTypes.has(type)
+
+/** Differences by what a rule looks at. */
+const driftOf =
+  (drifts: ReadonlyArray<Drift>): Snapshot["drift"] =>
+  (party, assetId, kind) => {
+    const first = drifts.find((drift) => drift.party === party && drift.asset === assetId && isOf(kind, drift))
+    if (first === undefined) return undefined
+    const since = new Date(first.since).toISOString().slice(0, 19)
+    return `our rows and the gateway's balance differ since ${since}Z`
+  }
 
 /** free: the general account alone. total: all that still belongs to the party. Undefined where no account was seen. */
 export const balanceOf = (accounts: ReadonlyArray<AccountBalance>): Snapshot["balance"] => {

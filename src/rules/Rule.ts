@@ -38,6 +38,8 @@ export interface RuleBase {
   readonly forMillis: number
   /** Between two executed payments for the same account. */
   readonly cooldownMillis: number
+  /** Knowledge older than this moves no money; undefined: the network's limit holds. */
+  readonly maxAgeMillis: number | undefined
   /** Nothing smaller is paid, by asset id. */
   readonly min: ReadonlyMap<string, BaseUnits>
   /** Lower numbers take scarce funds first. */

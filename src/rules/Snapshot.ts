@@ -27,6 +27,10 @@ export interface Snapshot {
   /** Balances are complete strictly below this block time (Unix nanoseconds); undefined before the first reading. */
   readonly asOf: bigint | undefined
   readonly maxAgeMillis: number
+  /** Why balances are not to be relied on yet, in words; undefined: they are complete. */
+  readonly catchingUp: string | undefined
+  /** How rows and the gateway's own balance of the account differ, in words; undefined where they agree. */
+  readonly drift: (party: string, assetId: string, kind: BalanceKind) => string | undefined
   /** Observed balance in base units; undefined where none was ever seen. */
   readonly balance: (party: string, assetId: string, kind: BalanceKind) => bigint | undefined
   /** Undefined while no listing was read. */

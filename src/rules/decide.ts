@@ -33,7 +33,7 @@ const hold = (reason: HoldReason, detail: string): Held => ({ _tag: "Hold", reas
 export const decide = (rule: PayingRule, level: Level, snapshot: Snapshot, timer: Timer): Judgement => {
   const balance = snapshot.balance(level.party.publicKey, level.asset.id, level.balance)
   const stopped = stops(rule, level, snapshot)
-  const blind = knowledge(level, snapshot, balance)
+  const blind = knowledge(rule, level, snapshot, balance)
   if (balance === undefined || snapshot.asOf === undefined || blind !== undefined) {
     return { decision: stopped ?? blind ?? hold("no_data", "no balance was ever seen"), timer }
   }
@@ -56,21 +56,31 @@ const stops = (rule: PayingRule, level: Level, snapshot: Snapshot): Held | undef
   return pause === undefined ? undefined : hold("paused", `paused (${pause.scope}): ${pause.reason}`)
 }
 
-const knowledge = (level: Level, snapshot: Snapshot, balance: bigint | undefined): Held | undefined => {
+const knowledge = (
+  rule: PayingRule,
+  level: Level,
+  snapshot: Snapshot,
+  balance: bigint | undefined,
+): Held | undefined => {
   if (snapshot.asOf === undefined) return hold("no_data", "no balance was read yet")
   if (balance === undefined) return hold("no_data", `no balance of ${subjectOf(level)} was ever seen`)
   const age = ageMillis(snapshot, snapshot.asOf)
   const seconds = (millis: number) => (millis / 1_000).toFixed(1)
   // A block from the future never grows old, so it would be believed for ever.
   if (-age > snapshot.maxAgeMillis) {
-    const limit = seconds(snapshot.maxAgeMillis)
-    return hold("stale", `the newest final block is ${seconds(-age)} s ahead of our clock; the limit is ${limit} s`)
+    const most = seconds(snapshot.maxAgeMillis)
+    return hold("stale", `the newest final block is ${seconds(-age)} s ahead of our clock; the limit is ${most} s`)
   }
-  if (age <= snapshot.maxAgeMillis) return undefined
-  return hold(
-    "stale",
-    `the newest final block is ${seconds(age)} s old; the limit is ${seconds(snapshot.maxAgeMillis)} s`,
-  )
+  const limit = rule.maxAgeMillis ?? snapshot.maxAgeMillis
+  if (age > limit) {
+    return hold("stale", `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limit)} s`)
+  }
+  if (snapshot.catchingUp !== undefined) return hold("catching_up", snapshot.catchingUp)
+  const payer = rule.kind === "topUp" ? rule.from : level.party
+  const drift =
+    snapshot.drift(level.party.publicKey, level.asset.id, level.balance) ??
+    snapshot.drift(payer.publicKey, level.asset.id, "free")
+  return drift === undefined ? undefined : hold("drift", drift)
 }
 
 const pending = (rule: PayingRule, need: Wanted, timer: Timer, snapshot: Snapshot): Held | undefined => {

@@ -18,6 +18,7 @@ import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { receiptOf } from "./receipts.ts"
+import { reconcileNow } from "./reconcileNow.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
@@ -34,6 +35,9 @@ export interface ControlServerOptions {
 export const socketFile = "cofferer.sock"
 
 const endPath = new RegExp(`^/api/v1/intents/([0-9a-z]{3,64})/(${endVerbs.join("|")})$`)
+
+/** How soon a poll that was asked for is looked for. */
+const pollMillis = 200
 
 const bodyBytesMax = ByteSize.kibibytes(64)
 
@@ -107,6 +111,10 @@ const answer = Effect.fn("Control.answer")(function* (
       const done = yield* ledgerVerb(ledger, options, yield* body(request, LedgerBody))
       yield* wake
       return json(done)
+    }
+    if (path === "/api/v1/reconcile") {
+      const signals = yield* Signals
+      return json(yield* reconcileNow(options, Effect.andThen(signals.wake("balances"), Effect.sleep(pollMillis))))
     }
     if (path === "/api/v1/submit") {
       const taken = yield* submitPayment(options.treasury, options.mode, yield* body(request, Schema.Unknown))

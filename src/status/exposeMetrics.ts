@@ -6,6 +6,7 @@ import { haltReasons } from "../domain/Halt.ts"
 import { openIntentStates } from "../domain/Intent.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
+import { Drifts } from "../store/Drifts.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -47,6 +48,7 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
     metrics.alertsPending.set({ receiver }, 0)
   for (const { receiver, n } of yield* (yield* AlertQueue).pending) metrics.alertsPending.set({ receiver }, n)
   yield* accounts(treasury, now)
+  yield* drift(treasury)
   metrics.ruleHold.reset()
   const longest = new Map<string, { readonly reason: string; readonly since: number }>()
   for (const m of yield* (yield* RuleStates).all) {
@@ -57,6 +59,22 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   const rules = new Set(treasury.rules.map((rule) => rule.name))
   for (const [rule, { reason, since }] of longest) {
     if (rules.has(rule)) metrics.ruleHold.set({ treasury: name, rule, reason }, (now - since) / 1_000)
+  }
+})
+
+/** Differences of one account and asset, over all kinds of accounts, whichever way they go. */
+const drift = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  const drifts = yield* (yield* Drifts).all
+  for (const party of treasury.parties.values()) {
+    for (const asset of treasury.assets.values()) {
+      const units = drifts
+        .filter((one) => one.party === party.publicKey && one.asset === asset.id)
+        .map(({ stored, reported }) => (reported > stored ? reported - stored : stored - reported))
+        .reduce((sum, one) => sum + one, 0n)
+      const labels = { treasury: treasury.name, party: party.name, asset: asset.symbol }
+      metrics.reconcileDrift.set(labels, toDouble(units, asset.decimals))
+    }
   }
 })
 

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Attempt } from "../domain/Attempt.ts"
-import { makeDuplicates, makeStrangers, makeWatches } from "./findingsSql.ts"
+import { makeDuplicates, makeEnded, makeStrangers, makeWatches } from "./findingsSql.ts"
 import { Journal } from "./Journal.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -22,6 +22,17 @@ export interface ListedTransfer {
 export interface Stranger extends ListedTransfer {
   /** Whether its reference carries this installation's tag: another copy of this store signed it. */
   readonly own: boolean
+}
+
+/** An attempt that came to an end. */
+export interface EndedAttempt {
+  readonly intentId: string
+  readonly k: number
+  readonly transferId: string
+  readonly state: string
+  readonly to: string
+  readonly asset: string
+  readonly amount: bigint
 }
 
 /** How a stranger came to be known. */
@@ -62,6 +73,8 @@ export class Findings extends Context.Service<
     readonly noteDuplicate: (intentId: string, count: number, detail: string) => Effect.Effect<boolean, StoreError>
     /** Executions beyond the first that no person has acknowledged; a resume of everything does. */
     readonly duplicates: Effect.Effect<ReadonlyArray<{ readonly intentId: string; readonly n: number }>, StoreError>
+    /** Attempts of a key that came to an end, and what their payments are, oldest first. */
+    readonly ended: (party: string) => Effect.Effect<ReadonlyArray<EndedAttempt>, StoreError>
     /** Attempts whose bytes have left and whose window is not yet compared with the ledger to its end, oldest first. */
     readonly watched: Effect.Effect<ReadonlyArray<Attempt>, StoreError>
     /** Watches an attempt again: there is a doubt about how often it executed. */
@@ -74,7 +87,12 @@ export class Findings extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
-      return Findings.of({ ...makeStrangers(sql, journal), ...makeDuplicates(sql, journal), ...makeWatches(sql) })
+      return Findings.of({
+        ...makeStrangers(sql, journal),
+        ...makeDuplicates(sql, journal),
+        ...makeWatches(sql),
+        ...makeEnded(sql),
+      })
     }),
   )
 }

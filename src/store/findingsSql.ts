@@ -185,3 +185,21 @@ export const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "endWatc
     ),
   }
 }
+
+const EndedRow = Schema.Struct({
+  intentId: Schema.String,
+  k: Schema.Int,
+  transferId: Schema.String,
+  state: Schema.String,
+  to: Schema.String,
+  asset: Schema.String,
+  amount: Digits,
+})
+
+export const makeEnded = (sql: Sql): Pick<Port, "ended"> => ({
+  ended: (party) =>
+    sql`SELECT intent_id AS "intentId", k, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
+      asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
+      WHERE attempts.party = ${party} AND attempts.state IN ('confirmed', 'failed', 'expired')
+      ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.ended")),
+})

@@ -249,6 +249,16 @@ const accountIds = Effect.gen(function* () {
     FROM changes JOIN account_names ON account_names.id = changes.account`
 })
 
+/** Accounts of which balance rows and the gateway's own balance differ, from the first look to the last. */
+const drifts = Effect.gen(function* () {
+  const { sql, int, serial, strict, digits } = yield* dialect
+  yield* sql`CREATE TABLE drifts (
+    seq ${serial}, party TEXT NOT NULL, asset TEXT NOT NULL, market TEXT NOT NULL, type TEXT NOT NULL,
+    stored TEXT NOT NULL ${digits("stored")}, reported TEXT NOT NULL ${digits("reported")},
+    at ${int} NOT NULL, ended_at ${int}) ${strict}`
+  yield* sql`CREATE UNIQUE INDEX drifts_open ON drifts (party, asset, market, type) WHERE ended_at IS NULL`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -261,6 +271,7 @@ const loader = Migrator.fromRecord({
   "0008_subjects": subjects,
   "0009_past": past,
   "0010_account_ids": accountIds,
+  "0012_drifts": drifts,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

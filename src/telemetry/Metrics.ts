@@ -5,6 +5,7 @@ import { finalIntentStates, openIntentStates } from "../domain/Intent.ts"
 
 export const loops = [
   "balances",
+  "accounts",
   "assets",
   "engine",
   "submitter",
@@ -101,6 +102,11 @@ const make = (options: MetricsOptions) => {
       "account_balance",
       "Balance in units of the asset, rounded to a double; the exact value is in the API. kind: observed, reserved, available.",
       ["treasury", "party", "asset", "kind"],
+    ),
+    reconcileDrift: gauge(
+      "reconcile_drift",
+      "Unexplained difference between our rows and the balance the gateway reports, in units of the asset.",
+      ["treasury", "party", "asset"],
     ),
     ruleEvaluations: counter("rule_evaluations_total", "Evaluations of the rule, by decision.", [
       "treasury",

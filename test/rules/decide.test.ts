@@ -26,6 +26,7 @@ const rule: TopUpRule = {
   levels: [level],
   forMillis: 30_000,
   cooldownMillis: 60_000,
+  maxAgeMillis: undefined,
   min: new Map([[usdt.id, units(5)]]),
   priority: 1,
   onShort: "hold",
@@ -65,6 +66,8 @@ const snapshotOf = (world: World): Snapshot => ({
   now,
   asOf: BigInt(now - 1_000) * 1_000_000n,
   maxAgeMillis: 30_000,
+  catchingUp: undefined,
+  drift: () => undefined,
   balance: (key) => {
     if (key === hot.publicKey) return "hot" in world && world.hot === undefined ? undefined : units(world.hot ?? 40)
     return units(world.reserve ?? 5_000)

@@ -22,7 +22,13 @@ const reserve = party("reserve", floor)
 const hots = [party("hot1"), party("hot2"), party("hot3")]
 const levels = (trigger: number, target: number): ReadonlyArray<Level> =>
   hots.map((hot) => ({ party: hot, asset, balance: "free", trigger: units(trigger), target: units(target) }))
-const base = { forMillis: 5_000, cooldownMillis: 20_000, min: new Map([[asset.id, units(10)]]), priority: 1 }
+const base = {
+  forMillis: 5_000,
+  cooldownMillis: 20_000,
+  maxAgeMillis: undefined,
+  min: new Map([[asset.id, units(10)]]),
+  priority: 1,
+}
 const rules: ReadonlyArray<PayingRule> = [
   { ...base, kind: "topUp", name: "keep", from: reserve, levels: levels(1_000, 2_500), onShort: "partial" },
   { ...base, kind: "sweep", name: "collect", to: reserve, levels: levels(6_000, 3_000), onShort: "hold" },
@@ -125,6 +131,8 @@ class World {
       now: this.now,
       asOf: BigInt(asOf) * 1_000_000n,
       maxAgeMillis: 30_000,
+      catchingUp: undefined,
+      drift: () => undefined,
       balance: (key) => {
         const value = seen?.balances.get(key)
         return value === undefined ? undefined : BigInt(value)

@@ -155,7 +155,10 @@ describe("a receipt of a payment", () => {
           [/transfer id is not of/, (body) => body.replace(/"transferId":"....../, '"transferId":"000000')],
           [/signer signed something else/, (body) => body.replace(/"digest":"....../, '"digest":"000000')],
           [/signed on another journal/, (body) => body.replace("below 100", "below 101")],
-          [/proof of work is no solution/, (body) => body.replace(/"tid":"....../, '"tid":"000000')],
+          [
+            /proof of work is no solution|hash of the transaction/,
+            (body) => body.replace(/"tid":"....../, '"tid":"000000'),
+          ],
           [/hash of the transaction/, (body) => body.replace(/"hashBare":"....../, '"hashBare":"000000')],
           [/sent another transaction/, (body) => body.replace(/"txHash":"....../, '"txHash":"000000')],
           [/confirmed without evidence/, (body) => body.replace('"kind":"executed"', '"kind":"seen"')],

@@ -9,6 +9,7 @@ import { prepare } from "../../src/daemon.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
@@ -76,6 +77,7 @@ export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip:
     yield* TestClock.adjust("1 second")
     yield* sandbox.stepBlock
     yield* pollBalances({ ...network, parties, assets, keepMillis })
+    if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
     if (!skip.has("reconcile")) yield* reconcileOnce()
     if (!skip.has("decide")) yield* decideOnce()
     if (!skip.has("submit")) yield* submitOnce()

@@ -7,6 +7,7 @@ import { Backfills } from "../../src/store/Backfills.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import * as Database from "../../src/store/Database.ts"
+import { Drifts } from "../../src/store/Drifts.ts"
 import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Lease } from "../../src/store/Lease.ts"
@@ -29,6 +30,7 @@ export const testStore = () => {
       Brake.layerNoDeps,
       Findings.layerNoDeps,
       Backfills.layerNoDeps,
+      Drifts.layer,
       Observations.layer,
       RuleStates.layer,
       Settings.layer,

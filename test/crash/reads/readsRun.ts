@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import type { Reconciled } from "../../../src/status/reconcileNow.ts"
 import type { View } from "../../../src/status/View.ts"
 import { databaseFile } from "../../../src/store/Database.ts"
 import { type Dice, makeDice } from "../../support/Dice.ts"
@@ -83,6 +84,7 @@ const playPart = async (part: Part): Promise<ReadsPart> => {
     await Promise.all([steps, killAll(places, part, lives)])
     await ask("DELETE", { url: `${networkUrl}/sandbox/faults` })
     await settle(places, quietBlocks + part.blocks)
+    await reconcile(places)
     await stop(lives.at(-1))
     await stop(network)
     const extent = { parties: watchedKeys, after }
@@ -131,10 +133,14 @@ const open = async (places: Places, lives: Array<Process>): Promise<bigint> => {
 const ledgerOf = async ({ networkUrl }: Places) =>
   (await ask("GET", { url: `${networkUrl}/sandbox/ledger` })).body as { readonly height: number; readonly time: string }
 
-const statusOf = async ({ dataDir }: Places): Promise<View | undefined> => {
-  const reply = await ask("GET", { socketPath: join(dataDir, "cofferer.sock"), path: "/api/v1/status" }).catch(
+/** The daemon's answer; undefined where none listens. */
+const control = ({ dataDir }: Places, method: "GET" | "POST", path: string) =>
+  ask(method, { socketPath: join(dataDir, "cofferer.sock"), path }, method === "POST" ? {} : undefined).catch(
     () => undefined,
   )
+
+const statusOf = async (places: Places): Promise<View | undefined> => {
+  const reply = await control(places, "GET", "/api/v1/status")
   return reply?.status === 200 ? (reply.body as View) : undefined
 }
 
@@ -189,6 +195,31 @@ const settle = async (places: Places, height: number): Promise<void> => {
     const status = await statusOf(places)
     if (status !== undefined && Number(status.height) >= height) return
     if (Date.now() > until) throw new Error(`the daemon read up to block ${status?.height}, not ${height}`)
+    await step(places, 1)
+    await sleep(100)
+  }
+}
+
+/** A person asks, once the trouble is over, until all was compared and read twice. */
+const reconcile = async (places: Places): Promise<void> => {
+  const until = Date.now() + settleMillisMax
+  for (;;) {
+    const asked = control(places, "POST", "/api/v1/reconcile")
+    // It waits for newer blocks.
+    const [reply] = await Promise.all([asked, stepUntil(places, asked)])
+    const found = reply?.status === 200 ? (reply.body as Reconciled) : undefined
+    if (found?.readTwice === true && found.differences.length === 0) return
+    if (Date.now() > until) throw new Error(`the daemon is not at one with the network: ${JSON.stringify(reply?.body)}`)
+  }
+}
+
+const stepUntil = async (places: Places, done: Promise<unknown>) => {
+  let isDone = false
+  const end = () => {
+    isDone = true
+  }
+  done.then(end, end)
+  while (!isDone) {
     await step(places, 1)
     await sleep(100)
   }

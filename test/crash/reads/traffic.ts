@@ -65,7 +65,7 @@ export const readsTreasury = (networkUrl: string, blocks: number, dice: Dice): R
   const text = `version: 1
 name: reads
 mode: observe
-network: { chainId: reads-1, gateways: { only: "${networkUrl}" }, requestDeadline: 1s, poll: { busy: 100ms, idle: 100ms } }
+network: { chainId: reads-1, gateways: { only: "${networkUrl}" }, requestDeadline: 1s, reconcile: 1s, poll: { busy: 100ms, idle: 100ms } }
 assets: { USDT: { id: ${usdt}, decimals: 6 }, VEGA: { id: ${vega}, decimals: 18 } }
 parties:
 ${watchedNames.map((name) => `  ${name}: { publicKey: "${key(name)}" }`).join("\n")}

@@ -1,0 +1,311 @@
+import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { RequestPriority } from "../gateway/RequestPriority.ts"
+import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import { type Alert, AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
+import { accountName, type Difference, type Drift, Drifts } from "../store/Drifts.ts"
+import { Observations } from "../store/Observations.ts"
+import { Signals } from "../store/Signals.ts"
+import { Cycle } from "../telemetry/Cycle.ts"
+import { say } from "../telemetry/say.ts"
+import { compareAccounts, lookbackNanos } from "./compareAccounts.ts"
+import { type AccountListing, listAccounts } from "./listAccounts.ts"
+import { rereadAccounts, rereadRows, setVerified } from "./rereadRows.ts"
+
+export interface ReconciliationOptions {
+  readonly parties: ReadonlyMap<string, Party>
+  readonly assets: ReadonlyMap<string, PinnedAsset>
+  /** Balances behind by more are being caught up with: not compared until they are there. */
+  readonly maxAgeMillis: number
+  /** Between two comparisons. */
+  readonly reconcileMillis: number
+}
+
+/** While something differs it is compared this often at least. */
+const driftMillisMax = 30_000
+/** After an answer that is of no use. */
+const retryMillis = 5_000
+/** A listing whose block the rows do not reach in this time is made anew. */
+const patienceMillis = 30_000
+const pageRows = 1_000
+/** Second readings in a row that lack rows of the first before people are told. */
+const contradictionsMax = 3
+
+/** What this process remembers between two steps. None of it is needed after its end. */
+interface Memory {
+  dueAt: number
+  isBehind: boolean
+  /** Made, and not compared to its end. */
+  listing: (AccountListing & { readonly at: number }) | undefined
+  /** Names of accounts that differed in the look before this one; undefined: this is the first look. */
+  before: ReadonlySet<string> | undefined
+  contradictions: number
+  /** Whether everything up to the watermark was read twice when the last comparison ended, with nothing new. */
+  isReadTwice: boolean
+  /** Comparisons brought to an end. */
+  count: number
+}
+
+/**
+ * Compares our rows with the balances that the gateway itself tells: after each start, each time after the rows had
+ * fallen behind, and on a schedule. What differs twice, and after the rows in question were read again, is a drift.
+ */
+export class Reconciliation extends Context.Service<
+  Reconciliation,
+  {
+    /** Begins a comparison now, whenever the next one were due. Returns how many were brought to an end before. */
+    readonly request: Effect.Effect<number>
+    readonly count: Effect.Effect<number>
+    readonly isReadTwice: Effect.Effect<boolean>
+    readonly run: <A, E, R>(use: (memory: Memory) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>()("cofferer/poller/Reconciliation") {
+  static readonly layer = Layer.effect(
+    Reconciliation,
+    Effect.gen(function* () {
+      const lock = yield* Semaphore.make(1)
+      const memory: Memory = {
+        dueAt: 0,
+        isBehind: false,
+        listing: undefined,
+        before: undefined,
+        contradictions: 0,
+        isReadTwice: false,
+        count: 0,
+      }
+      return Reconciliation.of({
+        request: Effect.sync(() => {
+          memory.dueAt = 0
+          memory.isBehind = false
+          return memory.count
+        }),
+        count: Effect.sync(() => memory.count),
+        isReadTwice: Effect.sync(() => memory.isReadTwice),
+        run: (use) => lock.withPermits(1)(Effect.suspend(() => use(memory))),
+      })
+    }),
+  )
+}
+
+/** One step, which waits for nothing but answers. Several of them make a comparison, with newer rows between them. */
+export const reconcileBalances = Effect.fn("Reconciliation.step")(function* (options: ReconciliationOptions) {
+  const reconciliation = yield* Reconciliation
+  yield* reconciliation.run((memory) =>
+    step(options, memory).pipe(
+      Effect.tapError(() =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          memory.dueAt = now + retryMillis
+          memory.listing = undefined
+        }),
+      ),
+    ),
+  )
+})
+
+const step = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Memory) {
+  const observations = yield* Observations
+  const now = yield* Clock.currentTimeMillis
+  const watermark = yield* observations.watermark
+  if (watermark === undefined || options.parties.size === 0) return
+  if (memory.listing === undefined) {
+    const isBehind = now - Number(watermark.timestamp / 1_000_000n) > options.maxAgeMillis
+    if (memory.isBehind && !isBehind) memory.dueAt = now
+    memory.isBehind = isBehind
+    if (now < memory.dueAt) return
+    // One that is late waits for the rows; a chain that stands still is compared all the same, at leisure.
+    yield* list(options, memory, now)
+  }
+  const { listing } = memory
+  if (listing === undefined) return
+  if (watermark.timestamp < listing.since) {
+    yield* (yield* Signals).wake("balances")
+    if (now - listing.at > patienceMillis) give(memory, now)
+    return
+  }
+  yield* compare(options, memory, { listing, isBeyond: watermark.timestamp > listing.since, now })
+})
+
+const keysOf = ({ parties }: ReconciliationOptions) => [...parties.values()].map(({ publicKey }) => publicKey)
+
+const give = (memory: Memory, now: number) => {
+  memory.listing = undefined
+  memory.before = undefined
+  memory.dueAt = now + retryMillis
+}
+
+const list = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Memory, now: number) {
+  const listed = yield* listAccounts(yield* GatewayReader, keysOf(options))
+  if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
+  else if (listed._tag === "Unsupported") yield* finish(options, memory, [], new Set())
+  else {
+    memory.dueAt = now + retryMillis
+    yield* Effect.logWarning("balances could not be compared", { reason: listed.detail })
+  }
+})
+
+const compare = Effect.fnUntraced(function* (
+  options: ReconciliationOptions,
+  memory: Memory,
+  at: { readonly listing: AccountListing & { readonly at: number }; readonly isBeyond: boolean; readonly now: number },
+) {
+  const { listing, isBeyond, now } = at
+  const look = compareNow(options, listing)
+  let seen = yield* look
+  // The block at the listing's own time may be in the listing already, and is not in the rows yet.
+  if (seen.differing.length > 0 && !isBeyond) {
+    if (now - listing.at > patienceMillis) give(memory, now)
+    return
+  }
+  if (seen.differing.length > 0) {
+    yield* readAgain(seen.differing)
+    seen = yield* look
+  }
+  const { before } = memory
+  memory.listing = undefined
+  if (seen.differing.length > 0 && before === undefined) {
+    memory.before = new Set(seen.differing.map(accountName))
+    memory.dueAt = now
+    return
+  }
+  const lasting = seen.differing.filter((difference) => before?.has(accountName(difference)) === true)
+  yield* finish(options, memory, lasting, seen.agreeing)
+})
+
+const compareNow = Effect.fnUntraced(function* (options: ReconciliationOptions, listing: AccountListing) {
+  const observations = yield* Observations
+  const parties = new Set<string>(keysOf(options))
+  const accounts = (yield* observations.accounts).filter(({ party }) => parties.has(party))
+  const end = accounts.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), listing.since)
+  return compareAccounts(listing, accounts, yield* (yield* Drifts).rowsBetween(listing.since - lookbackNanos, end + 1n))
+})
+
+/** The rows that could explain it. */
+const readAgain = Effect.fnUntraced(function* (differing: ReadonlyArray<Difference>) {
+  const observations = yield* Observations
+  const newest = new Map((yield* observations.accounts).map((account) => [accountName(account), account.timestamp]))
+  const places = differing.map((one) => ({ party: one.party, timestamp: newest.get(accountName(one)) ?? 0n }))
+  yield* tellMissed(yield* rereadAccounts(yield* GatewayReader, { parties: [], pageRows }, places))
+})
+
+/** The end of a comparison: what it says becomes durable together with who is to hear of it. */
+const finish = Effect.fnUntraced(function* (
+  options: ReconciliationOptions,
+  memory: Memory,
+  differing: ReadonlyArray<Difference>,
+  agreeing: ReadonlySet<string>,
+) {
+  const drifts = yield* Drifts
+  const alerts = yield* AlertQueue
+  const database = yield* Database
+  const signals = yield* Signals
+  const { begun, ended } = yield* database.atomically(
+    Effect.gen(function* () {
+      const changed = yield* drifts.note({ differing, agreeing })
+      for (const drift of changed.begun) yield* alerts.raise(alertOf(options, drift, false))
+      for (const drift of changed.ended) yield* alerts.raise(alertOf(options, drift, true))
+      return changed
+    }),
+  )
+  for (const drift of begun)
+    yield* say("drift", { subject: subjectOf(options, drift), detail: wordsOf(options, drift) })
+  for (const drift of ended) yield* say("drift", { subject: subjectOf(options, drift), detail: "is over" })
+  yield* drifts.check
+  yield* signals.wake("engine")
+  if (begun.length + ended.length > 0) yield* signals.wake("alerts")
+  memory.before = undefined
+  memory.listing = undefined
+  memory.count++
+  const isCalm = (yield* drifts.all).length === 0
+  const wait = isCalm ? options.reconcileMillis : Math.min(driftMillisMax, options.reconcileMillis)
+  memory.dueAt = (yield* Clock.currentTimeMillis) + wait
+  yield* readTwice(options, memory)
+})
+
+/** The second reading of what came since the last one. */
+const readTwice = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Memory) {
+  const parties = keysOf(options)
+  memory.isReadTwice = false
+  const { found, contradicted, complete } = yield* rereadRows(yield* GatewayReader, { parties, pageRows }).pipe(
+    Effect.provideService(RequestPriority, "backfill"),
+  )
+  memory.isReadTwice = complete && found === 0
+  yield* tellMissed(found)
+  memory.contradictions = contradicted ? memory.contradictions + 1 : 0
+  if (memory.contradictions < contradictionsMax) return
+  const watermark = yield* (yield* Observations).watermark
+  const until = watermark?.timestamp ?? 0n
+  yield* (yield* AlertQueue).raise({
+    dedup: `rows/contradicted/${until}`,
+    severity: "ticket",
+    kind: "drift",
+    subject: "rows",
+    detail: "the gateway does not show rows again that it showed before; cofferer reconcile compares",
+    fields: {},
+  })
+  yield* setVerified({ parties }, until)
+  memory.contradictions = 0
+})
+
+const dayMillis = 86_400_000
+
+/** Once a day: a gateway that leaves out rows does so again and again. */
+const tellMissed = Effect.fnUntraced(function* (found: number) {
+  if (found === 0) return
+  yield* Effect.logWarning("the gateway had left out rows; they are read now", { rows: found })
+  const day = Math.floor((yield* Clock.currentTimeMillis) / dayMillis)
+  yield* (yield* AlertQueue).raise({
+    dedup: `rows/missed/${day}`,
+    severity: "ticket",
+    kind: "drift",
+    subject: "rows",
+    detail: `the gateway left ${found} rows out of an answer; they are read now`,
+    fields: { rows: found },
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
+type Names = Pick<ReconciliationOptions, "parties" | "assets">
+
+/** "hot/USDT", with the kind of account where it is no general one. */
+export const subjectOf = ({ parties, assets }: Names, { party, asset, type }: Difference): string => {
+  const name = [...parties.values()].find(({ publicKey }) => publicKey === party)?.name ?? party.slice(0, 8)
+  const symbol = [...assets.values()].find(({ id }) => id === asset)?.symbol ?? asset.slice(0, 8)
+  const kind = type.replace("ACCOUNT_TYPE_", "").toLowerCase()
+  return kind === "general" ? `${name}/${symbol}` : `${name}/${symbol} ${kind}`
+}
+
+const wordsOf = ({ assets }: Names, { asset, stored, reported }: Difference): string => {
+  const decimals = [...assets.values()].find(({ id }) => id === asset)?.decimals ?? 0
+  return `its rows say ${formatAmount(stored, decimals)}, the gateway ${formatAmount(reported, decimals)}`
+}
+
+const alertOf = (names: Names, drift: Drift, isOver: boolean): Alert => ({
+  dedup: `drift/${drift.seq}${isOver ? "/over" : ""}`,
+  severity: isOver ? "info" : "ticket",
+  kind: "drift",
+  subject: subjectOf(names, drift),
+  detail: isOver ? "rows and balance agree again" : `${wordsOf(names, drift)}; rules on it hold until both agree`,
+  fields: { stored: String(drift.stored), reported: String(drift.reported) },
+})
+
+/** A step is quick: most find nothing to do. */
+const stepMillis = 1_000
+const hurriedMillis = 250
+
+export const reconciliationLoop = (options: ReconciliationOptions) =>
+  Effect.gen(function* () {
+    const cycle = yield* Cycle
+    const reconciliation = yield* Reconciliation
+    yield* cycle
+      .counted("accounts", reconcileBalances(options))
+      .pipe(
+        Effect.catchTag("GatewayError", (error: GatewayError) =>
+          Effect.logWarning("balances could not be compared", { reason: error.message }),
+        ),
+      )
+    const isUnderWay = yield* reconciliation.run((memory) => Effect.sync(() => memory.listing !== undefined))
+    yield* Effect.sleep(isUnderWay || !(yield* (yield* Drifts).isChecked) ? hurriedMillis : stepMillis)
+  }).pipe(Effect.forever)

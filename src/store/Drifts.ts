@@ -1,0 +1,111 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
+import { BalanceColumns } from "./balanceRows.ts"
+import { Big, Digits, rowsOf } from "./columns.ts"
+import { type StoreError, storeError } from "./StoreError.ts"
+
+/** An account of which our rows and the gateway's listing tell different balances, in base units. */
+export interface Difference extends AccountKey {
+  /** By our newest row; 0 where there is none. */
+  readonly stored: bigint
+  /** By the gateway's listing; 0 where it does not list the account. */
+  readonly reported: bigint
+}
+
+/** A difference that was seen twice, and which no row explains. */
+export interface Drift extends Difference {
+  readonly seq: number
+  /** Unix milliseconds since which it is known. */
+  readonly since: number
+}
+
+const DriftRow = Schema.Struct({
+  seq: Schema.Int,
+  party: Schema.String,
+  asset: Schema.String,
+  market: Schema.String,
+  type: Schema.String,
+  stored: Digits,
+  reported: Digits,
+  since: Schema.Int,
+})
+
+const TimeRow = Schema.Struct({ timestamp: Big })
+
+/** One text for one account. */
+export const accountName = ({ party, asset, market, type }: AccountKey): string =>
+  [party, asset, market, type].join(" ")
+
+/** What comparing balance rows with the gateway's own balances has come to. */
+export class Drifts extends Context.Service<
+  Drifts,
+  {
+    /** Those in force, oldest first. */
+    readonly all: Effect.Effect<ReadonlyArray<Drift>, StoreError>
+    /**
+     * Notes one comparison: a drift begins where there was none, takes its newest balances where there was, and ends
+     * for accounts that agree, named as by `accountName`. Accounts that could not be compared stay as they are.
+     */
+    readonly note: (seen: {
+      readonly differing: ReadonlyArray<Difference>
+      readonly agreeing: ReadonlySet<string>
+    }) => Effect.Effect<{ readonly begun: ReadonlyArray<Drift>; readonly ended: ReadonlyArray<Drift> }, StoreError>
+    /** All rows from a block time up to, not including, another (Unix nanoseconds), in no order. */
+    readonly rowsBetween: (from: bigint, end: bigint) => Effect.Effect<ReadonlyArray<BalanceChange>, StoreError>
+    /** Block time at which the first reading began, Unix nanoseconds; undefined before it. */
+    readonly base: Effect.Effect<bigint | undefined, StoreError>
+    /** Whether this process has compared all balances once since its start. */
+    readonly isChecked: Effect.Effect<boolean>
+    readonly check: Effect.Effect<void>
+  }
+>()("cofferer/store/Drifts") {
+  static readonly layer = Layer.effect(
+    Drifts,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      let isChecked = false
+      const all = sql`SELECT seq, party, asset, market, type, stored, reported, at AS since FROM drifts
+        WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all"))
+      const begin = Effect.fnUntraced(function* (difference: Difference, at: number) {
+        const { party, asset, market, type } = difference
+        const stored = difference.stored.toString()
+        const reported = difference.reported.toString()
+        yield* sql`INSERT INTO drifts ${sql.insert({ party, asset, market, type, stored, reported, at })}`
+      })
+      const note = Effect.fnUntraced(function* ({ differing, agreeing }: Parameters<Drifts["Service"]["note"]>[0]) {
+        const at = yield* Clock.currentTimeMillis
+        const known = new Map((yield* all).map((drift) => [accountName(drift), drift]))
+        for (const difference of differing) {
+          const drift = known.get(accountName(difference))
+          if (drift === undefined) yield* begin(difference, at)
+          else {
+            yield* sql`UPDATE drifts SET stored = ${difference.stored.toString()},
+              reported = ${difference.reported.toString()} WHERE seq = ${drift.seq}`
+          }
+        }
+        const ended = [...known.values()].filter((drift) => agreeing.has(accountName(drift)))
+        for (const { seq } of ended) yield* sql`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
+        return { begun: (yield* all).filter((drift) => !known.has(accountName(drift))), ended }
+      })
+      return Drifts.of({
+        all,
+        note: Effect.fn("Drifts.note")((seen: Parameters<Drifts["Service"]["note"]>[0]) =>
+          note(seen).pipe(sql.withTransaction, storeError("Drifts.note")),
+        ),
+        rowsBetween: Effect.fn("Drifts.rowsBetween")((from: bigint, end: bigint) =>
+          sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
+            WHERE timestamp >= ${from} AND timestamp < ${end}`.pipe(rowsOf(BalanceColumns, "Drifts.rowsBetween")),
+        ),
+        base: sql`SELECT timestamp FROM watermarks WHERE name = 'base'`.pipe(
+          rowsOf(TimeRow, "Drifts.base"),
+          Effect.map((rows) => rows[0]?.timestamp),
+        ),
+        isChecked: Effect.sync(() => isChecked),
+        check: Effect.sync(() => {
+          isChecked = true
+        }),
+      })
+    }),
+  )
+}

@@ -1,0 +1,132 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
+import { reconcileNow } from "../../src/status/reconcileNow.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Drifts } from "../../src/store/Drifts.ts"
+import { type FlowSetup, flow, reason, round } from "../support/Flow.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
+
+const looking = new Set(["submit", "confirm", "reconcile"])
+/** Bob loses one USDT with each block. */
+const spending: FlowSetup = {
+  network: ", reconcile: 1s",
+  change: { spenders: '[{ from: bob, to: eve, asset: USDT, every: { blocks: 1, amount: "1" } }]' },
+}
+const drifts = Effect.map(
+  Effect.flatMap(Drifts, (store) => store.all),
+  (all) => all.map(({ stored, reported }) => [stored, reported] as const),
+)
+const alerts = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (due) =>
+    due
+      .filter(({ kind }) => kind === "drift")
+      .map(({ severity, subject }) => `${severity} ${subject}`)
+      .toSorted(),
+)
+const rows = Effect.gen(function* () {
+  const { rowsBetween } = yield* Drifts
+  return (yield* rowsBetween(0n, 2n ** 62n)).length
+})
+
+describe("comparing rows with the gateway's own balances", () => {
+  it.effect("finds that they agree, while balances move with each block", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)
+          assert.isTrue(yield* (yield* Drifts).isChecked)
+          assert.deepStrictEqual(yield* drifts, [])
+          assert.deepStrictEqual(yield* alerts, [])
+          assert.notInclude(["catching_up", "drift"], yield* reason)
+        }),
+      spending,
+    ),
+  )
+
+  it.effect("says catching up until it was done once since the start", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set([...looking, "compare"]))
+          assert.strictEqual(yield* reason, "catching_up")
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+          assert.notStrictEqual(yield* reason, "catching_up")
+        }),
+      spending,
+    ),
+  )
+
+  it.effect("calls drift what differs twice, alerts once, holds the account's rules, and ends when both agree", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+          yield* arm(client, { operation: "accounts", kind: "stale_read" })
+          for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)
+          assert.deepStrictEqual(yield* alerts, ["ticket bob/USDT", "ticket eve/USDT"])
+          assert.strictEqual(yield* reason, "drift")
+          assert.match(yield* exposeMetrics(options.treasury), /reconcile_drift\{[^}]*party="bob",asset="USDT"\} [1-9]/)
+          assert.match(yield* exposeMetrics(options.treasury), /reconcile_drift\{[^}]*party="alice",asset="USDT"\} 0/)
+          yield* disarm(client)
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox, looking)
+          assert.deepStrictEqual(yield* drifts, [])
+          assert.strictEqual((yield* alerts).filter((alert) => alert.startsWith("info")).length, 2)
+          yield* decideOnce()
+          assert.notStrictEqual(yield* reason, "drift")
+        }),
+      spending,
+    ),
+  )
+
+  it.effect("reads again, and stores, rows that an answer had left out", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
+          yield* arm(client, { operation: "balanceChanges", kind: "stale_read", count: 1 })
+          yield* sandbox.stepBlock
+          yield* round(options, sandbox, new Set([...looking, "compare"]))
+          assert.strictEqual(yield* rows, 6, "those of the newest block are not there")
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox, looking)
+          assert.strictEqual(yield* rows, 16)
+          assert.deepStrictEqual(yield* drifts, [])
+          assert.deepStrictEqual(yield* alerts, ["ticket rows"])
+        }),
+      spending,
+    ),
+  )
+
+  it.effect("is not possible with a gateway that tells no balances, and holds nothing there", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 12; i++) yield* round(options, sandbox, looking)
+          assert.isTrue(yield* (yield* Drifts).isChecked)
+        }),
+      { ...spending, change: { ...spending.change, profile: "specification" } },
+    ),
+  )
+
+  it.effect("tells a person who asks what differs, and what was compared", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const advance = round(options, sandbox, new Set([...looking, "decide", "compare"]))
+          yield* advance
+          const fine = yield* reconcileNow(options, advance)
+          assert.deepStrictEqual(fine, { differences: [], accounts: 3, transfers: 0, readTwice: true })
+          yield* arm(client, { operation: "accounts", kind: "stale_read" })
+          for (let i = 0; i < 3; i++) yield* advance
+          const { differences } = yield* reconcileNow(options, advance)
+          assert.deepStrictEqual(differences.map(({ kind, subject }) => `${kind} ${subject}`).toSorted(), [
+            "drift bob/USDT",
+            "drift eve/USDT",
+          ])
+        }),
+      spending,
+    ),
+  )
+})
