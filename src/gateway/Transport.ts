@@ -117,7 +117,7 @@ const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest
   client.execute(httpRequest(options, request)).pipe(
     Effect.tap((response) => Effect.sync(() => limiter.hear(response.headers))),
     Effect.flatMap((response) =>
-      Effect.flatMap(readBody(response, options.bodyBytesMax), (body) => understand(response, body, request)),
+      Effect.flatMap(bodyOf(response, options.bodyBytesMax), (body) => understand(response, body, request)),
     ),
     Effect.scoped,
     Effect.provideService(HttpClient.TracerPropagationEnabled, false),
@@ -127,6 +127,19 @@ const bounded = <A>({ client, options, limiter }: Way, request: TransportRequest
       orElse: () => Effect.fail<GatewayReason>({ _tag: "Timeout", afterMillis: options.requestDeadlineMillis }),
     }),
   )
+
+/** Of a refusal the number says enough: a body that is none counts as missing there. */
+const bodyOf = (response: HttpClientResponse.HttpClientResponse, bytesMax: number) => {
+  const body = readBody(response, bytesMax)
+  if (isSuccess(response.status)) return body
+  return Effect.catchIf(
+    body,
+    (error) => error._tag !== "HttpClientError",
+    () => Effect.succeed<Body>({ text: undefined, size: 0 }),
+  )
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 const httpRequest = (options: GatewayOptions, request: TransportRequest<unknown>) => {
   const url = options.url.replace(/\/+$/, "") + request.path
@@ -192,7 +205,7 @@ const understand = <A>(
   const { status, headers } = response
   const mark = blockMark(headers)
   const parsed = parseJson(body)
-  if (status < 200 || status > 299) {
+  if (!isSuccess(status)) {
     return Exit.fail(
       reasonOfStatus({ status, headers, body: parsed?.json, mark: Exit.isSuccess(mark) ? mark.value : undefined }),
     )

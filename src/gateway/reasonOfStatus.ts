@@ -1,6 +1,6 @@
 import { Exit, Schema } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
-import { escapeText } from "./escapeText.ts"
+import { escapeText, textLengthMax } from "./escapeText.ts"
 import type { GatewayReason } from "./GatewayError.ts"
 import { StatusBody } from "./schema/Status.ts"
 
@@ -20,6 +20,7 @@ const knownBytes = "tx already exists in cache"
 const callerErrors = ["invalid date range", "invalid pagination", "unknown transfer direction"]
 const tooLarge = ["message larger than max", "Tx too large"]
 const banned = "temporarily banned"
+const detailsMax = 16
 /** The code inside a status body that goes with 404. */
 const grpcNotFound = 5
 
@@ -29,11 +30,12 @@ const grpcNotFound = 5
  */
 export const reasonOfStatus = (refusal: Refusal): GatewayReason => {
   const { status } = refusal
-  const exit = decodeStatus(refusal.body)
+  const exit = decodeStatus(withFewDetails(refusal.body))
   const body = Exit.isSuccess(exit) ? exit.value : undefined
   const words =
     body === undefined ? "" : [body.message, ...body.details.flatMap((d) => [d.message, d.inner])].join(": ")
-  const detail = escapeText(`${status} ${words.replace(/(: )+$/, "")}`.trim())
+  // The cut comes first: looking for the end of megabytes of colons would take minutes.
+  const detail = escapeText(`${status} ${words.slice(0, textLengthMax).replace(/(: )+$/, "")}`.trim())
   const says = (text: string): boolean => words.includes(text)
 
   if (tooLarge.some(says) || status === 413) return { _tag: "TooLarge", detail }
@@ -54,6 +56,12 @@ export const reasonOfStatus = (refusal: Refusal): GatewayReason => {
   }
   if (status >= 400) return { _tag: "Rejected", detail }
   return { _tag: "Unreadable", detail: status >= 300 ? `${status}: redirects are not followed` : detail }
+}
+
+/** Words beyond the first few are never looked at. */
+const withFewDetails = (body: unknown): unknown => {
+  if (typeof body !== "object" || body === null || !("details" in body) || !Array.isArray(body.details)) return body
+  return { ...body, details: body.details.slice(0, detailsMax) }
 }
 
 /** Seconds in either header, at most a day; absent where there is none that makes sense. */

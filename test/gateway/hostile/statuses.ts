@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib"
 import { type Handler, json } from "../GatewayServer.ts"
 import { asks, key } from "./asks.ts"
 import type { BadAnswer, Outcome, Reason } from "./BadAnswer.ts"
@@ -24,7 +25,10 @@ const silent: ReadonlyArray<readonly [string, string]> = [
     ),
   ],
   ["a status with details of numbers", plain(13, "x", [1, 2, 3])],
-  ["a mebibyte of words", plain(13, "x".repeat(2 ** 20))],
+  ["500,000 letters", plain(13, "x".repeat(500_000))],
+  ["more letters than are read", plain(13, "x".repeat(2 ** 21))],
+  ["100 lists in each other", "[".repeat(100)],
+  ["a million colons", plain(13, `${": ".repeat(500_000)}x`)],
   ["half a status", '{"code":13,"mess'],
   ["null", "null"],
 ]
@@ -102,6 +106,18 @@ const successes = [201, 202, 203, 206, 226, 299].map(
     ask: "balances",
     send: json(asks.balances.answer, status),
     gives: { value: asks.balances.value({}) },
+  }),
+)
+
+/** What a proxy packs though nobody asked for it still says by its number what it is. */
+const packed = [413, 429, 500, 503].map(
+  (status): BadAnswer => ({
+    name: `${status} in gzip`,
+    ask: "balances",
+    send: (response) => {
+      response.writeHead(status, { "content-encoding": "gzip" }).end(gzipSync(plain(13, "x")))
+    },
+    gives: { fails: [reasonOf(status)] },
   }),
 )
 
@@ -247,6 +263,7 @@ export const statuses: ReadonlyArray<BadAnswer> = [
   ...words,
   ...twoTypes,
   ...successes,
+  ...packed,
   ...early,
   ...marks,
   ...walks,
