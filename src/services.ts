@@ -167,6 +167,7 @@ const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
   Signer.layerNoDeps({
     chainId: treasury.network.chainId,
     policy: treasury.policy,
+    assets: new Map([...treasury.assets.values()].map(({ id, symbol }) => [id, symbol])),
     parties: [...treasury.parties.values()].flatMap((party) => {
       const file = keyFileOf(party, dataDir)
       return mode !== "live" || file === undefined ? [] : [{ party, file }]
@@ -222,6 +223,7 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     mode,
     rules: treasury.rules,
     policy: treasury.policy,
+    pins: [...treasury.assets.values()],
     maxAgeMillis: network.maxAgeMillis,
   })
   const submitter = SubmitterOptions.layer({

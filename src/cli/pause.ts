@@ -8,7 +8,7 @@ import { type Output, outputFlag, printResult } from "./output.ts"
 import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
 
 export const scopeFlag = Flag.String("scope").pipe(
-  Flag.withDescription("all, rule:NAME or party:NAME"),
+  Flag.withDescription("all, rule:NAME, party:NAME, asset:SYMBOL, or pin:SYMBOL for one that its listing stopped"),
   Flag.withDefault("all"),
 )
 export const reasonFlag = Flag.String("reason").pipe(

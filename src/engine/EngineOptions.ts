@@ -1,6 +1,6 @@
 import { Context, Layer } from "effect"
 import type { Policy } from "../rules/Policy.ts"
-import type { Rule } from "../rules/Rule.ts"
+import type { PinnedAsset, Rule } from "../rules/Rule.ts"
 
 /** What the engine knows of the treasury. */
 export interface EngineSettings {
@@ -8,6 +8,7 @@ export interface EngineSettings {
   readonly mode: "observe" | "shadow" | "live"
   readonly rules: ReadonlyArray<Rule>
   readonly policy: Policy
+  readonly pins: ReadonlyArray<PinnedAsset>
   readonly maxAgeMillis: number
 }
 

@@ -1,55 +1,99 @@
 import { Clock, Effect } from "effect"
 import { type Asset, statusText } from "../domain/Asset.ts"
+import type { BlockMark } from "../domain/Balance.ts"
+import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { NetworkParameters } from "../gateway/NetworkParameters.ts"
+import { pageSize, walkPages } from "../gateway/walkPages.ts"
+import type { PinnedAsset } from "../rules/Rule.ts"
+import { type AssetEvent, fieldsOf } from "../store/compareListing.ts"
+import { Database } from "../store/Database.ts"
 import { Listings } from "../store/Listings.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/say.ts"
+import { watchPins } from "./watchPins.ts"
 
-/** Pages of one listing: 200 000 assets, far beyond any network; more is a gateway that never ends. */
-const pagesMax = 200
-const pageRows = 1_000
+/** How far a listing's block may be ahead of our clock; one from the future would make all later ones seem old. */
+const aheadMillisMax = 30_000
 /** Governance changes parameters with days of notice. */
 const parametersMillis = 60_000
 
 /**
- * Reads the whole asset listing by pages, oldest id first, and stores it: each change of status is seen once. Cursors
- * of assets are exact. A listing that does not end, or comes back empty after one that was not, changes nothing.
+ * Reads the whole asset listing by pages, oldest id first, and stores it with all that happened since the last one: each
+ * change is seen once. Cursors of assets are exact. A listing that does not end, contradicts itself, comes back empty
+ * after one that was not, or is older than the last one, changes nothing. `pins` are held against it.
  */
-export const pollAssets = Effect.fn("AssetPoller.poll")(function* () {
+export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: ReadonlyArray<PinnedAsset> = []) {
   const reader = yield* GatewayReader
   const listings = yield* Listings
   const signals = yield* Signals
-  const assets: Array<Asset> = []
-  const cursors = new Set<string>()
-  let after: string | undefined
-  for (let pages = 0; ; pages++) {
-    if (pages === pagesMax) return yield* Effect.logWarning("the asset listing does not end", { pages })
-    const page = yield* reader.assets({
-      first: pageRows,
-      newestFirst: false,
-      ...(after === undefined ? {} : { after }),
-    })
-    for (const { node } of page.rows) assets.push(node)
-    if (!page.pageInfo.hasNextPage) break
-    after = page.pageInfo.endCursor
-    if (after === "" || cursors.has(after)) {
-      return yield* Effect.logWarning("the asset listing runs in a circle", { rows: assets.length })
-    }
-    cursors.add(after)
-  }
-  if (assets.length === 0 && (yield* listings.assets).length > 0) {
+  const database = yield* Database
+  const walk = yield* walkPages((after) =>
+    reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
+  )
+  const rows = walk.rows.length
+  if (!walk.complete) return yield* Effect.logWarning("the asset listing does not end", { rows })
+  const assets = onceEach(walk.rows)
+  if (assets === undefined) return yield* Effect.logWarning("the asset listing contradicts itself", { rows })
+  if (rows === 0 && (yield* listings.assets).length > 0) {
     return yield* Effect.logWarning("the asset listing came back empty")
   }
-  const transitions = yield* listings.replace(assets)
-  for (const { symbol, from, to } of transitions) {
-    const before = from === undefined ? "" : `${statusText(from)} -> `
-    yield* say("asset", { subject: symbol, detail: `${before}${statusText(to)}`, status: to })
-  }
-  yield* signals.wake("engine")
+  if (!(yield* isNewer(walk.mark))) return
+  const events = yield* database.atomically(
+    Effect.gen(function* () {
+      const found = yield* listings.replace(assets)
+      if (walk.mark !== undefined) yield* (yield* Settings).set(asOfKey, String(walk.mark.timestamp))
+      if (rows > 0) yield* watchPins(pins)
+      yield* signals.wake("engine")
+      return found
+    }),
+  )
+  for (const event of events) yield* tell(event)
 })
+
+const asOfKey = "assetsAsOf"
+
+/** A gateway that lags, or answers from another node, would show each change again, backwards and forwards. */
+const isNewer = Effect.fnUntraced(function* (mark: BlockMark | undefined) {
+  if (mark === undefined) return true
+  const settings = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  const height = String(mark.height)
+  if (Number(mark.timestamp / 1_000_000n) > now + aheadMillisMax) {
+    yield* Effect.logWarning("the asset listing is ahead of our clock", { height })
+    return false
+  }
+  if (mark.timestamp >= BigInt((yield* settings.get(asOfKey)) ?? 0)) return true
+  yield* Effect.logWarning("the asset listing is older than the last one", { height })
+  return false
+})
+
+/** Each asset once; undefined where one is listed twice and differently. */
+const onceEach = (rows: ReadonlyArray<Asset>): ReadonlyArray<Asset> | undefined => {
+  const found = new Map<string, Asset>()
+  for (const asset of rows) {
+    const twin = found.get(asset.id)
+    if (twin !== undefined && !isEqual(twin, asset)) return undefined
+    found.set(asset.id, asset)
+  }
+  return [...found.values()]
+}
+
+const isEqual = (a: Asset, b: Asset): boolean =>
+  a.status === b.status && JSON.stringify(fieldsOf(a)) === JSON.stringify(fieldsOf(b))
+
+const tell = ({ kind, symbol, from, to, changes }: AssetEvent) => {
+  const before = from === undefined ? "" : `${statusText(from)} -> `
+  const words = {
+    status: `${before}${statusText(to)}`,
+    changed: changes.map((c) => `${c.field} ${c.before} -> ${c.after}`).join(", "),
+    vanished: "is not listed any more",
+    returned: "is listed again",
+  }
+  return say("asset", { subject: escapeText(symbol), detail: escapeText(words[kind]), status: to })
+}
 
 /** Reads the network's parameters where the gateway has them: fees and minimums are judged by them. */
 const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
@@ -66,11 +110,11 @@ const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   yield* settings.set("parametersReadAt", String(now))
 })
 
-export const assetLoop = (options: { readonly pollMillis: number }) =>
+export const assetLoop = (options: { readonly pollMillis: number; readonly pins: ReadonlyArray<PinnedAsset> }) =>
   Effect.gen(function* () {
     const cycle = yield* Cycle
     yield* cycle
-      .counted("assets", Effect.andThen(pollAssets(), pollParameters()))
+      .counted("assets", Effect.andThen(pollAssets(options.pins), pollParameters()))
       .pipe(
         Effect.catchTag("GatewayError", (error) =>
           Effect.logWarning("assets could not be read", { reason: error.message }),

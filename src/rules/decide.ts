@@ -1,7 +1,7 @@
 import { baseUnits, formatAmount, formatLevel } from "../domain/Amount.ts"
-import { statusText } from "../domain/Asset.ts"
 import type { Decision, HoldReason } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { contradiction, pinScope } from "./contradiction.ts"
 import type { Need } from "./Need.ts"
 import { feeMax, judge, type PolicyLine, type Verdict, type WindowUse } from "./Policy.ts"
 import type { Level, PayingRule } from "./Rule.ts"
@@ -51,7 +51,8 @@ export const decide = (rule: PayingRule, level: Level, snapshot: Snapshot, timer
 const stops = (rule: PayingRule, level: Level, snapshot: Snapshot): Held | undefined => {
   if (snapshot.halts.length > 0) return hold("halted", `halted: ${snapshot.halts.join(", ")}`)
   const other = rule.kind === "topUp" ? rule.from : rule.to
-  const scopes = ["all", `rule:${rule.name}`, `party:${level.party.name}`, `party:${other.name}`]
+  const { symbol } = level.asset
+  const scopes = ["all", `rule:${rule.name}`, `party:${level.party.name}`, `party:${other.name}`, `asset:${symbol}`]
   const pause = snapshot.pauses.find((p) => scopes.includes(p.scope))
   return pause === undefined ? undefined : hold("paused", `paused (${pause.scope}): ${pause.reason}`)
 }
@@ -135,14 +136,10 @@ const cooldownLeft = (rule: PayingRule, level: Level, snapshot: Snapshot): numbe
 
 const listing = ({ asset }: Level, snapshot: Snapshot): Held | undefined => {
   if (snapshot.listed === undefined) return hold("asset_status", "no asset listing was read yet")
-  const listed = snapshot.listed.get(asset.id)
-  if (listed === undefined) return hold("asset_status", `${asset.symbol} (${asset.id}) is not listed`)
-  if (listed.status !== "enabled") return hold("asset_status", `${asset.symbol} is ${statusText(listed.status)}`)
-  if (listed.decimals === asset.decimals) return undefined
-  return hold(
-    "asset_status",
-    `${asset.symbol} is listed with ${listed.decimals} decimals, pinned with ${asset.decimals}`,
-  )
+  const wrong = contradiction(asset, snapshot.listed.get(asset.id))
+  if (wrong !== undefined) return hold("asset_status", wrong)
+  const halt = snapshot.pauses.find((p) => p.scope === pinScope(asset.symbol))
+  return halt === undefined ? undefined : hold("asset_status", halt.reason)
 }
 
 /** The payment itself: its size by the funds, then the minimum, the listing, the policy, and the fee. */

@@ -2,6 +2,7 @@ import { createHmac, sign } from "node:crypto"
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import type { Command, InputData } from "../domain/Command.ts"
+import { assetScopes } from "../rules/contradiction.ts"
 import { feeMax, judge, lineFor, type Policy, type Refusal, type WindowUse } from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
 import { Brake } from "../store/Brake.ts"
@@ -33,6 +34,8 @@ export interface SignRequest {
 export interface SignerOptions {
   readonly chainId: string
   readonly policy: Policy
+  /** Pinned assets by id: their symbols, by which they are stopped. */
+  readonly assets: ReadonlyMap<string, string>
   /** Parties that may pay, with the files of their keys. Empty where the treasury does not run live. */
   readonly parties: ReadonlyArray<{ readonly party: Party; readonly file: string }>
 }
@@ -71,6 +74,14 @@ export class Signer extends Context.Service<
               ? Effect.fail(new SignerError({ operation, reason: { _tag: "KeyMissing", party } }))
               : Effect.succeed(held)
           })
+        /** Why nothing of the asset may be signed. What is not pinned has no policy line either. */
+        const stopOf = Effect.fnUntraced(function* (assetId: string) {
+          const symbol = options.assets.get(assetId)
+          if (symbol === undefined) return undefined
+          const scopes = assetScopes(symbol)
+          const pause = (yield* brake.pauses.pipe(memory)).find(({ scope }) => scopes.includes(scope))
+          return pause === undefined ? undefined : `${pause.scope}: ${pause.reason}`
+        })
         return Signer.of({
           nonce: Effect.fn("Signer.nonce")(function* (party: string, intentId: string, k: number) {
             return deriveNonce((yield* holder("nonce", party)).nonceKey, intentId, k)
@@ -94,6 +105,8 @@ export class Signer extends Context.Service<
               }
               const transfer = yield* readTransfer(request.inputData)
               const payment = { from: request.party, to: transfer.to, assetId: transfer.asset, amount: transfer.amount }
+              const stopped = yield* stopOf(transfer.asset)
+              if (stopped !== undefined) return yield* refuse("halted", stopped)
               const now = Math.min(request.blockTimeMillis, yield* Clock.currentTimeMillis)
               const line = lineFor(options.policy, payment)
               const used: WindowUse =

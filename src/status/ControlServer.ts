@@ -7,6 +7,7 @@ import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
+import { assetScopes } from "../rules/contradiction.ts"
 import { Brake } from "../store/Brake.ts"
 import { Signals } from "../store/Signals.ts"
 import { trip } from "../store/trip.ts"
@@ -157,6 +158,7 @@ const scopeProblem = (treasury: Treasury, scope: string): string | undefined => 
     "all",
     ...treasury.rules.map((rule) => `rule:${rule.name}`),
     ...[...treasury.parties.keys()].map((name) => `party:${name}`),
+    ...[...treasury.assets.keys()].flatMap(assetScopes),
   ]
   return known.includes(scope) ? undefined : `known: ${known.join(", ")}`
 }

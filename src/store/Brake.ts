@@ -5,7 +5,10 @@ import { rowsOf } from "./columns.ts"
 import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
-/** A person's stop. Scope "all", "rule:NAME" or "party:NAME"; ends when someone resumes it, or at `until`. */
+/**
+ * A person's stop, or, with scope "pin:SYMBOL", that of an asset whose listing contradicts its pin. Scopes of people:
+ * "all", "rule:NAME", "party:NAME", "asset:SYMBOL". It ends when someone resumes it, or at `until`.
+ */
 export interface Pause {
   readonly seq: number
   readonly scope: string

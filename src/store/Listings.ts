@@ -2,6 +2,14 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Asset, type AssetStatusWord, statusWord } from "../domain/Asset.ts"
 import { Digits, rowsOf } from "./columns.ts"
+import {
+  type AssetChange,
+  type AssetEvent,
+  compareListing,
+  fieldsOf,
+  missedMax,
+  type StoredAsset,
+} from "./compareListing.ts"
 import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
@@ -13,17 +21,13 @@ export interface ListedAsset {
   readonly decimals: number
   readonly quantum: bigint
   readonly status: AssetStatusWord
-  /** Unix milliseconds of our clock. */
+  /** Unix milliseconds of our clock, when this was stored. */
   readonly seenAt: number
 }
 
-/** One change of status, seen once. `from` undefined: the asset was not listed before. */
-export interface AssetTransition {
+/** Something that happened to an asset, seen once. */
+export interface AssetTransition extends AssetEvent {
   readonly seq: number
-  readonly asset: string
-  readonly symbol: string
-  readonly from: AssetStatusWord | undefined
-  readonly to: AssetStatusWord
   readonly at: number
 }
 
@@ -35,15 +39,23 @@ const AssetRow = Schema.Struct({
   quantum: Digits,
   status: Schema.String,
   seenAt: Schema.Int,
+  fields: Schema.String,
+  missed: Schema.Int,
 })
+type AssetRow = typeof AssetRow.Type
 const TransitionRow = Schema.Struct({
   seq: Schema.Int,
+  kind: Schema.Literals(["status", "changed", "vanished", "returned"]),
   asset: Schema.String,
   symbol: Schema.String,
   from: Schema.NullOr(Schema.String),
   to: Schema.String,
+  changes: Schema.fromJsonString(
+    Schema.Array(Schema.Struct({ field: Schema.String, before: Schema.String, after: Schema.String })),
+  ),
   at: Schema.Int,
 })
+const Fields = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 const ParameterRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 
 /** The asset listing, its transitions until a rule has seen them, and the network parameters that were read. */
@@ -51,14 +63,14 @@ export class Listings extends Context.Service<
   Listings,
   {
     /**
-     * Stores a complete listing. Returns the transitions that are new. The first listing of an installation is the
-     * baseline: its assets were there before, so they are no transitions.
+     * Stores a complete listing without an id twice. Returns what happened since the last one. The first listing of an
+     * installation is the baseline: its assets were there before, so nothing happened to them. An asset that is not
+     * listed stays as it was, until it has been missing twice in a row.
      */
-    readonly replace: (
-      assets: ReadonlyArray<Asset>,
-    ) => Effect.Effect<ReadonlyArray<Omit<AssetTransition, "seq">>, StoreError>
+    readonly replace: (assets: ReadonlyArray<Asset>) => Effect.Effect<ReadonlyArray<AssetEvent>, StoreError>
+    /** Assets that are listed. */
     readonly assets: Effect.Effect<ReadonlyArray<ListedAsset>, StoreError>
-    /** Transitions that no rule has seen yet, oldest first. */
+    /** What happened and no rule has seen yet, oldest first. */
     readonly unhandled: Effect.Effect<ReadonlyArray<AssetTransition>, StoreError>
     readonly markHandled: (seq: number) => Effect.Effect<void, StoreError>
     readonly saveParameters: (values: ReadonlyMap<string, string>) => Effect.Effect<void, StoreError>
@@ -70,34 +82,50 @@ export class Listings extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
-      const assets = sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt" FROM assets`.pipe(
-        rowsOf(AssetRow, "Listings.assets"),
-        Effect.map((rows) => rows.map((row): ListedAsset => ({ ...row, status: storedWord(row.status) }))),
+      const stored = sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
+        FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets"))
+      const assets = Effect.map(stored, (rows) =>
+        rows
+          .filter(({ missed }) => missed < missedMax)
+          .map(({ fields: _, missed: __, ...row }): ListedAsset => ({ ...row, status: storedWord(row.status) })),
       )
+      const keep = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
+        const { kind, asset, symbol, from, to, changes } = event
+        yield* sql`INSERT INTO asset_transitions ${sql.insert({
+          kind,
+          asset,
+          symbol,
+          from_status: from ?? null,
+          to_status: to,
+          changes: JSON.stringify(changes),
+          at,
+        })}`
+        yield* journal.append({
+          kind: "asset",
+          subject: asset,
+          body: { asset, symbol, from, to, at, ...(kind === "status" ? {} : { kind, changes: changes.map(inWords) }) },
+        })
+      })
       const replace = Effect.fn("Listings.replace")(
         function* (listed: ReadonlyArray<Asset>) {
           const at = yield* Clock.currentTimeMillis
-          const known = new Map((yield* assets).map((a) => [a.id, a]))
-          const transitions: Array<Omit<AssetTransition, "seq">> = []
+          const known = new Map((yield* stored).map((row) => [row.id, storedOf(row)]))
+          const { events, missing } = compareListing(known, listed)
+          const touched = new Set(events.map(({ asset }) => asset))
           for (const asset of listed) {
-            const to = statusWord(asset.status)
-            const from = known.get(asset.id)?.status
-            yield* sql`INSERT INTO assets ${sql.insert(assetColumns(asset, to, at))} ON CONFLICT (id) DO UPDATE SET
+            const before = known.get(asset.id)
+            const isSame = before?.fields !== undefined && before.missed === 0 && !touched.has(asset.id)
+            if (isSame) continue
+            yield* sql`INSERT INTO assets ${sql.insert(assetColumns(asset, at))} ON CONFLICT (id) DO UPDATE SET
               symbol = excluded.symbol, name = excluded.name, decimals = excluded.decimals,
-              quantum = excluded.quantum, status = excluded.status, seen_at = excluded.seen_at`
-            if (known.size === 0 || from === to) continue
-            const transition = { asset: asset.id, symbol: asset.symbol, from, to, at }
-            transitions.push(transition)
-            yield* sql`INSERT INTO asset_transitions ${sql.insert({
-              asset: asset.id,
-              symbol: asset.symbol,
-              from_status: from ?? null,
-              to_status: to,
-              at,
-            })}`
-            yield* journal.append({ kind: "asset", subject: asset.id, body: transition })
+              quantum = excluded.quantum, status = excluded.status, seen_at = excluded.seen_at,
+              fields = excluded.fields, missed = 0`
           }
-          return transitions
+          for (const { id, missed } of missing) {
+            if (missed < missedMax) yield* sql`UPDATE assets SET missed = ${missed + 1} WHERE id = ${id}`
+          }
+          for (const event of events) yield* keep(event, at)
+          return events
         },
         (effect) => effect.pipe(sql.withTransaction, storeError("Listings.replace")),
       )
@@ -114,11 +142,12 @@ export class Listings extends Context.Service<
       return Listings.of({
         replace,
         assets,
-        unhandled: sql`SELECT seq, asset, symbol, from_status AS "from", to_status AS "to", at FROM asset_transitions
+        unhandled:
+          sql`SELECT seq, kind, asset, symbol, from_status AS "from", to_status AS "to", changes, at FROM asset_transitions
           WHERE handled = 0 ORDER BY seq`.pipe(
-          rowsOf(TransitionRow, "Listings.unhandled"),
-          Effect.map((rows) => rows.map(transitionOf)),
-        ),
+            rowsOf(TransitionRow, "Listings.unhandled"),
+            Effect.map((rows) => rows.map(transitionOf)),
+          ),
         markHandled: Effect.fn("Listings.markHandled")((seq: number) =>
           sql`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
             Effect.asVoid,
@@ -146,12 +175,23 @@ const words: ReadonlySet<string> = new Set(["proposed", "rejected", "pendingList
 const isWord = (text: string): text is AssetStatusWord => words.has(text)
 const storedWord = (text: string): AssetStatusWord => (isWord(text) ? text : "unspecified")
 
-const assetColumns = (asset: Asset, status: AssetStatusWord, seenAt: number) => ({
+const storedOf = ({ id, symbol, status, fields, missed }: AssetRow): StoredAsset => ({
+  id,
+  symbol,
+  status: storedWord(status),
+  fields: fields === "" ? undefined : Schema.decodeSync(Fields)(fields),
+  missed,
+})
+
+const inWords = ({ field, before, after }: AssetChange): string => `${field}: ${before} -> ${after}`
+
+const assetColumns = (asset: Asset, seenAt: number) => ({
   id: asset.id,
   symbol: asset.symbol,
   name: asset.name,
   decimals: asset.decimals,
   quantum: asset.quantum.toString(),
-  status,
+  status: statusWord(asset.status),
   seen_at: seenAt,
+  fields: JSON.stringify(fieldsOf(asset)),
 })

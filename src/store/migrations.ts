@@ -249,6 +249,15 @@ const accountIds = Effect.gen(function* () {
     FROM changes JOIN account_names ON account_names.id = changes.account`
 })
 
+/** All that is told of an asset, how often it was missing, and what else than its status changed. */
+const assetEvents = Effect.gen(function* () {
+  const { sql, int } = yield* dialect
+  yield* sql`ALTER TABLE assets ADD COLUMN fields TEXT NOT NULL DEFAULT ''`
+  yield* sql`ALTER TABLE assets ADD COLUMN missed ${int} NOT NULL DEFAULT 0`
+  yield* sql`ALTER TABLE asset_transitions ADD COLUMN kind TEXT NOT NULL DEFAULT 'status'`
+  yield* sql`ALTER TABLE asset_transitions ADD COLUMN changes TEXT NOT NULL DEFAULT '[]'`
+})
+
 /** Accounts of which balance rows and the gateway's own balance differ, from the first look to the last. */
 const drifts = Effect.gen(function* () {
   const { sql, int, serial, strict, digits } = yield* dialect
@@ -271,6 +280,7 @@ const loader = Migrator.fromRecord({
   "0008_subjects": subjects,
   "0009_past": past,
   "0010_account_ids": accountIds,
+  "0011_asset_events": assetEvents,
   "0012_drifts": drifts,
 })
 

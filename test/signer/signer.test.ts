@@ -81,9 +81,12 @@ const withSigner = <E>(
   Effect.gen(function* () {
     const store = testStore()
     const party = { name: "p", publicKey: publicKey as PublicKey, signer: { file }, floor }
-    const layer = Signer.layerNoDeps({ chainId: "chain", policy, parties: [{ party, file }] }).pipe(
-      Layer.provideMerge(store.layer()),
-    )
+    const layer = Signer.layerNoDeps({
+      chainId: "chain",
+      policy,
+      assets: new Map([[asset, "USDT"]]),
+      parties: [{ party, file }],
+    }).pipe(Layer.provideMerge(store.layer()))
     yield* TestClock.setTime(10 * day)
     const cleared = Effect.flatMap(Clearance, (clearance) =>
       Effect.andThen(clearance.quarantine(undefined), clearance.grant(publicKey)),
@@ -214,6 +217,22 @@ describe("what the signer refuses", () => {
       Effect.gen(function* () {
         yield* (yield* Brake).halt("operator", "stop")
         assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
+      }),
+    ),
+  )
+
+  it.effect("an asset that a person paused, or that its listing stopped, and no other", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        const pause = (scope: string) => brake.pause({ scope, reason: "odd", author: "ann", until: undefined })
+        yield* pause("asset:VEGA")
+        for (const scope of ["asset:USDT", "pin:USDT"]) {
+          yield* pause(scope)
+          assert.strictEqual(yield* refusalOf(signer, request(transfer(), { intentId: scope })), "halted")
+          yield* brake.resume({ scope, reason: "fine", author: "ann" })
+        }
+        yield* signer.sign(request(transfer()))
       }),
     ),
   )

@@ -11,6 +11,10 @@ import { flow, paid, round, states } from "../support/Flow.ts"
 const fill = Effect.fnUntraced(function* (spare: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql.unsafe("CREATE TABLE ballast (x BLOB)")
+  for (let free = 1; free > 0; ) {
+    free = (yield* sql.unsafe<{ freelist_count: number }>("PRAGMA freelist_count"))[0]?.freelist_count ?? 0
+    if (free > 0) yield* sql.unsafe("INSERT INTO ballast VALUES (zeroblob(4000))")
+  }
   const pages = yield* sql.unsafe<{ page_count: number }>("PRAGMA page_count")
   yield* sql.unsafe(`PRAGMA max_page_count = ${(pages[0]?.page_count ?? 0) + spare}`)
 })

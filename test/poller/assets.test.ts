@@ -1,0 +1,275 @@
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { EngineOptions } from "../../src/engine/EngineOptions.ts"
+import { notifyAssets } from "../../src/engine/notifyAssets.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import type { PinnedAsset } from "../../src/rules/Rule.ts"
+import { gatewayLayer } from "../../src/services.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Listings } from "../../src/store/Listings.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { testStore } from "../support/TestStore.ts"
+import { watchOnly } from "../support/treasury.ts"
+
+interface Asset {
+  readonly id: string
+  readonly symbol: string
+  readonly decimals: number
+  readonly quantum: string
+  readonly status: string
+  readonly contract?: string
+}
+
+const usdt: Asset = { id: "a".repeat(64), symbol: "USDT", decimals: 6, quantum: "1", status: "STATUS_ENABLED" }
+const vega: Asset = { id: "b".repeat(64), symbol: "VEGA", decimals: 18, quantum: "1", status: "STATUS_ENABLED" }
+const pin: PinnedAsset = { symbol: "USDT", id: usdt.id, decimals: 6 }
+
+/** A data node whose listing a test writes, in pages of two. */
+class Node {
+  assets: ReadonlyArray<Asset> = [usdt, vega]
+  /** Block begun, Unix nanoseconds; undefined: no headers. */
+  begun: bigint | undefined
+
+  answer(url: URL): unknown {
+    const from = Number(url.searchParams.get("pagination.after") ?? 0)
+    const edges = this.assets.slice(from, from + 2).map(({ contract, ...asset }, i) => ({
+      cursor: String(from + i + 1),
+      node: {
+        id: asset.id,
+        status: asset.status,
+        details: {
+          name: asset.symbol,
+          symbol: asset.symbol,
+          decimals: String(asset.decimals),
+          quantum: asset.quantum,
+          ...(contract === undefined
+            ? { builtinAsset: { maxFaucetAmountMint: "5" } }
+            : { erc20: { contractAddress: contract, lifetimeLimit: "1", withdrawThreshold: "1" } }),
+        },
+      },
+    }))
+    const endCursor = edges.at(-1)?.cursor ?? ""
+    return { assets: { edges, pageInfo: { hasNextPage: from + 2 < this.assets.length, endCursor } } }
+  }
+}
+
+const options = EngineOptions.layer({
+  treasury: "watch",
+  mode: "observe",
+  rules: [{ kind: "notify", name: "news", asset: "any", becomes: ["enabled"] }],
+  policy: { maxFee: { numerator: 0n, denominator: 1n }, lines: [], hash: "" },
+  pins: [pin],
+  maxAgeMillis: 30_000,
+})
+
+type Services = AlertQueue | Brake | Listings
+
+/** Each step runs in a process of its own on one store: what it does not keep is lost. */
+const withNode = (
+  ...steps: ReadonlyArray<
+    (
+      node: Node,
+      look: Effect.Effect<ReadonlyArray<string>>,
+      poll: Effect.Effect<void>,
+    ) => Effect.Effect<void, unknown, Services>
+  >
+) =>
+  Effect.gen(function* () {
+    const node = new Node()
+    const server = createServer((request, response) => {
+      if (node.begun !== undefined) {
+        response.setHeader("X-Block-Height", "7")
+        response.setHeader("X-Block-Timestamp", String(node.begun))
+      }
+      response.end(JSON.stringify(node.answer(new URL(request.url ?? "/", "http://x"))))
+    })
+    yield* Effect.callback<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    })
+    const gatewayUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const treasury = yield* watchOnly(gatewayUrl)
+    const metrics = Metrics.layer({
+      treasury: "watch",
+      mode: "observe",
+      gateways: ["node"],
+      rules: [],
+      payers: [],
+      receivers: [],
+      version: "",
+      revision: "",
+    })
+    const store = testStore()
+    const told = new Set<number>()
+    /** One look at the listing; answers the alerts that are new. */
+    const look = Effect.gen(function* () {
+      yield* Effect.andThen(pollAssets([pin]), notifyAssets())
+      const due = (yield* (yield* AlertQueue).due(100)).filter(({ receiver }) => receiver === "log")
+      const fresh = due.filter(({ seq }) => !told.has(seq))
+      for (const { seq } of fresh) told.add(seq)
+      return fresh.map(({ severity, subject, detail }) => `${severity} ${subject} ${detail}`)
+    })
+    for (const step of steps) {
+      const process = Effect.gen(function* () {
+        const services = yield* Effect.context<Effect.Services<typeof look>>()
+        const poll = Effect.asVoid(pollAssets([pin]))
+        yield* step(
+          node,
+          Effect.orDie(Effect.provideContext(look, services)),
+          Effect.orDie(Effect.provideContext(poll, services)),
+        )
+      })
+      yield* process.pipe(
+        Effect.provide(
+          Layer.mergeAll(store.layer(), options, gatewayLayer({ treasury, gatewayUrl }).pipe(Layer.provide(metrics))),
+        ),
+      )
+    }
+    yield* Effect.sync(() => [server.close(), server.closeAllConnections(), store.remove()])
+  })
+
+const scopes = Effect.flatMap(Brake, (brake) => Effect.map(brake.pauses, (list) => list.map((p) => p.scope)))
+
+describe("the asset listing", () => {
+  it.live("tells of each step once, over restarts, and of those that no network takes", () =>
+    withNode(
+      (node, look, poll) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* look, [], "what was there before is no news")
+          node.assets = [usdt, vega, { ...vega, id: "c".repeat(64), symbol: "NEW", status: "STATUS_PROPOSED" }]
+          yield* poll
+        }),
+      (node, look) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* look, [], "proposed is expected, and no rule asked for it")
+          node.assets = node.assets.map((a) => (a.symbol === "NEW" ? { ...a, status: "STATUS_ENABLED" } : a))
+          assert.deepStrictEqual(yield* look, ["info NEW proposed -> enabled (18 decimals, quantum 1)"])
+        }),
+      (node, look) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* look, [])
+          node.assets = node.assets.map((a) => (a.symbol === "NEW" ? { ...a, status: "STATUS_FROZEN" } : a))
+          assert.deepStrictEqual(yield* look, [
+            "ticket NEW unexpected change of status: enabled -> unspecified (18 decimals, quantum 1)",
+          ])
+          assert.deepStrictEqual(yield* look, [])
+        }),
+    ),
+  )
+
+  it.live("tells once that an asset is gone, after two listings without it, and once that it is back", () =>
+    withNode(
+      (node, look) =>
+        Effect.gen(function* () {
+          yield* look
+          node.assets = [usdt]
+          assert.deepStrictEqual(yield* look, [], "one listing may be cut short")
+          assert.deepStrictEqual((yield* (yield* Listings).assets).map((a) => a.symbol).toSorted(), ["USDT", "VEGA"])
+        }),
+      (node, look) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* look, ["ticket VEGA is not listed any more"])
+          assert.deepStrictEqual(yield* look, [])
+          assert.deepStrictEqual(
+            (yield* (yield* Listings).assets).map((a) => a.symbol),
+            ["USDT"],
+          )
+          node.assets = [usdt, { ...vega, status: "STATUS_REJECTED" }]
+          assert.deepStrictEqual(yield* look, [
+            "info VEGA is listed again (18 decimals, quantum 1)",
+            "ticket VEGA unexpected change of status: enabled -> rejected (18 decimals, quantum 1)",
+          ])
+          node.assets = []
+          assert.deepStrictEqual(yield* look, [])
+          node.assets = [usdt]
+          assert.deepStrictEqual(yield* look, [], "an empty listing counts for nothing")
+        }),
+    ),
+  )
+
+  it.live("tells what else changed: what an amount is worth as a ticket, limits and quanta as news", () =>
+    withNode((node, look) =>
+      Effect.gen(function* () {
+        yield* look
+        node.assets = [usdt, { ...vega, quantum: "50" }]
+        assert.deepStrictEqual(yield* look, ["info VEGA quantum 1 -> 50 (18 decimals, quantum 50)"])
+        node.assets = [usdt, { ...vega, quantum: "50", contract: "0xabc" }]
+        const [told = ""] = yield* look
+        assert.match(told, /^ticket VEGA source builtin -> erc20, .*contractAddress none -> 0xabc/)
+        assert.deepStrictEqual(yield* look, [])
+        node.assets = [usdt, vega, { ...usdt, id: "d".repeat(64), status: "STATUS_PROPOSED" }]
+        const news = yield* look
+        assert.isTrue(news.some((text) => text.startsWith("ticket USDT another asset calls itself USDT: dddd")))
+        assert.deepStrictEqual(yield* scopes, [], "a namesake stops nothing")
+      }),
+    ),
+  )
+
+  it.live("believes no listing that names an asset twice and differently, nor one older than the last", () =>
+    withNode((node, look) =>
+      Effect.gen(function* () {
+        const now = BigInt(Date.now()) * 1_000_000n
+        node.begun = now
+        yield* look
+        node.assets = [usdt, { ...vega, status: "STATUS_PENDING_LISTING" }]
+        node.begun = now - 1_000n
+        assert.deepStrictEqual(yield* look, [], "from another node, that lags")
+        node.begun = now + 3_600_000_000_000n
+        assert.deepStrictEqual(yield* look, [], "from the future")
+        node.begun = now + 1_000n
+        node.assets = [usdt, vega, { ...vega, decimals: 3 }]
+        assert.deepStrictEqual(yield* look, [])
+        node.assets = [usdt, vega, vega]
+        assert.deepStrictEqual(yield* look, [])
+        assert.lengthOf(yield* (yield* Listings).assets, 2)
+      }),
+    ),
+  )
+})
+
+describe("a pinned asset", () => {
+  it.live("is stopped in the moment its listing contradicts the pin, over restarts, until they agree", () =>
+    withNode(
+      (node, look) =>
+        Effect.gen(function* () {
+          yield* look
+          assert.deepStrictEqual(yield* scopes, [])
+          node.assets = [{ ...usdt, decimals: 18 }, vega]
+          const told = yield* look
+          assert.include(
+            told,
+            "page USDT USDT is listed with 18 decimals, pinned with 6: no payment of USDT is signed or sent",
+          )
+          assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+        }),
+      (node, look) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* look, [])
+          assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+          node.assets = [vega]
+          yield* look
+          assert.include(yield* look, `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent`)
+          node.assets = [usdt, vega]
+          assert.include(yield* look, "info USDT the listing of USDT agrees with its pin again")
+          assert.deepStrictEqual(yield* scopes, [])
+        }),
+    ),
+  )
+
+  it.live("may be let go by a person; the same contradiction does not stop it again, another does", () =>
+    withNode((node, look) =>
+      Effect.gen(function* () {
+        node.assets = [{ ...usdt, status: "STATUS_PENDING_LISTING" }, vega]
+        assert.include(yield* look, "page USDT USDT is pending listing: no payment of USDT is signed or sent")
+        yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "known", author: "ann" })
+        yield* look
+        assert.deepStrictEqual(yield* scopes, [])
+        node.assets = [{ ...usdt, status: "STATUS_REJECTED" }, vega]
+        yield* look
+        assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+      }),
+    ),
+  )
+})
