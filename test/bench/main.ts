@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
+import { answers } from "./answers/bench.ts"
 import { type Goal, holds, type Judged, judge, report } from "./Benchmark.ts"
 import { poller } from "./poller/bench.ts"
 import { sandbox } from "./sandbox/bench.ts"
 
-const benchmarks = [sandbox, poller]
+const benchmarks = [sandbox, poller, answers]
 
 const usage = `usage: npm run bench -- [--json] [--check] [NAME ...]
 
