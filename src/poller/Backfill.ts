@@ -10,6 +10,7 @@ import { say } from "../telemetry/say.ts"
 import type { Reader, WindowAnswer } from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
 import { idleMillisMin, keptNanosMin, tellLoss } from "./bridgeGap.ts"
+import { explainAnswer } from "./explainAnswer.ts"
 import { oldestSince, reachesBehind } from "./historyBegins.ts"
 import { noteContradictions } from "./noteContradictions.ts"
 import { makePace, nextSpan, type Pace } from "./Pace.ts"
@@ -40,8 +41,7 @@ export const backfillOnce = Effect.fn("Backfill.once")(
     if (yield* skipForgotten(reader, options, job, now)) return true
     const answer = yield* readPast(reader, options, { job, now, pace })
     if (answer._tag !== "Rows") {
-      const detail = answer._tag === "Overflow" ? answer.detail : answer._tag
-      yield* Effect.logWarning("the past cannot be read now", { at: String(job.next), detail })
+      yield* explainAnswer(answer, { known: job.next, now })
       return false
     }
     const next = answer.until < job.until ? answer.until : job.until

@@ -3,7 +3,6 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Observations, type Watermark } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -15,10 +14,11 @@ import { say } from "../telemetry/say.ts"
 import { aligned, type Reader, settleNanos, type WindowAnswer } from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
 import { bridgeGap } from "./bridgeGap.ts"
+import { explainAnswer } from "./explainAnswer.ts"
 import { reachNanos } from "./historyBegins.ts"
 import { noteContradictions } from "./noteContradictions.ts"
 import { makePace, nextSpan, type Pace } from "./Pace.ts"
-import { logAhead, readBase } from "./readBase.ts"
+import { readBase } from "./readBase.ts"
 import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
 
@@ -44,7 +44,7 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   if (yield* bridgeGap(reader, options, watermark, now)) return true
   const answer = yield* readOn(reader, options, { watermark, now, pace })
   if (answer._tag !== "Rows") {
-    yield* explain(answer, watermark, now)
+    yield* explainAnswer(answer, { known: watermark.timestamp, now })
     return false
   }
   if (answer.until <= watermark.timestamp) return false
@@ -141,37 +141,6 @@ const readOn = Effect.fnUntraced(function* (
     if (answer.until > watermark.timestamp || !answer.more) return { ...answer, rows }
     from = answer.until
   }
-})
-
-const explain = (answer: Exclude<WindowAnswer, { readonly _tag: "Rows" }>, watermark: Watermark, now: bigint) => {
-  switch (answer._tag) {
-    case "Ahead":
-      return logAhead(answer.mark, now)
-    case "Unwindowed":
-      return Effect.logError("the gateway does not read by time", { remedy: "set reads: cursor for this gateway" })
-    case "Overflow":
-      return tellOverflow(answer)
-    case "Nothing":
-      return answer.mark === undefined || answer.mark.timestamp >= watermark.timestamp
-        ? Effect.void
-        : Effect.logWarning("the gateway went backwards", { height: String(answer.mark.height) })
-  }
-}
-
-/** Balances stand still until a person does something, so people are told once. */
-const tellOverflow = Effect.fnUntraced(function* (answer: WindowAnswer & { readonly _tag: "Overflow" }) {
-  const at = new Date(Number(answer.at / 1_000_000n)).toISOString()
-  const remedy = "name a gateway with larger pages, or watch fewer parties"
-  yield* Effect.logError("balance changes do not fit", { at, detail: answer.detail, remedy })
-  const isNew = yield* (yield* AlertQueue).raise({
-    dedup: `overflow/${answer.at}`,
-    severity: "ticket",
-    kind: "balances",
-    subject: "balances",
-    detail: `nothing behind ${at} can be read: ${answer.detail}; ${remedy}`,
-    fields: { at: String(answer.at) },
-  })
-  if (isNew) yield* (yield* Signals).wake("alerts")
 })
 
 const keep = Effect.fnUntraced(function* (

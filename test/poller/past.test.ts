@@ -1,0 +1,232 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { BalanceChange } from "../../src/domain/Balance.ts"
+import { backfillOnce } from "../../src/poller/Backfill.ts"
+import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Backfills } from "../../src/store/Backfills.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { newHistory } from "../support/HistoryServer.ts"
+import { backfillAll, openPoller, pollAll, pollerOptions, textOf } from "../support/Poller.ts"
+
+const second = 1_000_000_000n
+const hour = 3_600n * second
+const day = 24n * hour
+const start = 1_800_000_000_000_000_000n
+const alice = "a".repeat(64)
+const bob = "b".repeat(64)
+const asset = "1".repeat(64)
+
+const row = (timestamp: bigint, balance: bigint, party = alice, market = ""): BalanceChange => ({
+  timestamp,
+  balance,
+  party,
+  asset,
+  market,
+  type: "ACCOUNT_TYPE_GENERAL",
+})
+const options = pollerOptions([alice, bob])
+const clockAt = (nanos: bigint) => TestClock.setTime(Number(nanos / 1_000_000n))
+
+const look = Effect.gen(function* () {
+  const observations = yield* Observations
+  const backfills = yield* Backfills
+  return {
+    rows: (yield* observations.between(0n, 2n ** 62n)).map(textOf).sort(),
+    balances: (yield* observations.accounts).map(({ balance }) => balance),
+    gaps: (yield* backfills.gaps).map(({ since, until }) => [since, until]),
+    open: (yield* backfills.open).length,
+    journal: (yield* (yield* Journal).about("balances")).map(({ kind }) => kind),
+    alerts: (yield* (yield* AlertQueue).due(100)).map(
+      ({ kind, subject, severity }) => `${kind} ${subject} ${severity}`,
+    ),
+    watermark: (yield* observations.watermark)?.timestamp,
+  }
+})
+
+/** A row a minute of each party for ten days, and what its node keeps of them. */
+const tenDays = () => {
+  const rows: Array<BalanceChange> = []
+  for (let i = 0n; i < 480n; i++) rows.push(row(start + (i * day) / 48n, i), row(start + (i * day) / 48n, 2n * i, bob))
+  return newHistory(rows)
+}
+
+describe("the past", () => {
+  it.effect("that a gateway forgot while nobody read gets a name, and what is left of it is read", () =>
+    Effect.gen(function* () {
+      const history = tenDays()
+      const { run } = yield* openPoller(history)
+      const at = (nanos: bigint) =>
+        Effect.suspend(() => {
+          history.begun = { height: nanos / second - start / second, timestamp: nanos }
+          history.now = () => nanos
+          return clockAt(nanos)
+        })
+      yield* at(start + day)
+      yield* run(pollAll(options))
+      yield* at(start + 9n * day + hour)
+      history.keptFrom = start + 3n * day
+      const before = yield* run(Effect.andThen(pollAll(options), look))
+      assert.deepStrictEqual(before.balances, [433n, 866n], "balances are known at once")
+      assert.deepStrictEqual(before.watermark, start + 9n * day + hour)
+      assert.deepStrictEqual(before.gaps, [[start + day, start + 3n * day]])
+      assert.deepStrictEqual(before.journal, ["gap", "backfill"])
+      assert.deepStrictEqual(before.alerts, ["balances gap ticket"])
+      const after = yield* run(Effect.andThen(backfillAll(options), look))
+      const there = history.rows.filter(
+        ({ timestamp }) => timestamp >= history.keptFrom && timestamp < history.begun.timestamp,
+      )
+      assert.deepStrictEqual(after.rows, there.map(textOf).sort())
+      assert.deepStrictEqual(after.balances, [433n, 866n])
+      assert.deepStrictEqual([after.open, after.journal], [0, ["gap", "backfill", "backfill"]])
+      yield* at(start + 9n * day + 2n * hour)
+      assert.strictEqual((yield* run(Effect.andThen(pollAll(options), look))).gaps.length, 1, "told once")
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("that a gateway still has after days of silence is no gap", () =>
+    Effect.gen(function* () {
+      const history = tenDays()
+      const { run } = yield* openPoller(history)
+      for (const nanos of [start + day + second, start + 9n * day + second]) {
+        history.begun = { height: 9n, timestamp: nanos }
+        history.now = () => nanos
+        yield* clockAt(nanos)
+        yield* run(pollAll(options))
+      }
+      const { gaps, rows } = yield* run(look)
+      assert.deepStrictEqual(gaps, [])
+      assert.strictEqual(rows.length, 16 * 48)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("is read from when it is asked for, and said to be missing where the gateway has nothing of it", () =>
+    Effect.gen(function* () {
+      const history = tenDays()
+      history.keptFrom = start + 3n * day
+      history.begun = { height: 9n, timestamp: start + 9n * day + second }
+      const { run } = yield* openPoller(history)
+      yield* clockAt(history.begun.timestamp)
+      yield* run(pollAll(options))
+      const asked = yield* run(Effect.flatMap(Backfills, (backfills) => backfills.since(start - 20n * day)))
+      assert.strictEqual(asked?.until, history.begun.timestamp)
+      const found = yield* run(Effect.andThen(backfillAll(options), look))
+      assert.deepStrictEqual(found.gaps, [[start - 20n * day, history.keptFrom]])
+      assert.strictEqual(found.rows.length, 2 * (6 * 48 + 1))
+      assert.deepStrictEqual(found.alerts, [], "nobody relied on it")
+      assert.isUndefined(yield* run(Effect.flatMap(Backfills, (backfills) => backfills.since(start))))
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("that goes on being read after days is looked at again for what was forgotten meanwhile", () =>
+    Effect.gen(function* () {
+      const history = tenDays()
+      history.pageMax = 50
+      const small = { ...options, pageRows: 50 }
+      history.begun = { height: 9n, timestamp: start + 2n * day + second }
+      history.now = () => history.begun.timestamp
+      const { run } = yield* openPoller(history)
+      yield* clockAt(history.begun.timestamp)
+      yield* run(pollAll(small))
+      yield* run(
+        Effect.gen(function* () {
+          yield* (yield* Backfills).since(start)
+          assert.deepStrictEqual((yield* look).open, 1)
+        }),
+      )
+      // One window is read, then the process is away while the node forgets the first day and a half.
+      assert.isTrue(yield* run(backfillOnce(small)))
+      const read = (yield* run(look)).rows.length
+      assert.isTrue(read > 0 && read < 100)
+      const later = history.begun.timestamp + 2n * day
+      yield* clockAt(later)
+      history.now = () => later
+      history.keptFrom = start + (3n * day) / 2n
+      const found = yield* run(Effect.andThen(backfillAll(small), look))
+      assert.strictEqual(found.gaps.length, 1)
+      assert.strictEqual(found.gaps[0]?.[1], history.keptFrom)
+      assert.deepStrictEqual(found.alerts, ["balances gap ticket"])
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("is kept as it was first told; another balance for it is told to people once", () =>
+    Effect.gen(function* () {
+      const history = { ...newHistory([row(start, 5n)]), begun: { height: 9n, timestamp: start + day } }
+      const { run } = yield* openPoller(history)
+      yield* clockAt(start + day)
+      yield* run(pollAll(options))
+      yield* run(
+        Effect.gen(function* () {
+          yield* (yield* Backfills).since(start - second)
+          yield* backfillAll(options)
+        }),
+      )
+      history.rows = [row(start, 6n)]
+      for (let i = 0; i < 2; i++) {
+        yield* run(
+          Effect.gen(function* () {
+            yield* (yield* Backfills).between(start, start + second)
+            yield* backfillAll(options)
+          }),
+        )
+      }
+      const found = yield* run(look)
+      assert.deepStrictEqual(found.rows, [textOf(row(start, 5n))])
+      assert.deepStrictEqual(found.alerts, ["balances aaaa ticket"])
+      assert.strictEqual(found.journal.filter((kind) => kind === "contradiction").length, 1)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("stands still, with a ticket, where one account type of one block exceeds every page", () =>
+    Effect.gen(function* () {
+      const many = Array.from({ length: 9 }, (_, i) => row(start + second, BigInt(i), alice, `${i}`.repeat(64)))
+      const history = {
+        ...newHistory([row(start - second, 1n, bob), ...many, row(start + 2n * second, 7n)]),
+        begun: { height: 9n, timestamp: start },
+        pageMax: 5,
+        assets: [
+          {
+            id: asset,
+            status: "STATUS_ENABLED",
+            details: {
+              name: "T",
+              symbol: "T",
+              decimals: "2",
+              quantum: "1",
+              builtinAsset: { maxFaucetAmountMint: "1" },
+            },
+          },
+        ],
+      }
+      const { run } = yield* openPoller(history)
+      yield* clockAt(start)
+      yield* run(pollAll({ ...options, pageRows: 5 }))
+      history.begun = { height: 10n, timestamp: start + day }
+      yield* clockAt(start + day)
+      yield* run(pollAll({ ...options, pageRows: 5 }))
+      yield* run(pollAll({ ...options, pageRows: 5 }))
+      const stuck = yield* run(look)
+      assert.deepStrictEqual([stuck.rows, stuck.watermark], [[], start + second])
+      assert.deepStrictEqual(stuck.alerts, ["balances balances ticket"])
+      history.pageMax = 5_000
+      assert.strictEqual((yield* run(Effect.andThen(pollAll(options), look))).rows.length, 10)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("of a gateway that knows no times is not guessed at: it is read by cursors when told so", () =>
+    Effect.gen(function* () {
+      const history = { ...tenDays(), begun: { height: 9n, timestamp: start + day + second }, knowsTimes: false }
+      const { run } = yield* openPoller(history)
+      yield* clockAt(history.begun.timestamp)
+      yield* run(pollAll(options))
+      history.begun = { height: 10n, timestamp: start + 2n * day + second }
+      yield* clockAt(history.begun.timestamp)
+      assert.deepStrictEqual((yield* run(Effect.andThen(pollBalances(options), look))).rows, [])
+      const found = yield* run(Effect.andThen(pollAll({ ...options, reads: "cursor", pageRows: 30 }), look))
+      assert.strictEqual(found.rows.length, 2 * 49)
+      assert.strictEqual(found.watermark, history.begun.timestamp)
+    }).pipe(Effect.scoped),
+  )
+})
