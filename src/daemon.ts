@@ -76,7 +76,10 @@ export const runLoops = (options: DaemonOptions) => {
     supervised("balances", guarded(balanceLoop(poller))),
     supervised("backfill", guarded(backfillLoop(poller))),
     supervised("accounts", guarded(reconciliationLoop(reconciled))),
-    supervised("assets", guarded(assetLoop({ pollMillis: network.pollIdleMillis, pins: [...treasury.assets.values()] }))),
+    supervised(
+      "assets",
+      guarded(assetLoop({ pollMillis: network.pollIdleMillis, pins: [...treasury.assets.values()] })),
+    ),
     supervised("engine", guarded(engineLoop)),
     supervised("submitter", guarded(submitLoop)),
     supervised("confirm", guarded(confirmLoop)),
