@@ -4,7 +4,7 @@ import { Signals } from "../store/Signals.ts"
 import type { WindowAnswer } from "./askWindow.ts"
 import { logAhead } from "./readBase.ts"
 
-/** Says why a window gave no rows; silent where nothing is wrong. `known` is the block time up to where rows are stored. */
+/** Says why a window gave no rows; silent where nothing is wrong. Rows are stored up to the block time `known`. */
 export const explainAnswer = (
   answer: Exclude<WindowAnswer, { readonly _tag: "Rows" }>,
   { known, now }: { readonly known: bigint; readonly now: bigint },

@@ -150,7 +150,7 @@ const firstPage = (rows: ReadonlyArray<BalanceChange>, size: number) => ({
   next: rows.length > size,
 })
 
-/** Real nodes pass over all rows of the cursor's time, and then take the first row of what they find for the cursor's. */
+/** Real nodes pass over all rows of the cursor's time, and take the first row that they then find for the cursor's. */
 const behind = (
   history: History,
   rows: ReadonlyArray<BalanceChange>,
