@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Redacted } from "effect"
 import { type ConfigError, configProblem } from "./ConfigError.ts"
@@ -58,6 +58,19 @@ export const removeHaltFile = (dataDir: string): Effect.Effect<boolean> =>
     if (!existsSync(file)) return false
     rmSync(file)
     return true
+  })
+
+/** Gives a file another text, all at once: whoever reads it meanwhile sees the one or the other. */
+export const replaceFile = (file: string, text: string): Effect.Effect<void, ConfigError> =>
+  Effect.try({
+    try: () => {
+      const real = realpathSync(file)
+      const next = `${real}.new`
+      writeFileSync(next, text, { mode: statSync(real).mode & 0o777, flush: true })
+      renameSync(next, real)
+    },
+    catch: (error) =>
+      configProblem(file, `cannot be written (${(error as NodeJS.ErrnoException).code})`, "write it by hand"),
   })
 
 /** Reads a small file of the program itself, such as package.json, relative to this one. */

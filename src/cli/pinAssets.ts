@@ -1,0 +1,121 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { AssetIdText, Name } from "../config/Fields.ts"
+import { replaceFile } from "../config/files.ts"
+import { type Pin, pinInto, pinsBlock } from "../config/pinInto.ts"
+import { treasuryOf } from "../config/Treasury.ts"
+import { TreasuryFile } from "../config/TreasuryFile.ts"
+import { version } from "../config/version.ts"
+import { decodeYaml, readYaml } from "../config/Yaml.ts"
+import { type Asset, statusText, statusWord } from "../domain/Asset.ts"
+import { escapeText } from "../gateway/escapeText.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { pageSize, walkPages } from "../gateway/walkPages.ts"
+import { gatewayLayer } from "../services.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { failWith } from "./CliFailure.ts"
+
+/** Symbols that rules, policy and floors of a file name. */
+export const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
+  const symbols = new Set<string>()
+  for (const party of Object.values(raw.parties ?? {}))
+    for (const key of Object.keys(party.floor ?? {})) symbols.add(key)
+  for (const rule of raw.rules ?? []) {
+    for (const level of rule.topUp?.levels ?? []) symbols.add(level.asset)
+    if (rule.sweep !== undefined) symbols.add(rule.sweep.asset)
+    if (rule.notify !== undefined && rule.notify.asset !== "any") symbols.add(rule.notify.asset)
+    for (const key of Object.keys(rule.min ?? {})) symbols.add(key)
+  }
+  for (const line of raw.policy?.allow ?? []) symbols.add(line.asset)
+  return [...symbols].toSorted()
+}
+
+/** Every asset of the file's gateway. Money rules are left out: they may name what is not pinned yet. */
+const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Option<string>) {
+  const document = yield* readYaml(file)
+  const raw = yield* decodeYaml(TreasuryFile, document)
+  const { rules: _, policy: __, parties: ___, assets: ____, ...rest } = document.value as Record<string, unknown>
+  const treasury = yield* treasuryOf({ ...document, value: rest })
+  const { gateway } = treasury.network
+  const metrics = Metrics.layer({
+    treasury: treasury.name,
+    mode: "observe",
+    gateways: [gateway.name],
+    rules: [],
+    receivers: [],
+    version,
+    revision: "",
+  })
+  const gatewayUrl = Option.getOrElse(address, () => gateway.url)
+  const walk = yield* Effect.flatMap(GatewayReader, (reader) =>
+    walkPages((after) =>
+      reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
+    ),
+  ).pipe(Effect.provide(gatewayLayer({ treasury, gatewayUrl }).pipe(Layer.provide(metrics))))
+  if (!walk.complete) return yield* failWith("failure", "the asset listing does not end")
+  return { document, raw, assets: walk.rows }
+})
+
+const isSymbol = Schema.is(Name)
+const isId = Schema.is(AssetIdText)
+
+const pinOf = (symbol: string, assets: ReadonlyArray<Asset>, chosen: ReadonlyArray<string>) => {
+  const all = assets.filter((asset) => asset.symbol === symbol && statusWord(asset.status) !== "rejected")
+  const wanted = all.length > 1 ? all.filter(({ id }) => chosen.includes(id)) : all
+  const [asset, ...others] = wanted
+  if (all.length > 1 && (asset === undefined || others.length > 0)) {
+    const list = all.map(
+      ({ id, name, status, decimals }) =>
+        `  --asset-id ${id}   ${escapeText(name)}, ${statusText(statusWord(status))}, ${decimals} decimals`,
+    )
+    return failWith("refused", [`${all.length} assets call themselves ${symbol}; choose one:`, ...list].join("\n"))
+  }
+  if (asset === undefined) return failWith("notFound", `no asset of the gateway calls itself ${symbol}`)
+  if (!isSymbol(symbol) || !isId(asset.id)) {
+    return failWith("refused", `"${escapeText(symbol)}" (${escapeText(asset.id)}) cannot stand in a treasury file`)
+  }
+  return Effect.succeed({ symbol, id: asset.id, decimals: asset.decimals })
+}
+
+/** What pinning was asked for. */
+export interface Pinning {
+  readonly file: string
+  /** Whether the pins are put into the file; otherwise they are shown. */
+  readonly write: boolean
+  /** None: those that the file uses. */
+  readonly symbols: ReadonlyArray<string>
+  /** Ids that decide between assets of one symbol. */
+  readonly ids: ReadonlyArray<string>
+  readonly gateway: Option.Option<string>
+}
+
+/**
+ * Pins for a treasury file from its gateway's listing: shown, or put into the file, where pins that it has already stay
+ * as they are. One that differs from the listing is refused: which of the two is right, only a person knows.
+ */
+export const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
+  const { document, raw, assets } = yield* listingOf(pinning.file, pinning.gateway)
+  const byId = assets.filter(({ id }) => pinning.ids.includes(id)).map(({ symbol }) => symbol)
+  const asked = [...new Set([...pinning.symbols, ...byId])]
+  const symbols = asked.length > 0 ? asked : symbolsOf(raw)
+  if (symbols.length === 0) return yield* failWith("usage", "the file names no asset; name one by --symbol")
+  const pins: Array<Pin> = []
+  for (const symbol of symbols) pins.push(yield* pinOf(symbol, assets, pinning.ids))
+  const fresh: Array<Pin> = []
+  for (const pin of pins) {
+    const held = raw.assets?.[pin.symbol]
+    if (held === undefined) fresh.push(pin)
+    else if (held.id !== pin.id || Number(held.decimals) !== pin.decimals) {
+      const said = `${held.id} with ${held.decimals} decimals, listed as ${pin.id} with ${pin.decimals}`
+      return yield* failWith("refused", `${pin.symbol} is pinned as ${said}; take the pin away if it is wrong`)
+    }
+  }
+  const block = pinsBlock(pins)
+  if (!pinning.write) return { pins, text: block }
+  const text = pinInto(document.text, fresh)
+  if (text === undefined) {
+    return yield* failWith("failure", `${pinning.file} is written in a way that is not edited; add by hand:\n${block}`)
+  }
+  if (fresh.length === 0) return { pins, text: `${pinning.file}  all pinned already` }
+  yield* replaceFile(pinning.file, text)
+  return { pins, text: `${pinning.file}  pinned ${fresh.map(({ symbol }) => symbol).join(", ")}` }
+})
