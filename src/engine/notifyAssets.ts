@@ -8,7 +8,7 @@ import { type AssetTransition, type ListedAsset, Listings } from "../store/Listi
 import { Signals } from "../store/Signals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 
-/** Alerts for what happened to assets and no rule has seen yet: stored with the mark that it was seen, so none is lost. */
+/** Alerts for what happened to assets, stored with the mark that it was seen, so that none is lost and none comes twice. */
 export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {
   const { rules, pins } = yield* EngineOptions
   const listings = yield* Listings
@@ -66,7 +66,7 @@ const alertsFor = (
   return [...wanted, ...told, alert("unexpected", "ticket", `unexpected change of status: ${steps}`)]
 }
 
-/** A newcomer, or an asset with a new symbol, that calls itself as a pinned one does: it changes nothing, and is told. */
+/** A newcomer, or an asset with a new symbol, that calls itself as a pinned one does: told, and stops nothing. */
 const namesakes = (
   pins: ReadonlyArray<PinnedAsset>,
   { kind, asset, symbol, from, changes }: AssetTransition,

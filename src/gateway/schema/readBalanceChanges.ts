@@ -76,8 +76,8 @@ const pageInfoOf = (value: unknown): PageInfo | undefined => {
 }
 
 /**
- * Reads the answer as its schema does, at a third of the cost: this is the only listing that comes by the thousand, each
- * second. Undefined for all that the schema refuses: the schema then says why.
+ * Reads the answer as its schema does, at a third of the cost: this is the only listing that comes by the thousand in
+ * each second. Undefined for all that the schema refuses: the schema then says why.
  */
 export const readBalanceChanges = (answer: unknown): BalanceChanges | undefined => {
   const balances = isFields(answer) ? answer["balances"] : undefined
