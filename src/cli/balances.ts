@@ -1,9 +1,11 @@
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { specifiedAccountTypes } from "../domain/AccountType.ts"
+import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { printResult, table } from "./output.ts"
 import { given, paginationOf, pagingFlags, reading } from "./paging.ts"
+import { setup } from "./setup.ts"
 
 const many = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.atLeast(0), Flag.withDescription(`${description}; may be repeated`))
@@ -33,6 +35,11 @@ const flags = {
 
 const hourNanos = 3_600_000_000_000n
 
+const asOf = (mark: BlockMark | undefined, now: number): string =>
+  mark === undefined
+    ? "of no known block"
+    : `as of block ${mark.height}, ${((now - Number(mark.timestamp / 1_000_000n)) / 1_000).toFixed(1)} s old`
+
 /** The specification's balance changes by hand. */
 export const balances = Command.make(
   "balances",
@@ -40,6 +47,7 @@ export const balances = Command.make(
   Effect.fn(function* (chosen) {
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const start = chosen.start._tag === "Some" ? nanos(chosen.start.value) : BigInt(now) * 1_000_000n - hourNanos
+    const { gateway } = (yield* setup(chosen)).treasury.network
     const page = yield* reading(
       chosen,
       Effect.flatMap(GatewayReader, (reader) =>
@@ -67,7 +75,7 @@ export const balances = Command.make(
             String(node.balance),
           ]),
         ]),
-        `${page.rows.length} rows${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,
+        `${page.rows.length} rows ${asOf(page.mark, now)}, from ${Option.getOrElse(chosen.gateway, () => gateway.name)}${page.pageInfo.hasNextPage ? `; more with --after ${page.pageInfo.endCursor}` : ""}`,
       ].join("\n"),
     )
   }),

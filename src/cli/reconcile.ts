@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { Command } from "effect/cli"
 import { makeDataDir } from "../config/files.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
@@ -42,7 +42,8 @@ const perform = Effect.fnUntraced(function* (chosen: Chosen) {
   })
   const advance = Effect.flatMap(poll, (more) => (more ? Effect.void : Effect.sleep(pollMillis)))
   const done: unknown = yield* Effect.andThen(advance, reconcileNow(found, advance)).pipe(
-    Effect.provide(Layer.merge(Reconciliation.layer, alone(found))),
+    // What is found is the result; told beside it, it would stand between the lines of the result.
+    Effect.provide(Layer.mergeAll(Reconciliation.layer, alone(found), Logger.layer([]))),
     Effect.catchTags({
       GatewayError: (error) => failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
       StoreError: (error) => failWith("failure", error.message),

@@ -1,4 +1,4 @@
-import type { IntentView, View } from "../status/View.ts"
+import type { AccountView, IntentView, View } from "../status/View.ts"
 import { table } from "./output.ts"
 
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
@@ -10,6 +10,7 @@ export const viewText = (view: View): string => {
     `${a.balance} ${a.asset}`,
     a.inBand ? "in band" : "OUT OF BAND",
     a.levels.map((l) => `${l.name} ${l.value}`).join("  "),
+    observationText(a.observation),
   ])
   const rules = view.rules.map((r) => [`  ${r.name}`, r.subject, r.state, r.sentence])
   const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`])
@@ -25,6 +26,10 @@ export const viewText = (view: View): string => {
     `mempool accepted ${accepted} of ${accepted + refused} definite answers in 24 h, ${lost} lost; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
   ].join("\n")
 }
+
+/** How old the knowledge is, and whose. */
+const observationText = (seen: AccountView["observation"]): string =>
+  seen === null ? "never seen" : `${seen.ageSeconds.toFixed(1)} s old, block ${seen.block}, from ${seen.source}`
 
 /** What of the past is lost, and what is being read. */
 const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {

@@ -10,13 +10,13 @@ import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
 import { Brake } from "../store/Brake.ts"
 import { Journal } from "../store/Journal.ts"
-import { type AccountBalance, Observations } from "../store/Observations.ts"
+import { type AccountBalance, Observations, type Watermark } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { type RuleMemory, RuleStates } from "../store/RuleStates.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { sentenceOf } from "./sentence.ts"
-import type { AccountView, IntentView, PolicyView, RuleView, View } from "./View.ts"
+import type { AccountView, IntentView, ObservationView, PolicyView, RuleView, View } from "./View.ts"
 
 const dayMillis = 86_400_000
 const recentMax = 10
@@ -55,7 +55,7 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
   const memories = yield* (yield* RuleStates).all
   const halts = yield* brake.halts
   const pauses = yield* brake.pauses
-  const accounts = accountViews(treasury, yield* observations.accounts, open)
+  const accounts = accountViews(treasury, yield* observations.accounts, open, observationOf(treasury, watermark, now))
   const finals = (yield* outbox.recent(recentMax + open.length))
     .filter((i) => isFinalIntent(i.state))
     .slice(0, recentMax)
@@ -107,11 +107,26 @@ const pastView = Effect.fnUntraced(function* () {
   }
 })
 
+/** Rows are known up to one block for all accounts, so that block and its age are the same for each. */
+const observationOf =
+  ({ network }: Treasury, watermark: Watermark | undefined, now: number) =>
+  ({ timestamp }: AccountBalance): ObservationView | null =>
+    watermark === undefined
+      ? null
+      : {
+          block: String(watermark.height),
+          at: isoOf(watermark.timestamp),
+          ageSeconds: Math.max(0, (now - Number(watermark.timestamp / 1_000_000n)) / 1_000),
+          source: network.gateway.name,
+          changedAt: isoOf(timestamp),
+        }
+
 /** Accounts that rules bound, or that pay; those out of band first. */
 const accountViews = (
   treasury: Treasury,
   seen: ReadonlyArray<AccountBalance>,
   open: ReadonlyArray<Intent>,
+  observed: (account: AccountBalance) => ObservationView | null,
 ): ReadonlyArray<AccountView> =>
   [...treasury.parties.values()]
     .flatMap((party) =>
@@ -152,6 +167,7 @@ const accountViews = (
             })),
             share: share(balance),
             shareSoon: share(balance - (reserved < balance ? reserved : balance) + incoming),
+            observation: account === undefined ? null : observed(account),
             inBand: account !== undefined && levels.every((l) => l.holds(balance)),
           },
         ]

@@ -48,6 +48,19 @@ export interface AccountView {
   readonly share: number
   readonly shareSoon: number
   readonly inBand: boolean
+  /** What the balance rests on; null: no balance of the account was ever seen, which is not the same as zero. */
+  readonly observation: ObservationView | null
+}
+
+export interface ObservationView {
+  /** Newest final block whose rows are known, 0 where the gateway tells no heights; its time; seconds since then. */
+  readonly block: string
+  readonly at: string
+  readonly ageSeconds: number
+  /** Name of the gateway. */
+  readonly source: string
+  /** Time of the block in which the account last moved, or was first listed. */
+  readonly changedAt: string
 }
 
 export interface RuleView {

@@ -26,6 +26,7 @@ const Account = (a: AccountView) => html`
       ${a.levels.map((l) => html`<span>${l.name} ${l.value}</span>`)}
       ${/[1-9]/.test(a.incoming) ? html`<span>+ ${a.incoming} under way</span>` : ""}
       ${/[1-9]/.test(a.reserved) ? html`<span>${a.reserved} reserved</span>` : ""}
+      <span>${a.observation === null ? "never seen" : `${a.observation.ageSeconds.toFixed(1)} s old, from ${a.observation.source}`}</span>
     </div>
   </div>`
 
