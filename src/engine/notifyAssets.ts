@@ -8,7 +8,7 @@ import { type AssetTransition, type ListedAsset, Listings } from "../store/Listi
 import { Signals } from "../store/Signals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 
-/** Alerts for what happened to assets, stored with the mark that it was seen, so that none is lost and none comes twice. */
+/** Alerts for what happened to assets: stored with the mark that it was seen, so none is lost and none comes twice. */
 export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {
   const { rules, pins } = yield* EngineOptions
   const listings = yield* Listings

@@ -21,8 +21,8 @@ const aheadMillisMax = 30_000
 const parametersMillis = 60_000
 
 /**
- * Reads the whole asset listing by pages, oldest id first, and stores it with all that happened since the last one, each
- * change once. Cursors of assets are exact. A listing that does not end, contradicts itself, comes back empty
+ * Reads the whole asset listing by pages, oldest id first, and stores it with all that happened since the last,
+ * each change once. Cursors of assets are exact. A listing that does not end, contradicts itself, comes back empty
  * after one that was not, or is older than the last one, changes nothing. `pins` are held against it.
  */
 export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: ReadonlyArray<PinnedAsset> = []) {
