@@ -11,7 +11,7 @@ import { Observations } from "../store/Observations.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/say.ts"
-import { compareAccounts, lookbackNanos } from "./compareAccounts.ts"
+import { compareAccounts } from "./compareAccounts.ts"
 import { type AccountListing, listAccounts } from "./listAccounts.ts"
 import { rereadAccounts, rereadRows, setVerified } from "./rereadRows.ts"
 
@@ -31,6 +31,8 @@ const retryMillis = 5_000
 /** A listing whose block the rows do not reach in this time is made anew. */
 const patienceMillis = 30_000
 const pageRows = 1_000
+/** Accounts whose balance before a listing is looked up; more are left to the next comparison. */
+const movingMax = 200
 /** Second readings in a row that lack rows of the first before people are told. */
 const contradictionsMax = 3
 
@@ -179,7 +181,16 @@ const compareNow = Effect.fnUntraced(function* (options: ReconciliationOptions, 
   const parties = new Set<string>(keysOf(options))
   const accounts = (yield* observations.accounts).filter(({ party }) => parties.has(party))
   const end = accounts.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), listing.since)
-  return compareAccounts(listing, accounts, yield* (yield* Drifts).rowsBetween(listing.since - lookbackNanos, end + 1n))
+  const drifts = yield* Drifts
+  const rows = yield* drifts.rowsBetween(listing.since, end + 1n)
+  const first = compareAccounts(listing, accounts, rows)
+  if (first.moving.length === 0) return first
+  const before = new Map<string, bigint>()
+  for (const account of first.moving.slice(0, movingMax)) {
+    const balance = yield* drifts.balanceBefore(account, listing.since)
+    if (balance !== undefined) before.set(accountName(account), balance)
+  }
+  return compareAccounts(listing, accounts, rows, before)
 })
 
 /** The rows that could explain it. */

@@ -8,51 +8,38 @@ export interface Comparison {
   /** Names of accounts of which both tell the same. */
   readonly agreeing: ReadonlySet<string>
   readonly differing: ReadonlyArray<Difference>
-  /** How many accounts moved meanwhile, so that nothing can be said of them. */
-  readonly moving: number
-}
-
-/** Rows of this time before a listing are looked through for the balances at its time. */
-export const lookbackNanos = 300_000_000_000n
-
-/** The balances that a listing may show of an account that moved: the one at its time, where it is known, and later. */
-const possible = (rows: ReadonlyArray<AccountBalance>, since: bigint) => {
-  const later = rows.filter(({ timestamp }) => timestamp >= since).map(({ balance }) => balance)
-  const before = rows.reduce<AccountBalance | undefined>(
-    (newest, row) =>
-      row.timestamp < since && (newest === undefined || row.timestamp > newest.timestamp) ? row : newest,
-    undefined,
-  )
-  return { balances: before === undefined ? later : [before.balance, ...later], isComplete: before !== undefined }
+  /** Moved meanwhile: nothing can be said of them without their balances before. */
+  readonly moving: ReadonlyArray<AccountKey>
 }
 
 /**
- * Compares a listing with the newest rows of accounts, and with all rows around `listing.since` of those that moved.
- * Our rows must be complete beyond that time: a listing made while a block came may show any balance that the account
- * had since.
+ * Compares a listing with the newest rows of accounts, and for those that moved with all rows from `listing.since` on
+ * and the balances before it, where they are known. Our rows must be complete beyond that time: a listing made while
+ * a block came may show any balance that the account had since.
  */
 export const compareAccounts = (
   listing: AccountListing,
   latest: ReadonlyArray<AccountBalance>,
-  rows: ReadonlyArray<AccountBalance>,
+  rowsSince: ReadonlyArray<AccountBalance>,
+  before: ReadonlyMap<string, bigint> = new Map(),
 ): Comparison => {
-  const around = new Map<string, Array<AccountBalance>>()
-  for (const row of rows) {
+  const later = new Map<string, Array<bigint>>()
+  for (const row of rowsSince) {
     const name = accountName(row)
-    around.set(name, [...(around.get(name) ?? []), row])
+    const known = later.get(name)
+    if (known === undefined) later.set(name, [row.balance])
+    else known.push(row.balance)
   }
   const agreeing = new Set<string>()
   const differing: Array<Difference> = []
-  let moving = 0
+  const moving: Array<AccountKey> = []
   const judge = (key: AccountKey, stored: AccountBalance | undefined, reported: bigint) => {
     const name = accountName(key)
     const balance = stored?.balance ?? 0n
-    const seen =
-      stored !== undefined && stored.timestamp >= listing.since
-        ? possible(around.get(name) ?? [], listing.since)
-        : { balances: [balance], isComplete: true }
-    if (seen.balances.includes(reported)) agreeing.add(name)
-    else if (!seen.isComplete) moving++
+    const isMoved = stored !== undefined && stored.timestamp >= listing.since
+    const first = isMoved ? before.get(name) : balance
+    if (first === reported || later.get(name)?.includes(reported) === true) agreeing.add(name)
+    else if (first === undefined) moving.push(key)
     else {
       const { party, asset, market, type } = key
       differing.push({ party, asset, market, type, stored: balance, reported })

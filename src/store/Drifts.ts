@@ -31,6 +31,8 @@ const DriftRow = Schema.Struct({
   since: Schema.Int,
 })
 
+const lookbackNanos = 300_000_000_000n
+
 const TimeRow = Schema.Struct({ timestamp: Big })
 
 /** One text for one account. */
@@ -53,6 +55,8 @@ export class Drifts extends Context.Service<
     }) => Effect.Effect<{ readonly begun: ReadonlyArray<Drift>; readonly ended: ReadonlyArray<Drift> }, StoreError>
     /** All rows from a block time up to, not including, another (Unix nanoseconds), in no order. */
     readonly rowsBetween: (from: bigint, end: bigint) => Effect.Effect<ReadonlyArray<BalanceChange>, StoreError>
+    /** The account's balance by its newest row before a block time, at most five minutes before. */
+    readonly balanceBefore: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
     /** Block time at which the first reading began, Unix nanoseconds; undefined before it. */
     readonly base: Effect.Effect<bigint | undefined, StoreError>
     /** Whether this process has compared all balances once since its start. */
@@ -96,6 +100,14 @@ export class Drifts extends Context.Service<
         rowsBetween: Effect.fn("Drifts.rowsBetween")((from: bigint, end: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
             WHERE timestamp >= ${from} AND timestamp < ${end}`.pipe(rowsOf(BalanceColumns, "Drifts.rowsBetween")),
+        ),
+        balanceBefore: Effect.fn("Drifts.balanceBefore")(({ party, asset, market, type }: AccountKey, time: bigint) =>
+          sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
+            WHERE timestamp < ${time} AND timestamp >= ${time - lookbackNanos} AND party = ${party}
+            AND asset = ${asset} AND market = ${market} AND type = ${type} ORDER BY timestamp DESC LIMIT 1`.pipe(
+            rowsOf(BalanceColumns, "Drifts.balanceBefore"),
+            Effect.map((rows) => rows[0]?.balance),
+          ),
         ),
         base: sql`SELECT timestamp FROM watermarks WHERE name = 'base'`.pipe(
           rowsOf(TimeRow, "Drifts.base"),
