@@ -49,6 +49,10 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
   return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, options.level))
 }
 
+/** What others wrote never ends a line, colours a terminal or turns the writing round, wherever it came from. */
+const visible = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
+
 const entryOf = (message: unknown): Entry => {
   const fields: Record<string, unknown> = {}
   const words: Array<string> = []
@@ -58,6 +62,7 @@ const entryOf = (message: unknown): Entry => {
     else if (typeof part === "object" && part !== null) Object.assign(fields, part)
     else words.push(String(part))
   }
+  for (const [key, value] of Object.entries(fields)) if (typeof value === "string") fields[key] = visible(value)
   return { message: words.join(" "), fields }
 }
 

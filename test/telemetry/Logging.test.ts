@@ -1,0 +1,32 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { layer } from "../../src/telemetry/Logging.ts"
+import { say } from "../../src/telemetry/say.ts"
+
+const odd = "a\r\nb\u001b[31m\u009b0m\u202ec\u2028d\ufeff\ud800"
+const shown = "a\\u{d}\\u{a}b\\u{1b}[31m\\u{9b}0m\\u{202e}c\\u{2028}d\\u{feff}\\u{d800}"
+
+/** What is written when the words come from somebody else. */
+const written = (format: "json" | "text") =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    const destination = { write: (line: string) => void lines.push(line) }
+    yield* Effect.andThen(
+      say("asset", { subject: odd, detail: odd }),
+      Effect.logWarning("it went wrong", { reason: odd }),
+    ).pipe(Effect.provide(layer({ level: "Info", format, destination, startedAt: 0 })))
+    return lines
+  })
+
+describe("the log", () => {
+  it.effect.each(["json", "text"] as const)("shows others' unsafe characters as their numbers in %s", (format) =>
+    Effect.gen(function* () {
+      const lines = yield* written(format)
+      assert.lengthOf(lines, 2)
+      for (const line of lines) {
+        assert.include(format === "json" ? line.replaceAll("\\\\", "\\") : line, shown)
+        assert.notMatch(line.trimEnd(), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u)
+      }
+    }),
+  )
+})
