@@ -170,7 +170,7 @@ describe("windows of balance changes", () => {
           Effect.gen(function* () {
             const dice = makeDice(`late ${seed}`)
             const { rows } = chain(dice, 80, start)
-            const late = new Map(rows.map((row) => [row, BigInt(dice.below(5_000)) * 1_000_000n]))
+            const late = new Map(rows.map((row) => [row, BigInt(dice.below(9_900)) * 1_000_000n]))
             let now = start
             const history = historyOf(rows, {
               hasHeaders: false,
@@ -182,7 +182,7 @@ describe("windows of balance changes", () => {
             const { run } = yield* openPoller(history)
             yield* clockAt(start)
             yield* run(pollAll(options))
-            const end = rows.at(-1)!.timestamp + 6n * second
+            const end = rows.at(-1)!.timestamp + 11n * second
             const pace = makePace()
             while (now < end) {
               now += BigInt(1 + dice.below(4_000)) * 1_000_000n
