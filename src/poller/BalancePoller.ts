@@ -1,5 +1,4 @@
 import { Clock, Effect, Ref } from "effect"
-import { formatAmount } from "../domain/Amount.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
@@ -10,7 +9,6 @@ import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
-import { say } from "../telemetry/say.ts"
 import { aligned, type Reader, settleNanos, type WindowAnswer } from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
 import { bridgeGap } from "./bridgeGap.ts"
@@ -21,6 +19,7 @@ import { makePace, nextSpan, type Pace } from "./Pace.ts"
 import { readBase } from "./readBase.ts"
 import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
+import { tellChanges } from "./tellChanges.ts"
 
 /** How far a reading by cursors goes back behind what is known. */
 const cursorOverlapNanos = 60_000_000_000n
@@ -159,30 +158,7 @@ const keep = Effect.fnUntraced(function* (
       return kept
     }),
   )
-  for (const change of changes) yield* tell(options, change, answer.height)
+  yield* tellChanges(options, changes, answer.height)
   yield* signals.wake("engine")
   if (changes.length > 0) yield* signals.wake("reconcile")
 })
-
-interface Change {
-  readonly before: bigint | undefined
-  readonly row: BalanceChange
-}
-
-const tell = (options: BalancePollerOptions, { before, row }: Change, height: bigint) => {
-  const party = [...options.parties.values()].find((p) => p.publicKey === row.party)
-  const asset = [...options.assets.values()].find((a) => a.id === row.asset)
-  if (party === undefined || asset === undefined || before === undefined || row.type !== "ACCOUNT_TYPE_GENERAL") {
-    return Effect.void
-  }
-  const say0 = (units: bigint) => formatAmount(units, asset.decimals)
-  const step = row.balance - before
-  const block = height > 0n ? `block ${height}`.padEnd(10) : ""
-  const change = `${step > 0n ? "+" : ""}${say0(step)}`
-  return say("balance", {
-    subject: party.name,
-    detail: `${block} ${say0(row.balance)} ${asset.symbol}   ${change}`.trimStart(),
-    asset: asset.symbol,
-    balance: say0(row.balance),
-  })
-}

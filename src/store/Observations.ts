@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
-import { BalanceColumns, type Contradiction, columnsOf } from "./balanceRows.ts"
+import { BalanceColumns, type Contradiction, columnsOf, readAccounts } from "./balanceRows.ts"
 import { Big, rowsOf } from "./columns.ts"
 import type { Change } from "./compareRows.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
@@ -73,8 +73,10 @@ export class Observations extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const rowStore = makeStoreRows(sql)
-      const accounts = sql`SELECT * FROM accounts ORDER BY party, asset, market, type`.pipe(
-        rowsOf(BalanceColumns, "Observations.accounts"),
+      const accounts = sql`SELECT party, asset, market, type, balance, timestamp FROM accounts
+        ORDER BY party, asset, market, type`.values.pipe(
+        Effect.flatMap((rows) => Effect.fromNullishOr(readAccounts(rows))),
+        storeError("Observations.accounts"),
       )
       const moveTo = Effect.fnUntraced(function* (name: string, watermark: Reached) {
         const updatedAt = yield* Clock.currentTimeMillis
