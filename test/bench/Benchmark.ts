@@ -15,7 +15,12 @@ export interface Benchmark {
   readonly name: string
   /** Ends "Measures ...". */
   readonly about: string
-  readonly run: (say: (text: string) => void) => Promise<ReadonlyArray<Figure>>
+  /** Whether it runs only when it is named. */
+  readonly byNameAlone?: boolean
+  readonly run: (
+    say: (text: string) => void,
+    options: { readonly minutes: number | undefined },
+  ) => Promise<ReadonlyArray<Figure>>
 }
 
 /** What a figure should reach, and what it must not miss. */

@@ -4,15 +4,17 @@ import { answers } from "./answers/bench.ts"
 import { type Goal, holds, type Judged, judge, report } from "./Benchmark.ts"
 import { poller } from "./poller/bench.ts"
 import { sandbox } from "./sandbox/bench.ts"
+import { pollerSoak } from "./soak/bench.ts"
 
-const benchmarks = [sandbox, poller, answers]
+const benchmarks = [sandbox, poller, answers, pollerSoak]
 
-const usage = `usage: npm run bench -- [--json] [--check] [NAME ...]
+const usage = `usage: npm run bench -- [--json] [--check] [--minutes N] [NAME ...]
 
   --json   prints an array of { name, value, unit, better, samples, goal, floor } on standard output
   --check  exits with 1 where a figure misses its floor (test/bench/goals.json)
+  --minutes N  for how long a benchmark runs that runs for minutes
 
-${benchmarks.map(({ name, about }) => `  ${name.padEnd(9)}measures ${about}`).join("\n")}`
+${benchmarks.map(({ name, about }) => `  ${name.padEnd(12)}measures ${about}`).join("\n")}`
 
 const fail = (message: string, code: number): never => {
   console.error(message)
@@ -23,7 +25,12 @@ const readArguments = () => {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { json: { type: "boolean" }, check: { type: "boolean" }, help: { type: "boolean" } },
+      options: {
+        json: { type: "boolean" },
+        check: { type: "boolean" },
+        minutes: { type: "string" },
+        help: { type: "boolean" },
+      },
     })
   } catch (error) {
     return fail(`bench: ${error instanceof Error ? error.message : error}\n${usage}`, 2)
@@ -38,10 +45,15 @@ if (values.help) {
 const unknown = positionals.filter((name) => !benchmarks.some((one) => one.name === name))
 if (unknown.length > 0) fail(`bench: there is no benchmark ${unknown.join(", ")}\n${usage}`, 2)
 
+const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
+if (minutes !== undefined && !(minutes > 0)) fail(`bench: --minutes ${values.minutes} is no time\n${usage}`, 2)
+
 const goals = JSON.parse(readFileSync(new URL("goals.json", import.meta.url), "utf8")) as Record<string, Goal>
 const figures: Array<Judged> = []
-for (const one of benchmarks.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
-  const found = await one.run((text) => console.error(`${one.name}: ${text}`))
+for (const one of benchmarks.filter(({ name, byNameAlone }) =>
+  positionals.length === 0 ? byNameAlone !== true : positionals.includes(name),
+)) {
+  const found = await one.run((text) => console.error(`${one.name}: ${text}`), { minutes })
   figures.push(...judge(found, goals))
 }
 console.log(values.json ? JSON.stringify(figures, null, 2) : report(figures))
