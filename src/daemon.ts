@@ -69,7 +69,7 @@ export const runLoops = (options: DaemonOptions) => {
     pollBusyMillis: network.pollBusyMillis,
     pollIdleMillis: network.pollIdleMillis,
     keepMillis: treasury.keepMillis,
-    reads: network.gateway.reads,
+    reads: network.gateways[0].reads,
   }
   const reconciled = { ...network, parties: treasury.parties, assets: treasury.assets }
   const work = supervise([

@@ -6,13 +6,8 @@ import type { Mode, Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
 import { EngineOptions } from "./engine/EngineOptions.ts"
 import { isWanted } from "./engine/isWanted.ts"
-import { ChainContext } from "./gateway/ChainContext.ts"
-import { Confirmation } from "./gateway/Confirmation.ts"
 import { gatewayOptions } from "./gateway/GatewayOptions.ts"
-import { GatewayReader } from "./gateway/GatewayReader.ts"
-import { GatewayWriter } from "./gateway/GatewayWriter.ts"
-import { LedgerHistory } from "./gateway/LedgerHistory.ts"
-import { NetworkParameters } from "./gateway/NetworkParameters.ts"
+import { layerGateways } from "./gateway/layerGateways.ts"
 import { Transport } from "./gateway/Transport.ts"
 import { Notifier } from "./notify/Notifier.ts"
 import { Reconciliation } from "./poller/Reconciliation.ts"
@@ -51,8 +46,8 @@ export interface DaemonOptions {
   /** Mode in force: the file's, or a lower one. */
   readonly mode: Mode
   readonly dataDir: string
-  /** Where the gateway really is; differs from the file where the embedded network had to take a free port. */
-  readonly gatewayUrl: string
+  /** Where every gateway really is, if not where the file says: the embedded network has one address for all. */
+  readonly gatewayUrl?: string | undefined
   /** Name of this process among several on one store, no other's, past or to come; undefined: it is the only one. */
   readonly replica?: string
 }
@@ -94,7 +89,7 @@ const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
   Metrics.layer({
     treasury: treasury.name,
     mode,
-    gateways: [treasury.network.gateway.name],
+    gateways: treasury.network.gateways.map(({ name }) => name),
     rules: treasury.rules.map((rule) => rule.name),
     payers: [...treasury.parties.values()].filter((party) => party.signer !== undefined).map((party) => party.name),
     receivers: treasury.receivers.map((receiver) => receiver.name),
@@ -108,54 +103,48 @@ const secrets = (files: ReadonlyMap<string, string>) =>
     (entries): Readonly<Record<string, Redacted.Redacted>> => Object.fromEntries(entries),
   )
 
-/** Everything that speaks to the gateway. */
+/** Everything that speaks to the gateways. */
 export const gatewayLayer = (
   { treasury, gatewayUrl }: Pick<DaemonOptions, "treasury" | "gatewayUrl">,
   http: typeof Transport.layerHttp = Transport.layerHttp,
 ) => {
   const { network } = treasury
-  const transport = Layer.unwrap(
-    Effect.map(secrets(network.gateway.headerFiles), (headers) =>
-      Transport.layer(
-        gatewayOptions({
-          name: network.gateway.name,
-          url: gatewayUrl,
-          headers,
-          requestDeadlineMillis: network.requestDeadlineMillis,
-          submitType: network.submitType,
-        }),
-      ),
+  const options = Effect.forEach(network.gateways, ({ name, url, headerFiles }) =>
+    Effect.map(secrets(headerFiles), (headers) =>
+      gatewayOptions({
+        name,
+        url: gatewayUrl ?? url,
+        headers,
+        requestDeadlineMillis: network.requestDeadlineMillis,
+        submitType: network.submitType,
+      }),
     ),
+  )
+  const { chainId, quorum } = network
+  return Layer.unwrap(
+    Effect.map(options, (gateways) => layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network) })),
   ).pipe(Layer.provide(http))
-  const fixed = network.fixedChain
-  const chain =
-    fixed === undefined
-      ? ChainContext.layerNode
-      : ChainContext.layerFixed({
-          head: {
-            chainId: network.chainId,
-            height: fixed.height,
-            hash: fixed.hash,
-            pow: {
-              hashFunction: "sha3_24_rounds",
-              difficulty: fixed.difficulty,
-              pastBlocks: fixed.pastBlocks,
-              txPerBlock: fixed.txPerBlock,
-              increasing: false,
-            },
-          },
-          atMillis: fixed.atMillis,
-          validForMillis: fixed.validForMillis,
-        })
-  return Layer.mergeAll(
-    GatewayReader.layer,
-    GatewayWriter.layer,
-    Confirmation.layer,
-    LedgerHistory.layer,
-    NetworkParameters.layer,
-    chain,
-  ).pipe(Layer.provide(transport))
 }
+
+const fixedChainOf = ({ chainId, fixedChain }: Treasury["network"]) =>
+  fixedChain === undefined
+    ? undefined
+    : {
+        head: {
+          chainId,
+          height: fixedChain.height,
+          hash: fixedChain.hash,
+          pow: {
+            hashFunction: "sha3_24_rounds",
+            difficulty: fixedChain.difficulty,
+            pastBlocks: fixedChain.pastBlocks,
+            txPerBlock: fixedChain.txPerBlock,
+            increasing: false,
+          },
+        },
+        atMillis: fixedChain.atMillis,
+        validForMillis: fixedChain.validForMillis,
+      }
 
 /** The file that holds a party's key: as configured, or the one that the embedded network made for it. */
 const keyFileOf = (party: Party, dataDir: string): string | undefined => {
@@ -230,7 +219,7 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     treasury: treasury.name,
     mode,
     chainId: network.chainId,
-    gateway: { name: network.gateway.name, url: options.gatewayUrl },
+    gateway: { name: network.gateways[0].name, url: options.gatewayUrl ?? network.gateways[0].url },
     framing: network.framing,
     maxAgeMillis: network.maxAgeMillis,
     pollIdleMillis: network.pollIdleMillis,

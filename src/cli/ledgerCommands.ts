@@ -82,19 +82,16 @@ const perform = Effect.fnUntraced(function* (chosen: Chosen, verb: LedgerVerb, r
 /** What a command needs that does the work of the daemon where none runs. */
 export const alone = (found: Setup) => {
   const { treasury } = found
-  const { gateway } = treasury.network
   const metrics = Metrics.layer({
     treasury: treasury.name,
     mode: found.mode,
-    gateways: [gateway.name],
+    gateways: treasury.network.gateways.map(({ name }) => name),
     rules: [],
     receivers: [],
     version,
     revision: "",
   })
-  return Layer.merge(storeLayer(found), gatewayLayer({ treasury, gatewayUrl: gateway.url })).pipe(
-    Layer.provideMerge(metrics),
-  )
+  return Layer.merge(storeLayer(found), gatewayLayer({ treasury })).pipe(Layer.provideMerge(metrics))
 }
 
 const flags = { reason: reasonFlag, config: configFlag, data: dataFlag, output: outputFlag }

@@ -49,11 +49,14 @@ export const paginationOf = (chosen: ChosenPage): Pagination => ({
   ...given("newestFirst", chosen.newestFirst),
 })
 
-/** Runs a read against the treasury's gateway; what the gateway says against it is the failure's text. */
+/** Runs a read against one gateway of the treasury; what it says against it is the failure's text. */
 export const reading = <A>(chosen: ChosenPage, read: Effect.Effect<A, GatewayError, GatewayReader>) =>
   Effect.gen(function* () {
     const { treasury } = yield* setup(chosen)
-    const { gateway } = treasury.network
+    const { network } = treasury
+    const asked = Option.getOrElse(chosen.gateway, () => network.gateways[0].name)
+    const known = network.gateways.find(({ name }) => name === asked)
+    const gateway = known ?? { ...network.gateways[0], url: asked }
     const metrics = Metrics.layer({
       treasury: treasury.name,
       mode: "observe",
@@ -63,8 +66,8 @@ export const reading = <A>(chosen: ChosenPage, read: Effect.Effect<A, GatewayErr
       version,
       revision: "",
     })
-    const gatewayUrl = Option.getOrElse(chosen.gateway, () => gateway.url)
-    return yield* read.pipe(Effect.provide(gatewayLayer({ treasury, gatewayUrl }).pipe(Layer.provide(metrics))))
+    const alone = { ...treasury, network: { ...network, gateways: [gateway] as const, quorum: 1 } }
+    return yield* read.pipe(Effect.provide(gatewayLayer({ treasury: alone }).pipe(Layer.provide(metrics))))
   }).pipe(
     Effect.catchTag("GatewayError", (error) =>
       failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),

@@ -50,7 +50,7 @@ export const run = Command.make(
     yield* makeDataDir(found.dataDir)
     const work = chosen.sandbox
       ? withSandbox(found, chosen.once)
-      : daemon({ ...optionsOf(found), gatewayUrl: found.treasury.network.gateway.url }, found, chosen.once, undefined)
+      : daemon(optionsOf(found), found, chosen.once, undefined)
     yield* work.pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
   }),
 ).pipe(Command.withDescription("Run the daemon"))
@@ -91,12 +91,12 @@ const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sa
 
 /** Page, probes, metrics and the socket of the command line. In the demonstration a busy port is no reason to stop. */
 const surfaces = (options: DaemonOptions, found: Setup, demo: boolean) => {
-  const { treasury, dataDir, mode, gatewayUrl } = options
+  const { treasury, dataDir, mode } = options
   const { host, port } = found.listen
   return Layer.merge(
     StatusServer.layer({ treasury, host, port, portBusy: demo ? "free" : "error", dataDir }),
     layerControl({ treasury, mode, dataDir }),
-  ).pipe(Layer.provide(StatusView.layer({ treasury, mode, gatewayUrl, version })))
+  ).pipe(Layer.provide(StatusView.layer({ treasury, mode, version })))
 }
 
 const serve = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) =>
@@ -132,9 +132,10 @@ const checkChain = Effect.fnUntraced(function* (treasury: Treasury) {
       Effect.as(Effect.logWarning("the gateway does not answer yet", { reason: error.message }), undefined),
     ),
   )
-  const { chainId, gateway } = treasury.network
+  const { chainId, gateways } = treasury.network
   if (head === undefined || head.chainId === chainId) return
-  const message = `network.chainId: gateway ${gateway.name} is on chain "${head.chainId}", the file says "${chainId}"`
+  const who = gateways.length === 1 ? `gateway ${gateways[0].name} is` : "the gateways are"
+  const message = `network.chainId: ${who} on chain "${head.chainId}", the file says "${chainId}"`
   const remedy = "name the chain that you mean, or another gateway"
   return yield* new ConfigError({ problems: [treasury.document.problem(["network", "chainId"], message, remedy)] })
 })
@@ -148,8 +149,10 @@ const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: 
     detail: `${version}  treasury ${treasury.name}  mode ${mode}  ${network}`,
     data: dataDir,
   })
-  const where = `${options.gatewayUrl}    data ${data.startsWith("..") ? dataDir : data}/`
-  yield* say("gateway", { detail: where, url: options.gatewayUrl })
+  const { gateways, quorum } = treasury.network
+  const urls = options.gatewayUrl ?? gateways.map(({ url }) => url).join(" ")
+  const agree = gateways.length === 1 ? "" : `    ${quorum} of ${gateways.length} must agree`
+  yield* say("gateway", { detail: `${urls}${agree}    data ${data.startsWith("..") ? dataDir : data}/`, url: urls })
   if (mode !== "live") return yield* say("may pay", { detail: `nothing: in mode ${mode} nothing is signed` })
   for (const line of mayPay(treasury)) yield* say("may pay", { detail: line })
   const rest =

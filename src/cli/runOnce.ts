@@ -23,7 +23,7 @@ const pollOf = ({ treasury }: DaemonOptions) =>
     pollBusyMillis: treasury.network.pollBusyMillis,
     pollIdleMillis: treasury.network.pollIdleMillis,
     keepMillis: treasury.keepMillis,
-    reads: treasury.network.gateway.reads,
+    reads: treasury.network.gateways[0].reads,
   })
 
 /** A block or two, and one that stands still is not waited for: its rules hold. */

@@ -50,7 +50,7 @@ const viewOf = (body: unknown): View => body as View
 const stored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string) {
   const found = yield* storedSetup(chosen, dataDir)
   const { treasury, mode } = found
-  const options = { treasury, mode, gatewayUrl: treasury.network.gateway.url, version }
+  const options = { treasury, mode, version }
   return yield* Effect.flatMap(StatusView, (service) => service.view).pipe(
     Effect.provide(StatusView.layer(options).pipe(Layer.provide(storeLayer(found)))),
     Effect.mapError((error) => failWith("failure", error.message)),

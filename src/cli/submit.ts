@@ -41,7 +41,7 @@ export const submit = Command.make(
     yield* checkKeys(found.treasury)
     yield* makeDataDir(found.dataDir)
     const { treasury, mode, dataDir } = found
-    const options = { treasury, mode, dataDir, gatewayUrl: treasury.network.gateway.url }
+    const options = { treasury, mode, dataDir }
     const startedAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const final = yield* Effect.gen(function* () {
       yield* prepare(options)

@@ -17,7 +17,7 @@ export const viewText = (view: View): string => {
   const { accepted, refused, lost } = view.acceptance
   return [
     `${signs[view.sentence.severity]}${view.sentence.text}`,
-    `    ${view.treasury}, mode ${view.mode}, gateway ${view.network.gateway} at block ${view.height}, chain ${view.network.chainId}`,
+    `    ${view.treasury}, mode ${view.mode}, ${gatewaysText(view.network)}, block ${view.height}, chain ${view.network.chainId}`,
     ...(accounts.length > 0 ? ["accounts", table(accounts)] : []),
     ...(rules.length > 0 ? ["rules", table(rules)] : []),
     ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
@@ -43,6 +43,12 @@ const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {
     ]),
   ]
   return rows.length === 0 ? [] : ["past", table(rows)]
+}
+
+/** Each gateway with what keeps it from being believed, and how many must agree. */
+export const gatewaysText = ({ gateways, quorum }: View["network"]): string => {
+  const each = gateways.map(({ name, state }) => (state === "up" || state === "unknown" ? name : `${name} (${state})`))
+  return gateways.length === 1 ? `gateway ${each[0]}` : `gateways ${each.join(", ")}, ${quorum} of them must agree`
 }
 
 /** Payments, one a line. */

@@ -1,5 +1,6 @@
 import { basename, extname } from "node:path"
 import { Effect } from "effect"
+import { majorityOf } from "../domain/quorum.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { ConfigError, type Problem } from "./ConfigError.ts"
@@ -37,7 +38,10 @@ export interface FixedChain {
 
 export interface NetworkConfig {
   readonly chainId: string
-  readonly gateway: GatewayConfig
+  /** At least one; the first is preferred while all are well. */
+  readonly gateways: readonly [GatewayConfig, ...ReadonlyArray<GatewayConfig>]
+  /** How many of them must say the same before money moves on it. */
+  readonly quorum: number
   /** Knowledge older than this moves no money. */
   readonly maxAgeMillis: number
   readonly requestDeadlineMillis: number
@@ -123,29 +127,13 @@ export const treasuryOf = Effect.fnUntraced(function* (document: YamlDocument) {
 
 const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
   const { network } = raw
-  const names = Object.keys(network.gateways)
-  if (names.length !== 1) {
-    report.add(
-      ["network", "gateways"],
-      `${names.length} gateways are named`,
-      "name exactly one: this version does not compare gateways, and does not pretend to",
-    )
-  }
-  const name = names[0] ?? "none"
-  const gateway = network.gateways[name] ?? ""
-  const headers = typeof gateway === "string" ? {} : (gateway.headers ?? {})
   const fixed = typeof network.chain === "object" ? network.chain.fixed : undefined
   if (fixed !== undefined && Number.isNaN(Date.parse(fixed.at))) {
     report.add(["network", "chain", "fixed", "at"], `"${fixed.at}" is not a time`, 'write "2026-11-21T10:00:00Z"')
   }
   return {
     chainId: network.chainId,
-    gateway: {
-      name,
-      url: typeof gateway === "string" ? gateway : gateway.url,
-      headerFiles: secretFiles(headers, ["network", "gateways", name, "headers"], report),
-      reads: typeof gateway === "string" ? "windows" : (gateway.reads ?? "windows"),
-    },
+    ...resolveGateways(network, report),
     maxAgeMillis: durationMillis(network.maxAge ?? "30s"),
     requestDeadlineMillis: durationMillis(network.requestDeadline ?? "10s"),
     reconcileMillis: durationMillis(network.reconcile ?? "5m"),
@@ -166,6 +154,41 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
             validForMillis: durationMillis(fixed.validFor),
           },
   }
+}
+
+const resolveGateways = (
+  network: TreasuryFile["network"],
+  report: Reporter,
+): Pick<NetworkConfig, "gateways" | "quorum"> => {
+  const gateways = Object.entries(network.gateways).map(([name, gateway]): GatewayConfig => {
+    const headers = typeof gateway === "string" ? {} : (gateway.headers ?? {})
+    return {
+      name,
+      url: typeof gateway === "string" ? gateway : gateway.url,
+      headerFiles: secretFiles(headers, ["network", "gateways", name, "headers"], report),
+      reads: typeof gateway === "string" ? "windows" : (gateway.reads ?? "windows"),
+    }
+  })
+  const [first = { name: "none", url: "", headerFiles: new Map(), reads: "windows" }, ...others] = gateways
+  if (gateways.length === 0) {
+    report.add(["network", "gateways"], "no gateway is named", 'name at least one: { main: "https://..." }')
+  }
+  const urls = gateways.map(({ url }) => url.replace(/\/+$/, ""))
+  const twice = urls.findIndex((url, i) => urls.indexOf(url) < i)
+  if (twice > 0) {
+    const name = gateways[twice]?.name ?? ""
+    report.add(
+      ["network", "gateways", name],
+      "its address is named twice",
+      "a gateway that agrees with itself proves nothing",
+    )
+  }
+  const quorum = network.quorum === undefined ? majorityOf(gateways.length) : Number(network.quorum)
+  if (quorum < 1 || quorum > gateways.length) {
+    const range = gateways.length === 1 ? "1" : `1 to ${gateways.length}`
+    report.add(["network", "quorum"], `${quorum} of ${gateways.length} gateways cannot agree`, `write ${range}`)
+  }
+  return { gateways: [first, ...others], quorum }
 }
 
 const resolveAlerts = (

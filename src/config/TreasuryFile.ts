@@ -51,6 +51,7 @@ const Chain = Schema.Struct({
 const Network = Schema.Struct({
   chainId: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9._-]{1,64}$/, { expected: "the network's chain id" })),
   gateways: Schema.Record(Name, Gateway),
+  quorum: optional(WholeText),
   maxAge: optional(DurationText),
   requestDeadline: optional(DurationText),
   reconcile: optional(DurationText),

@@ -11,6 +11,8 @@ export interface TransferSighting {
   /** Undefined: the gateway says that it knows none of this id. Alone, that proves nothing. */
   readonly found: ObservedTransfer | undefined
   readonly mark: BlockMark | undefined
+  /** Who says so; several names with a plus sign between them. */
+  readonly gateway: string
 }
 
 /** All transfers of a key, as far as the gateway lists them. */
@@ -65,7 +67,7 @@ const lookUp = (transport: Transport["Service"], id: string): Effect.Effect<Tran
     .pipe(
       Effect.flatMap(({ value, mark }) =>
         value.transferNode.id === id
-          ? Effect.succeed<TransferSighting>({ found: value.transferNode, mark })
+          ? Effect.succeed<TransferSighting>({ found: value.transferNode, mark, gateway: transport.gateway })
           : Effect.fail(
               new GatewayError({
                 gateway: transport.gateway,
@@ -75,7 +77,7 @@ const lookUp = (transport: Transport["Service"], id: string): Effect.Effect<Tran
             ),
       ),
       Effect.catchReason("GatewayError", "NotFound", ({ mark }) =>
-        Effect.succeed<TransferSighting>({ found: undefined, mark }),
+        Effect.succeed<TransferSighting>({ found: undefined, mark, gateway: transport.gateway }),
       ),
     )
 

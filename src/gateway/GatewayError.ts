@@ -50,7 +50,13 @@ const unsent: ReadonlySet<GatewayReason["_tag"]> = new Set([
   "Stale",
 ])
 
-const wordsOf = (reason: GatewayReason): string => {
+/** The reason in words. */
+export const wordsOf = (reason: GatewayReason): string => {
+  const words = detailOf(reason)
+  return words === "" ? reason._tag : `${reason._tag}: ${words}`
+}
+
+const detailOf = (reason: GatewayReason): string => {
   if ("detail" in reason && reason.detail !== undefined) return reason.detail
   if ("afterMillis" in reason) return `no complete answer within ${reason.afterMillis} ms`
   return "retryAfterMillis" in reason ? `for ${reason.retryAfterMillis} ms` : ""
@@ -77,7 +83,6 @@ export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayErr
   }
 
   override get message(): string {
-    const words = wordsOf(this.reason)
-    return `${this.gateway}: ${this.operation}: ${this.reason._tag}${words === "" ? "" : `: ${words}`}`
+    return `${this.gateway}: ${this.operation}: ${wordsOf(this.reason)}`
   }
 }

@@ -15,7 +15,11 @@ export class GatewayWriter extends Context.Service<
      */
     readonly submit: (
       tx: Transaction,
-      options?: { readonly type?: SubmitType },
+      options?: {
+        readonly type?: SubmitType
+        /** Which of several gateways takes it; default the first. */
+        readonly gateway?: string
+      },
     ) => Effect.Effect<SubmissionAnswer, GatewayError>
   }
 >()("cofferer/gateway/GatewayWriter") {
@@ -30,6 +34,15 @@ export class GatewayWriter extends Context.Service<
         })
         return value
       }),
+    })
+
+  /** Sends by the gateway that is asked for. */
+  static readonly together = (
+    writers: ReadonlyMap<string, GatewayWriter["Service"]>,
+    first: GatewayWriter["Service"],
+  ): GatewayWriter["Service"] =>
+    GatewayWriter.of({
+      submit: (tx, options) => (writers.get(options?.gateway ?? "") ?? first).submit(tx, options),
     })
 
   static readonly layer: Layer.Layer<GatewayWriter, never, Transport> = Layer.effect(

@@ -1,11 +1,12 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Clock, Context, Effect, Exit, Layer, Redacted, Schema, type Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Schema, type Scope } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { BlockMark } from "../domain/Balance.ts"
 import { Metrics, type Operation, type RequestOutcome } from "../telemetry/Metrics.ts"
 import { escapeText } from "./escapeText.ts"
-import { GatewayError, type GatewayReason } from "./GatewayError.ts"
+import { GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
+import { type Ended, Health } from "./Health.ts"
 import { type Limiter, makeLimiter, type Pace } from "./Limiter.ts"
 import type { Priority } from "./RequestPriority.ts"
 import { type Body, readBody } from "./readBody.ts"
@@ -66,12 +67,16 @@ export class Transport extends Context.Service<
       const client = HttpClient.withScope(yield* HttpClient.HttpClient)
       const metrics = yield* Metrics
       const limiter = yield* makeLimiter(options)
+      const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
       const gateway = options.name
       return Transport.of({
         gateway,
         options,
         pace: limiter.pace,
-        sawHeight: (height) => Effect.sync(() => metrics.gatewayHeight.set({ gateway }, Number(height))),
+        sawHeight: Effect.fnUntraced(function* (height) {
+          metrics.gatewayHeight.set({ gateway }, Number(height))
+          yield* health?.noteHeight(gateway, height) ?? Effect.void
+        }),
         request: Effect.fn("Transport.request")(function* <A>(request: TransportRequest<A>) {
           const title = request.title ?? request.operation
           const ask = { read: request.body === undefined ? title : undefined, priority: request.priority }
@@ -82,7 +87,8 @@ export class Transport extends Context.Service<
           })
           const exit = yield* Effect.exit(limiter.pass(ask, send))
           const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
-          record(metrics, { gateway, operation: request.operation, exit, elapsedMillis })
+          const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis })
+          if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void
           return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
         }),
       })
@@ -251,19 +257,28 @@ const record = <A>(
     /** Undefined: it was never sent. */
     readonly elapsedMillis: number | undefined
   },
-): void => {
+): Ended | undefined => {
   const { gateway, operation, exit } = done
-  let outcome: RequestOutcome = "ok"
-  if (Exit.isSuccess(exit)) {
-    if (exit.value.mark !== undefined) metrics.gatewayHeight.set({ gateway }, Number(exit.value.mark.height))
-  } else {
-    const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
-    // An interrupted request ended by our own wish, and says nothing about the gateway.
-    if (failure === undefined) return
-    outcome = outcomes[failure.error._tag]
-  }
+  const ended = endOf(exit)
+  // An interrupted request ended by our own wish, and says nothing about the gateway.
+  if (ended === undefined) return undefined
+  const { mark, outcome } = ended
+  if (mark !== undefined) metrics.gatewayHeight.set({ gateway }, Number(mark.height))
   metrics.gatewayRequests.inc({ gateway, operation, outcome })
-  if (done.elapsedMillis === undefined) return
+  if (done.elapsedMillis === undefined) return undefined
   metrics.gatewayRequestDuration.observe({ gateway, operation }, done.elapsedMillis / 1000)
   metrics.gatewayUp.set({ gateway }, down.has(outcome) ? 0 : 1)
+  return ended
+}
+
+const endOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): Ended | undefined => {
+  if (Exit.isSuccess(exit)) return { outcome: "ok", detail: "", mark: exit.value.mark }
+  const reason = exit.cause.reasons.find((one) => one._tag === "Fail")?.error
+  if (reason === undefined) return undefined
+  return {
+    outcome: outcomes[reason._tag],
+    detail: wordsOf(reason),
+    mark: reason._tag === "NotFound" ? reason.mark : undefined,
+    retryAfterMillis: "retryAfterMillis" in reason ? reason.retryAfterMillis : undefined,
+  }
 }

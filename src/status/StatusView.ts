@@ -1,10 +1,11 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { isPaying, type PinnedAsset } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
@@ -24,7 +25,6 @@ const recentMax = 10
 export interface StatusOptions {
   readonly treasury: Treasury
   readonly mode: string
-  readonly gatewayUrl: string
   readonly version: string
 }
 
@@ -37,14 +37,18 @@ export class StatusView extends Context.Service<StatusView, { readonly view: Eff
       StatusView,
       Effect.gen(function* () {
         const needs = yield* Effect.context<Needs>()
-        return StatusView.of({ view: read(options).pipe(Effect.provideContext(needs)) })
+        const health = yield* Effect.serviceOption(Health)
+        const gateways = Option.match(health, { onNone: () => Effect.succeed([]), onSome: ({ all }) => all })
+        return StatusView.of({
+          view: Effect.flatMap(gateways, (known) => read(options, known)).pipe(Effect.provideContext(needs)),
+        })
       }),
     )
 }
 
 type Needs = AlertQueue | Backfills | Brake | Journal | Observations | Outbox | RuleStates | SpendLog
 
-const read = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
+const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, known: ReadonlyArray<GatewayHealth>) {
   const { treasury, mode } = options
   const outbox = yield* Outbox
   const observations = yield* Observations
@@ -68,7 +72,11 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
     treasury: treasury.name,
     mode,
     version: options.version,
-    network: { chainId: treasury.network.chainId, gateway: treasury.network.gateway.name, url: options.gatewayUrl },
+    network: {
+      chainId: treasury.network.chainId,
+      quorum: treasury.network.quorum,
+      gateways: gatewayViews(treasury, known),
+    },
     height: String(watermark?.height ?? 0n),
     ageSeconds,
     accounts,
@@ -117,9 +125,17 @@ const observationOf =
           block: String(watermark.height),
           at: isoOf(watermark.timestamp),
           ageSeconds: Math.max(0, (now - Number(watermark.timestamp / 1_000_000n)) / 1_000),
-          source: network.gateway.name,
+          source: network.gateways[0].name,
           changedAt: isoOf(timestamp),
         }
+
+/** Gateways as configured; without a daemon nothing is known of them. */
+const gatewayViews = (treasury: Treasury, known: ReadonlyArray<GatewayHealth>): View["network"]["gateways"] =>
+  treasury.network.gateways.map(({ name }) => {
+    const health = known.find((one) => one.name === name)
+    const height = health?.height === undefined ? null : String(health.height)
+    return { name, state: health?.state ?? "unknown", height, detail: health?.detail ?? "" }
+  })
 
 /** Accounts that rules bound, or that pay; those out of band first. */
 const accountViews = (

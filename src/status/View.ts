@@ -3,7 +3,12 @@ export interface View {
   readonly treasury: string
   readonly mode: string
   readonly version: string
-  readonly network: { readonly chainId: string; readonly gateway: string; readonly url: string }
+  readonly network: {
+    readonly chainId: string
+    /** How many gateways must agree before money moves. */
+    readonly quorum: number
+    readonly gateways: ReadonlyArray<GatewayView>
+  }
   /** The one sentence, and how bad it is. */
   readonly sentence: { readonly severity: "ok" | "warn" | "bad"; readonly text: string }
   readonly height: string
@@ -33,6 +38,15 @@ export interface View {
   readonly pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly author: string }>
   readonly journal: { readonly seq: number; readonly head: string }
   readonly at: string
+}
+
+export interface GatewayView {
+  readonly name: string
+  /** up, lagging, quarantined, banned, down, or unknown where no daemon runs. */
+  readonly state: string
+  readonly height: string | null
+  /** Why it is not up, or what its last failure was. */
+  readonly detail: string
 }
 
 export interface AccountView {

@@ -5,10 +5,9 @@ import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
-import { quorumTip } from "./evidence.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
-import { gatewaysCount, SubmitterOptions } from "./SubmitterOptions.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
 const waitMillis = 1_000
@@ -26,8 +25,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   if (live.length === 0) return
   const head = yield* (yield* Tip).head
   if (!(yield* isOurChain(head))) return
-  const height = quorumTip([head.height], gatewaysCount)
-  if (height === undefined) return
+  const { height } = head
   for (const attempt of live) {
     const intent = open.find((i) => i.id === attempt.intentId)
     if (intent === undefined || isFinalAttempt(attempt.state)) continue

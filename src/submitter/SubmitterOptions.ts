@@ -8,7 +8,7 @@ export interface SubmitterSettings {
   readonly treasury: string
   readonly mode: "observe" | "shadow" | "live"
   readonly chainId: string
-  /** Name and address of the gateway that takes transactions. */
+  /** Name and address of the first gateway: the wire form that the network takes is remembered by it. */
   readonly gateway: { readonly name: string; readonly url: string }
   /** "auto" starts with the specification's form and changes over once, where the gateway asks for it. */
   readonly framing: "auto" | Framing
@@ -18,9 +18,6 @@ export interface SubmitterSettings {
   readonly maxFee: Share
   readonly parties: ReadonlyMap<string, Party>
 }
-
-/** Gateways of a treasury: tips and listings are judged as lists of so many. */
-export const gatewaysCount = 1
 
 export class SubmitterOptions extends Context.Service<SubmitterOptions, SubmitterSettings>()(
   "cofferer/submitter/SubmitterOptions",

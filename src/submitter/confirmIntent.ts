@@ -4,6 +4,7 @@ import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
+import { Gateways } from "../gateway/Gateways.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
@@ -14,7 +15,7 @@ import { endAndTell } from "./endAndTell.ts"
 import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteExecution, noteListing } from "./noteListing.ts"
-import { gatewaysCount, SubmitterOptions } from "./SubmitterOptions.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendsOf } from "./sendsOf.ts"
 
 interface Live {
@@ -33,15 +34,14 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
     .transfer(attempt.transferId)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   if (sighting === undefined) return yield* byMovement(live)
-  if (sighting.found !== undefined) return yield* judgeFound(live, sighting.found)
+  if (sighting.found !== undefined) return yield* judgeFound(live, sighting.found, sighting.gateway)
   yield* judgeAbsent(live, sighting)
 })
 
 type Found = NonNullable<TransferSighting["found"]>
 
-const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found: Found) {
+const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found: Found, gateway: string) {
   const outbox = yield* Outbox
-  const { gateway } = yield* SubmitterOptions
   const { payment } = intent
   const same = found.from === payment.fromKey && found.to === payment.toKey && found.asset === payment.assetId
   if (!same || found.amount !== payment.amount) {
@@ -50,7 +50,7 @@ const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found
       transferId: attempt.transferId,
     })
   }
-  const seen = { gateway: gateway.name, height: undefined, detail: `transfer by id: ${found.status}` }
+  const seen = { gateway, height: undefined, detail: `transfer by id: ${found.status}` }
   if (found.status === "done") {
     yield* noteExecution(attempt, found.timestamp)
     yield* outbox.addEvidence(attempt, "executed", seen)
@@ -126,21 +126,26 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   const { attempt, height } = live
   const outbox = yield* Outbox
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
-  const listing = yield* (yield* Confirmation).transfersFrom(attempt.party)
-  yield* noteListing(attempt.party, listing)
-  const holds = listing.transfers.some((t) => t.id === attempt.transferId)
-  const seen = quorumListing([{ height: listing.mark?.height, complete: listing.complete, holds }], gatewaysCount)
+  const gateways = yield* Gateways
+  const told = yield* gateways.several(({ confirmation }) => confirmation.transfersFrom(attempt.party))
+  for (const { value } of told) yield* noteListing(attempt.party, value)
+  const listings = told.map(({ value: { mark, complete, transfers } }) => ({
+    height: mark?.height,
+    complete,
+    holds: transfers.some((t) => t.id === attempt.transferId),
+  }))
+  const seen = quorumListing(listings, gateways.quorum)
   const before = (yield* outbox.evidence(attempt.intentId)).filter((e) => e.k === attempt.k && e.kind === "absent")
   const earlier = before.flatMap((e) => (e.height === null ? [] : [e.height]))
   const judged = judgeAbsence(attempt, height, seen, earlier)
   if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
-  const { gateway } = yield* SubmitterOptions
+  const gateway = told.map((one) => one.gateway.name).join("+")
   const at = [...earlier.slice(0, 1), seen.height]
   const detail =
     judged === "note"
       ? `a complete listing at block ${seen.height} does not hold it; the window ended at ${deadlineHeight(attempt)}`
       : `complete listings at blocks ${at.join(" and ")} do not hold it; the window ended at ${deadlineHeight(attempt)}`
-  yield* outbox.addEvidence(attempt, "absent", { gateway: gateway.name, height: seen.height, detail })
+  yield* outbox.addEvidence(attempt, "absent", { gateway, height: seen.height, detail })
   if (judged === "proven") yield* expired(live, detail)
 })
 

@@ -7,6 +7,7 @@ import {
   marginBlocks,
 } from "../domain/Attempt.ts"
 import type { IntentState } from "../domain/Intent.ts"
+import { quorumTip } from "../domain/quorum.ts"
 import type { SendVerdict } from "./classify.ts"
 import { rebroadcastBlocks } from "./schedule.ts"
 
@@ -35,22 +36,15 @@ export interface ListingSeen {
   readonly holds: boolean
 }
 
-/** How many of the configured gateways must agree: the majority; with one gateway, that one. */
-export const quorumOf = (gateways: number): number => Math.floor(gateways / 2) + 1
-
-/** The newest block that a quorum has begun; undefined where too few told. One gateway ahead of all proves nothing. */
-export const quorumTip = (tips: ReadonlyArray<bigint>, gateways: number): bigint | undefined =>
-  tips.toSorted((a, b) => (a < b ? 1 : -1))[quorumOf(gateways) - 1]
-
 /**
  * What the listings of several gateways bear witness of together: as complete and as new as those of a quorum are. A
  * single one that holds the transfer outweighs all that do not.
  */
-export const quorumListing = (listings: ReadonlyArray<ListingSeen>, gateways: number): ListingSeen => {
+export const quorumListing = (listings: ReadonlyArray<ListingSeen>, quorum: number): ListingSeen => {
   const holds = listings.some((listing) => listing.holds)
   const height = quorumTip(
     listings.flatMap((listing) => (listing.complete && listing.height !== undefined ? [listing.height] : [])),
-    gateways,
+    quorum,
   )
   return { height, complete: height !== undefined, holds }
 }

@@ -3,6 +3,7 @@ import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.
 import { shortId } from "../domain/Hex.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
+import { Health } from "../gateway/Health.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
 import { Database } from "../store/Database.ts"
 import { Lease } from "../store/Lease.ts"
@@ -38,6 +39,15 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   const mayReframe = known === undefined && sends.every((s) => s.framing === framing)
   const first = sends.every((s) => s.outcome === "framing")
   yield* (yield* Draining).counted(attempt, post(attempt, { framing, mayReframe, first, height }))
+})
+
+/** The best gateway takes it first; the same bytes go out again by one after the other that is not shut out. */
+const nextGateway = Effect.fnUntraced(function* ({ sends }: Attempt) {
+  const health = yield* Health
+  const { gateway } = yield* SubmitterOptions
+  const views = yield* health.all
+  const open = (yield* health.ranked).filter((name) => views.some((v) => v.name === name && v.state !== "banned"))
+  return open[sends % Math.max(1, open.length)] ?? gateway.name
 })
 
 /** The form in which this gateway is known to execute, or the configured one; undefined where it must be found out. */
@@ -86,10 +96,9 @@ interface Post {
 }
 
 const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing, mayReframe, first, height }: Post) {
-  const options = yield* SubmitterOptions
   const writer = yield* GatewayWriter
   const outbox = yield* Outbox
-  const gateway = options.gateway.name
+  const gateway = yield* nextGateway(attempt)
   const hash = framing === "bare" ? attempt.hashBare : attempt.hashPrefixed
   if (attempt.work === undefined || hash === undefined) return
   const tx = transactionOf(attempt, attempt.work, framing)
@@ -100,7 +109,7 @@ const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing,
   const seq = yield* begin({ attempt, gateway, framing, first, txHash: hash })
   if (seq === undefined) return undefined
   const startedAt = yield* Clock.currentTimeMillis
-  const result = yield* Effect.result(writer.submit(tx))
+  const result = yield* Effect.result(writer.submit(tx, { gateway }))
   const verdict = Result.match(result, {
     onSuccess: (answer) => classifyAnswer(answer, mayReframe),
     onFailure: classifyError,
@@ -122,7 +131,7 @@ const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing,
   })
   if (verdict.next === "newWork") yield* outbox.dropWork({ ...attempt, state }, now)
   yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
-  yield* count(verdict, first)
+  yield* count(verdict, { first, gateway })
   yield* tell(attempt, verdict, { hash, millis: now - startedAt })
 })
 
@@ -145,12 +154,15 @@ const begin = Effect.fnUntraced(function* (start: SendStart) {
   )
 })
 
-const count = Effect.fnUntraced(function* (verdict: SendVerdict, first: boolean) {
+const count = Effect.fnUntraced(function* (
+  verdict: SendVerdict,
+  { first, gateway }: Pick<SendStart, "first" | "gateway">,
+) {
   const metrics = yield* Metrics
-  const { treasury, gateway } = yield* SubmitterOptions
+  const { treasury } = yield* SubmitterOptions
   metrics.submissions.inc({
     treasury,
-    gateway: gateway.name,
+    gateway,
     send: first ? "first" : "resend",
     outcome: verdict.outcome,
     code: codeLabel(verdict.code),

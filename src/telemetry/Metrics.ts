@@ -84,6 +84,11 @@ const make = (options: MetricsOptions) => {
       "gateway",
     ]),
     gatewayHeight: gauge("gateway_height", "Newest block height that the gateway reported.", ["gateway"]),
+    gatewayQuarantined: gauge(
+      "gateway_quarantined",
+      "1 while the answers of the gateway count for nothing because it contradicted itself or the others.",
+      ["gateway"],
+    ),
     gatewayRequests: counter("gateway_requests_total", "Requests to the gateway, by how they ended.", [
       "gateway",
       "operation",
@@ -181,6 +186,7 @@ const zero = (metrics: ReturnType<typeof make>, options: MetricsOptions): void =
   for (const loop of loops) metrics.loopFailures.inc({ treasury, loop }, 0)
   for (const gateway of options.gateways) {
     metrics.gatewayUp.set({ gateway }, 0)
+    metrics.gatewayQuarantined.set({ gateway }, 0)
     for (const operation of operations) {
       metrics.gatewayRequestDuration.zero({ gateway, operation })
       for (const outcome of requestOutcomes) metrics.gatewayRequests.inc({ gateway, operation, outcome }, 0)

@@ -20,11 +20,12 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
   ],
   ["a wrong chain id", "chainId: sandbox-1", "chainId: sandbox 1", /network.chainId.*chain id/],
   [
-    "a second gateway",
+    "one gateway under two names",
     '"http://127.0.0.1:3008" }\n  max',
-    '"http://127.0.0.1:3008", b: "http://127.0.0.1:3009" }\n  max',
-    /2 gateways/,
+    '"http://127.0.0.1:3008", b: "http://127.0.0.1:3008/" }\n  max',
+    /named twice/,
   ],
+  ["a quorum of more gateways than there are", "  maxAge:", "  quorum: 2\n  maxAge:", /2 of 1 gateways cannot agree/],
   [
     "an unencrypted gateway",
     '{ sandbox: "http://127.0.0.1:3008" }',

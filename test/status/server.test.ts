@@ -36,7 +36,7 @@ const withServer = <E>(host: string, use: (url: string, dataDir: string) => Effe
     const treasury = yield* watchOnly("http://127.0.0.1:1")
     const names = { gateways: ["node"], rules: ["news"], receivers: ["log"], version: "1", revision: "" }
     const layer = StatusServer.layer({ treasury, host, port: 0, portBusy: "error", dataDir: store.dir }).pipe(
-      Layer.provide(StatusView.layer({ treasury, mode: "observe", gatewayUrl: "http://127.0.0.1:1", version: "1" })),
+      Layer.provide(StatusView.layer({ treasury, mode: "observe", version: "1" })),
       Layer.provide(Metrics.layer({ treasury: "watch", mode: "observe", ...names })),
       Layer.provide(store.layer()),
       Layer.provideMerge(Logger.layer([])),
@@ -116,7 +116,7 @@ describe("the sentence", () => {
     treasury: "t",
     mode: "live",
     version: "1",
-    network: { chainId: "c", gateway: "g", url: "u" },
+    network: { chainId: "c", quorum: 1, gateways: [] },
     height: "1",
     ageSeconds: 1.25,
     accounts: [],

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Attempt, type AttemptState, attemptsMax } from "../../src/domain/Attempt.ts"
 import { IntentId, TransferId } from "../../src/domain/Hex.ts"
+import { majorityOf, quorumTip } from "../../src/domain/quorum.ts"
 import {
   afterExpiry,
   intentStateOf,
@@ -10,8 +11,6 @@ import {
   judgeAbsence,
   type ListingSeen,
   quorumListing,
-  quorumOf,
-  quorumTip,
   stateAfterSend,
 } from "../../src/submitter/evidence.ts"
 
@@ -77,26 +76,26 @@ describe("the proof that an attempt never executed", () => {
 
 describe("several gateways", () => {
   it("agree where the majority does", () => {
-    assert.deepStrictEqual([1, 2, 3, 4, 5].map(quorumOf), [1, 2, 2, 3, 3])
+    assert.deepStrictEqual([1, 2, 3, 4, 5].map(majorityOf), [1, 2, 2, 3, 3])
   })
 
   it("have begun the newest block that a majority has begun", () => {
     assert.strictEqual(quorumTip([7n], 1), 7n)
-    assert.strictEqual(quorumTip([7n, 900n, 8n], 3), 8n, "one that is far ahead counts for nothing")
-    assert.strictEqual(quorumTip([7n, 1n, 8n], 3), 7n, "and so does one that is behind")
-    assert.isUndefined(quorumTip([900n], 3), "two of three must tell")
+    assert.strictEqual(quorumTip([7n, 900n, 8n], 2), 8n, "one that is far ahead counts for nothing")
+    assert.strictEqual(quorumTip([7n, 1n, 8n], 2), 7n, "and so does one that is behind")
+    assert.isUndefined(quorumTip([900n], 2), "two of three must tell")
     assert.isUndefined(quorumTip([], 1))
   })
 
   it("list together what a majority lists completely, and hold what any of them holds", () => {
-    assert.deepStrictEqual(quorumListing([whole(9n), whole(7n), whole(8n)], 3), whole(8n))
+    assert.deepStrictEqual(quorumListing([whole(9n), whole(7n), whole(8n)], 2), whole(8n))
     const torn = { height: 9n, complete: false, holds: false }
-    assert.deepStrictEqual(quorumListing([torn, whole(7n), whole(undefined)], 3), {
+    assert.deepStrictEqual(quorumListing([torn, whole(7n), whole(undefined)], 2), {
       height: undefined,
       complete: false,
       holds: false,
     })
-    assert.isTrue(quorumListing([whole(9n), whole(9n), { ...torn, holds: true }], 3).holds)
+    assert.isTrue(quorumListing([whole(9n), whole(9n), { ...torn, holds: true }], 2).holds)
   })
 })
 

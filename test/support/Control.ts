@@ -34,13 +34,13 @@ export const controlled = (
   setup: FlowSetup = {},
 ) =>
   flow((options, sandbox) => {
-    const { treasury, mode, dataDir, gatewayUrl } = options
+    const { treasury, mode, dataDir } = options
     const listen = { host: "127.0.0.1", port: 0, portBusy: "error" as const }
     const servers = Layer.merge(
       layerControl({ treasury, mode, dataDir }),
       StatusServer.layer({ ...listen, ...options }),
     )
-    const view = StatusView.layer({ treasury, mode, gatewayUrl, version: "1" })
+    const view = StatusView.layer({ treasury, mode, version: "1" })
     return Effect.flatMap(StatusServer, ({ url }) => use(options, sandbox, url)).pipe(
       Effect.provide(servers.pipe(Layer.provide(view))),
     )

@@ -1,6 +1,6 @@
 import { html } from "htm/preact"
 import { render } from "preact"
-import type { AccountView, IntentView, PolicyView, RuleView, View } from "../View.ts"
+import type { AccountView, GatewayView, IntentView, PolicyView, RuleView, View } from "../View.ts"
 
 /** The browser's own names that the page uses; the program's type libraries are Node's. */
 declare const document: {
@@ -62,6 +62,10 @@ const Policy = (p: PolicyView) => html`
     <div class="meter"><i style=${{ width: `${Math.min(100, p.share * 100)}%` }}></i></div>
     <small>${p.used} of ${p.limit} and ${p.transfers} transfers in 24 h</small></li>`
 
+const Gateway = (g: GatewayView) => html`
+  <li><b>${g.name}</b> <span class=${g.state === "up" ? "" : "bad"}>${g.state}</span>${g.height === null ? "" : ` at block ${g.height}`}
+    <small>${g.detail}</small></li>`
+
 const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSeconds: number }) => {
   const { accepted, refused, lost } = view.acceptance
   const definite = accepted + refused
@@ -82,9 +86,12 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
         ${view.intents.length === 0 ? html`<p>No rule has acted yet.</p>` : html`<div class="scroll"><table>${view.intents.map(Intent)}</table></div>`}</section>
       <section class="limits"><h2>Limits</h2>
         <ul>${view.policy.map(Policy)}</ul>
-        <p>Mempool accepted ${accepted} of ${definite} definite answers in 24 h; ${lost} lost. ${view.alertsPending} alerts wait for delivery.</p></section>
+        <p>Mempool accepted ${accepted} of ${definite} definite answers in 24 h; ${lost} lost. ${view.alertsPending} alerts wait for delivery.</p>
+        <h2>Gateways</h2>
+        <ul>${view.network.gateways.map(Gateway)}</ul>
+        ${view.network.gateways.length === 1 ? "" : html`<p>${view.network.quorum} of them must agree before money moves.</p>`}</section>
     </main>
-    <footer>${view.treasury} · gateway ${view.network.gateway} at block ${view.height}, chain ${view.network.chainId} · journal ${view.journal.seq} ${view.journal.head.slice(0, 8)} · cofferer ${view.version} · ${view.at.slice(0, 19).replace("T", " ")} UTC</footer>
+    <footer>${view.treasury} · block ${view.height}, chain ${view.network.chainId} · journal ${view.journal.seq} ${view.journal.head.slice(0, 8)} · cofferer ${view.version} · ${view.at.slice(0, 19).replace("T", " ")} UTC</footer>
   </div>`
 }
 

@@ -1,0 +1,158 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import type { BlockMark } from "../domain/Balance.ts"
+import { majorityOf, quorumTip } from "../domain/quorum.ts"
+import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
+
+export const gatewayStates = ["up", "lagging", "quarantined", "banned", "down"] as const
+export type GatewayState = (typeof gatewayStates)[number]
+
+/** What is known of one gateway, from its own answers and from those of the others. */
+export interface GatewayHealth {
+  readonly name: string
+  readonly state: GatewayState
+  /** Newest block that it named; undefined before the first. */
+  readonly height: bigint | undefined
+  /** Blocks behind the newest that a majority has begun. */
+  readonly lag: bigint
+  /** Share of its last 20 requests that gave no usable answer. */
+  readonly failing: number
+  /** Why it is quarantined, or what its last failure was. */
+  readonly detail: string
+}
+
+/** Blocks that a gateway may step back without contradicting itself: several nodes stand behind most of them. */
+const stepBackMax = 10n
+const lagMax = 5n
+/** A quarantine lasts at least so long, and until the gateway has come to where it said that it was. */
+const quarantineMillis = 30_000
+/** After so long its old claims are forgotten: one wrong number does not shut it out for ever. */
+const forgetMillis = 600_000
+const banMillis = 600_000
+const samplesMax = 20
+const failuresInARow = 5
+
+/** What is kept of one gateway, in memory alone: a new process judges anew. */
+interface Notes {
+  height: bigint | undefined
+  heightAt: number
+  highest: bigint
+  quarantine: { readonly since: number; readonly detail: string } | undefined
+  bannedUntil: number
+  failures: ReadonlyArray<boolean>
+  lastFailure: string
+}
+
+const usable: ReadonlySet<RequestOutcome> = new Set(["ok", "refused"])
+
+/** One request that ended. */
+export interface Ended {
+  readonly outcome: RequestOutcome
+  readonly detail: string
+  readonly mark: BlockMark | undefined
+  readonly retryAfterMillis?: number | undefined
+}
+
+/** Judges gateways by what they answer: how high, how late, how often not at all, and whether they contradict. */
+export class Health extends Context.Service<
+  Health,
+  {
+    readonly note: (gateway: string, ended: Ended) => Effect.Effect<void>
+    readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
+    /** Its answers count for nothing for a while: it contradicted itself or the others. */
+    readonly quarantine: (gateway: string, detail: string) => Effect.Effect<void>
+    /** In the order in which the gateways are configured. */
+    readonly all: Effect.Effect<ReadonlyArray<GatewayHealth>>
+    /** Names, the best first: healthy ones in the order of the configuration, then the others. */
+    readonly ranked: Effect.Effect<ReadonlyArray<string>>
+  }
+>()("cofferer/gateway/Health") {
+  static readonly layer = (names: ReadonlyArray<string>): Layer.Layer<Health, never, Metrics> =>
+    Layer.effect(
+      Health,
+      Effect.gen(function* () {
+        const metrics = yield* Metrics
+        const records = new Map(names.map((name) => [name, fresh()]))
+        const of = (name: string): Notes => records.get(name) ?? fresh()
+        const tip = (now: number) => {
+          const told = [...records.values()].flatMap(({ height, heightAt, quarantine }) =>
+            height === undefined || quarantine !== undefined || now - heightAt > 60_000 ? [] : [height],
+          )
+          return told.length === 0 ? undefined : quorumTip(told, majorityOf(told.length))
+        }
+        const all = Effect.map(Clock.currentTimeMillis, (now) => {
+          const newest = tip(now)
+          return names.map((name) => view(name, of(name), newest, now))
+        })
+        const quarantine = (name: string, detail: string, now: number) => {
+          of(name).quarantine = { since: now, detail }
+          metrics.gatewayQuarantined.set({ gateway: name }, 1)
+        }
+        const height = (name: string, seen: bigint, now: number) => {
+          const record = of(name)
+          record.height = seen
+          record.heightAt = now
+          const { quarantine: held } = record
+          if (held !== undefined) {
+            const reached = now - held.since >= quarantineMillis && seen + stepBackMax >= record.highest
+            if (reached || now - held.since >= forgetMillis) {
+              record.quarantine = undefined
+              record.highest = seen
+              metrics.gatewayQuarantined.set({ gateway: name }, 0)
+            }
+          } else if (seen + stepBackMax < record.highest) {
+            quarantine(name, `it went back from block ${record.highest} to ${seen}`, now)
+          }
+          if (seen > record.highest) record.highest = seen
+        }
+        const now = Clock.currentTimeMillis
+        return Health.of({
+          note: (name, ended) =>
+            Effect.map(now, (at) => {
+              noteEnd(of(name), ended, at)
+              if (ended.mark !== undefined) height(name, ended.mark.height, at)
+            }),
+          noteHeight: (name, seen) => Effect.map(now, (at) => height(name, seen, at)),
+          quarantine: (name, detail) => Effect.map(now, (at) => quarantine(name, detail, at)),
+          all,
+          ranked: Effect.map(all, (views) =>
+            views.toSorted((a, b) => rank[a.state] - rank[b.state]).map(({ name }) => name),
+          ),
+        })
+      }),
+    )
+}
+
+const rank: Readonly<Record<GatewayState, number>> = { up: 0, lagging: 1, down: 2, quarantined: 3, banned: 4 }
+
+const fresh = (): Notes => ({
+  height: undefined,
+  heightAt: 0,
+  highest: 0n,
+  quarantine: undefined,
+  bannedUntil: 0,
+  failures: [],
+  lastFailure: "",
+})
+
+const noteEnd = (record: Notes, { outcome, detail, retryAfterMillis }: Ended, now: number): void => {
+  const failed = !usable.has(outcome)
+  record.failures = [...record.failures, failed].slice(-samplesMax)
+  if (failed) record.lastFailure = detail
+  if (outcome === "banned") record.bannedUntil = now + (retryAfterMillis ?? banMillis)
+  else if (!failed) record.bannedUntil = 0
+}
+
+const view = (name: string, record: Notes, newest: bigint | undefined, now: number): GatewayHealth => {
+  const { height, quarantine, failures, lastFailure } = record
+  const failed = failures.filter((one) => one).length
+  const failing = failures.length === 0 ? 0 : failed / failures.length
+  const inARow = failures.length >= failuresInARow && failures.slice(-failuresInARow).every((one) => one)
+  const isDown = inARow || (failures.length === samplesMax && failing >= 0.5)
+  const lag = height === undefined || newest === undefined || height >= newest ? 0n : newest - height
+  const base = { name, height, lag, failing }
+  if (now < record.bannedUntil) return { ...base, state: "banned", detail: lastFailure }
+  if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
+  if (isDown) return { ...base, state: "down", detail: lastFailure }
+  if (lag > lagMax) return { ...base, state: "lagging", detail: `${lag} blocks behind` }
+  return { ...base, state: "up", detail: failures.at(-1) === true ? lastFailure : "" }
+}

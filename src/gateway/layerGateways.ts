@@ -1,0 +1,57 @@
+import { Effect, Layer } from "effect"
+import type { HttpClient } from "effect/http"
+import type { Metrics } from "../telemetry/Metrics.ts"
+import { ChainContext, type FixedChain } from "./ChainContext.ts"
+import { Confirmation } from "./Confirmation.ts"
+import type { GatewayOptions } from "./GatewayOptions.ts"
+import { GatewayReader } from "./GatewayReader.ts"
+import { type Gateway, Gateways, makeGateways } from "./Gateways.ts"
+import { GatewayWriter } from "./GatewayWriter.ts"
+import { Health } from "./Health.ts"
+import { LedgerHistory } from "./LedgerHistory.ts"
+import { NetworkParameters } from "./NetworkParameters.ts"
+import { Transport } from "./Transport.ts"
+import { layerTogether } from "./together.ts"
+
+export interface NetworkOptions {
+  readonly chainId: string
+  /** At least one. */
+  readonly gateways: ReadonlyArray<GatewayOptions>
+  readonly quorum: number
+  /** A head written down by a person, where no gateway tells one. */
+  readonly fixedChain?: FixedChain | undefined
+}
+
+/** The gateways of a network, each by itself and all together. */
+export const layerGateways = (
+  options: NetworkOptions,
+): Layer.Layer<
+  Gateways | Health | GatewayReader | GatewayWriter | Confirmation | LedgerHistory | NetworkParameters | ChainContext,
+  never,
+  HttpClient.HttpClient | Metrics
+> => {
+  const { chainId, gateways, quorum, fixedChain } = options
+  const single = Effect.gen(function* () {
+    const transports = yield* Effect.forEach(gateways, Transport.make)
+    const all = transports.map(
+      (transport): Gateway => ({
+        name: transport.gateway,
+        reader: GatewayReader.make(transport),
+        confirmation: Confirmation.make(transport),
+        history: LedgerHistory.make(transport),
+        parameters: NetworkParameters.make(transport),
+        chain: fixedChain === undefined ? ChainContext.make(transport) : ChainContext.makeFixed(fixedChain),
+      }),
+    )
+    const writers = transports.map((transport) => [transport.gateway, GatewayWriter.make(transport)] as const)
+    const { ranked } = yield* Health
+    return Layer.merge(
+      Layer.effect(Gateways, makeGateways({ all, quorum, ranked })),
+      Layer.succeed(GatewayWriter, GatewayWriter.together(new Map(writers), writers[0]![1])),
+    )
+  })
+  return layerTogether(chainId).pipe(
+    Layer.provideMerge(Layer.unwrap(single)),
+    Layer.provideMerge(Health.layer(gateways.map(({ name }) => name))),
+  )
+}
