@@ -20,6 +20,7 @@ import { Brake } from "./store/Brake.ts"
 import { Clearance } from "./store/Clearance.ts"
 import * as Database from "./store/Database.ts"
 import { Drifts } from "./store/Drifts.ts"
+import { Disagreement } from "./store/Disagreement.ts"
 import { Findings } from "./store/Findings.ts"
 import { Journal } from "./store/Journal.ts"
 import { Lease } from "./store/Lease.ts"
@@ -71,6 +72,7 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" |
     SpendLog.layerNoDeps,
     Brake.layerNoDeps,
     Findings.layerNoDeps,
+    Disagreement.layerNoDeps,
     Backfills.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),

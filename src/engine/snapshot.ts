@@ -6,6 +6,7 @@ import { type BalanceKind, isPaying } from "../rules/Rule.ts"
 import { type Listed, type Snapshot, termsOf } from "../rules/Snapshot.ts"
 import { Brake } from "../store/Brake.ts"
 import { type Drift, Drifts } from "../store/Drifts.ts"
+import { Disagreement } from "../store/Disagreement.ts"
 import { Listings } from "../store/Listings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -39,6 +40,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
     maxAgeMillis: options.maxAgeMillis,
     catchingUp: (yield* drifts.isChecked) ? undefined : unchecked,
     drift: driftOf(yield* drifts.all),
+    disagreement: (yield* (yield* Disagreement).now)?.detail,
     balance: balanceOf(accounts),
     listed:
       assets.length === 0

@@ -1,4 +1,4 @@
-import { type Cause, Context, Deferred, Effect, Exit, type Scope } from "effect"
+import { Cause, Context, Deferred, Effect, Exit, type Scope } from "effect"
 import type { ChainContext } from "./ChainContext.ts"
 import type { Confirmation } from "./Confirmation.ts"
 import { GatewayError } from "./GatewayError.ts"
@@ -49,12 +49,14 @@ export interface GatewaysOptions {
   readonly quorum: number
   /** Names, the best first. */
   readonly ranked: Effect.Effect<ReadonlyArray<string>>
+  /** Names of those that count for nothing now. They are asked all the same: only so can they be believed again. */
+  readonly quarantined: Effect.Effect<ReadonlySet<string>>
 }
 
 /** Answers that one gateway may owe from earlier questions before it is not asked any more. */
 const owedMax = 3
 
-export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked }: GatewaysOptions) {
+export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked, quarantined }: GatewaysOptions) {
   const scope = yield* Effect.scope
   const owed = new Map<string, number>()
   const only = all.length === 1 ? all[0] : undefined
@@ -76,7 +78,7 @@ export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked }
     first: (ask) => (only === undefined ? Effect.flatMap(inOrder, (gateways) => firstOf(gateways, ask)) : ask(only)),
     several: (ask) =>
       only === undefined
-        ? severalOf({ all, quorum, scope }, (gateway) => counted(gateway, ask))
+        ? severalOf({ all, quorum, scope, quarantined }, (gateway) => counted(gateway, ask))
         : Effect.map(ask(only), (value) => [{ gateway: only, value }]),
   })
 })
@@ -108,17 +110,20 @@ interface Asked {
   readonly all: ReadonlyArray<Gateway>
   readonly quorum: number
   readonly scope: Scope.Scope
+  readonly quarantined: GatewaysOptions["quarantined"]
 }
 
 /** Who is late goes on by himself, so that how it ends is known of him; nobody waits for it. */
-const severalOf = Effect.fnUntraced(function* <A, R>({ all, quorum, scope }: Asked, ask: Ask<A, R>) {
+const severalOf = Effect.fnUntraced(function* <A, R>({ all, quorum, scope, quarantined }: Asked, ask: Ask<A, R>) {
+  const unheard = yield* quarantined
   const told: Array<Told<A>> = []
   const failed: Array<Cause.Cause<GatewayError>> = []
   const enough = yield* Deferred.make<void>()
   const ended = yield* Deferred.make<void>()
   const note = (gateway: Gateway, exit: Exit.Exit<A, GatewayError>) => {
-    if (Exit.isSuccess(exit)) told.push({ gateway, value: exit.value })
-    else failed.push(exit.cause)
+    if (Exit.isFailure(exit)) failed.push(exit.cause)
+    else if (unheard.has(gateway.name)) failed.push(Cause.fail(unbelieved(gateway.name)))
+    else told.push({ gateway, value: exit.value })
     if (told.length >= quorum) Deferred.doneUnsafe(enough, Effect.void)
     if (told.length + failed.length >= all.length) Deferred.doneUnsafe(ended, Effect.void)
   }
@@ -135,6 +140,13 @@ const severalOf = Effect.fnUntraced(function* <A, R>({ all, quorum, scope }: Ask
   if (told.length < quorum) return yield* Effect.failCause(telling(failed))
   return told.toSorted((a, b) => all.indexOf(a.gateway) - all.indexOf(b.gateway))
 })
+
+const unbelieved = (gateway: string) =>
+  new GatewayError({
+    gateway,
+    operation: "any",
+    reason: { _tag: "Ambiguous", detail: "it is quarantined, since it contradicted itself or the others" },
+  })
 
 /** Of several failures the one that says most: that an operation is not there says least. */
 const telling = (failed: ReadonlyArray<Cause.Cause<GatewayError>>): Cause.Cause<GatewayError> => {

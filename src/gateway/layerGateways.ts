@@ -44,9 +44,13 @@ export const layerGateways = (
       }),
     )
     const writers = transports.map((transport) => [transport.gateway, GatewayWriter.make(transport)] as const)
-    const { ranked } = yield* Health
+    const health = yield* Health
+    const quarantined = Effect.map(
+      health.all,
+      (views) => new Set(views.filter(({ state }) => state === "quarantined").map(({ name }) => name)),
+    )
     return Layer.merge(
-      Layer.effect(Gateways, makeGateways({ all, quorum, ranked })),
+      Layer.effect(Gateways, makeGateways({ all, quorum, ranked: health.ranked, quarantined })),
       Layer.succeed(GatewayWriter, GatewayWriter.together(new Map(writers), writers[0]![1])),
     )
   })

@@ -2,20 +2,24 @@ import { Clock, Effect, Ref } from "effect"
 import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { type Gateway, Gateways } from "../gateway/Gateways.ts"
+import { Health } from "../gateway/Health.ts"
 import { Database } from "../store/Database.ts"
+import { Disagreement } from "../store/Disagreement.ts"
 import { Observations, type Watermark } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { agreedRows } from "./agreedRows.ts"
 import { aligned, type Reader, settleNanos, type WindowAnswer } from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
 import { bridgeGap } from "./bridgeGap.ts"
 import { explainAnswer } from "./explainAnswer.ts"
 import { reachNanos } from "./historyBegins.ts"
 import { noteContradictions } from "./noteContradictions.ts"
-import { makePace, nextSpan, type Pace } from "./Pace.ts"
+import { nextSpan, type Pace, type Paces, paceOf } from "./Pace.ts"
 import { readBase } from "./readBase.ts"
 import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
@@ -33,7 +37,7 @@ const pruneMillis = 3_600_000
  */
 export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   options: BalancePollerOptions,
-  pace: Ref.Ref<Pace> = makePace(),
+  paces: Paces = new Map(),
 ) {
   if (options.parties.size === 0) return false
   const reader = yield* GatewayReader
@@ -41,7 +45,7 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   const watermark = yield* (yield* Observations).watermark
   if (watermark === undefined) return yield* begin(reader, options, now)
   if (yield* bridgeGap(reader, options, watermark, now)) return true
-  const answer = yield* readOn(reader, options, { watermark, now, pace })
+  const answer = yield* readTogether(options, { watermark, now, paces })
   if (answer._tag !== "Rows") {
     yield* explainAnswer(answer, { known: watermark.timestamp, now })
     return false
@@ -54,13 +58,13 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
 /** The loop: a poll at once, then one each second while money moves or is about to, else at leisure. */
 export const balanceLoop = (options: BalancePollerOptions) =>
   Effect.suspend(() => {
-    const pace = makePace()
+    const paces: Paces = new Map()
     return Effect.gen(function* () {
       const cycle = yield* Cycle
       const signals = yield* Signals
       yield* prune(options)
       const more = yield* cycle
-        .counted("balances", pollBalances(options, pace))
+        .counted("balances", pollBalances(options, paces))
         .pipe(
           Effect.catchTag("GatewayError", (error) =>
             Effect.as(Effect.logWarning("balances could not be read", { reason: error.message }), false),
@@ -104,6 +108,37 @@ interface Progress {
   readonly now: bigint
   readonly pace: Ref.Ref<Pace>
 }
+
+/**
+ * The rows behind the watermark, as a quorum of the gateways gives them; where one is enough, as the best one does. One
+ * that gives others than the quorum counts for nothing for a while.
+ */
+const readTogether = Effect.fnUntraced(function* (
+  options: BalancePollerOptions,
+  { watermark, now, paces }: Pick<Progress, "watermark" | "now"> & { readonly paces: Paces },
+) {
+  const gateways = yield* Gateways
+  const read = ({ name, reader }: Gateway) => readOn(reader, options, { watermark, now, pace: paceOf(paces, name) })
+  if (gateways.quorum === 1) return yield* gateways.first(read)
+  const disagreement = yield* Disagreement
+  const told = yield* gateways
+    .several(read)
+    .pipe(
+      Effect.tapError((error) => disagreement.note(`fewer than ${gateways.quorum} gateways answer: ${error.message}`)),
+    )
+  const given = told.map(({ gateway, value }) => ({ name: gateway.name, answer: value }))
+  const agreement = agreedRows(given, gateways.quorum, watermark.timestamp)
+  if (agreement._tag === "Waiting") return agreement.answer
+  if (agreement._tag === "Apart") {
+    yield* disagreement.note(agreement.detail)
+    return { _tag: "Nothing", mark: undefined } as const
+  }
+  yield* disagreement.end
+  const health = yield* Health
+  const others = agreement.by.join(" and ")
+  for (const name of agreement.apart) yield* health.quarantine(name, `its balance changes are not those of ${others}`)
+  return agreement.answer
+})
 
 /** From the watermark on, by the way that the gateway knows. */
 const readOn = Effect.fnUntraced(function* (

@@ -34,3 +34,12 @@ export const nextSpan = (
 }
 
 const within = (span: bigint): bigint => (span < spanMin ? spanMin : span > spanMax ? spanMax : span)
+
+/** What was learnt about each gateway, by name. */
+export type Paces = Map<string, Ref.Ref<Pace>>
+
+export const paceOf = (paces: Paces, name: string): Ref.Ref<Pace> => {
+  const pace = paces.get(name) ?? makePace()
+  paces.set(name, pace)
+  return pace
+}

@@ -31,6 +31,8 @@ export interface Snapshot {
   readonly catchingUp: string | undefined
   /** How rows and the gateway's own balance of the account differ, in words; undefined where they agree. */
   readonly drift: (party: string, assetId: string, kind: BalanceKind) => string | undefined
+  /** Why too few gateways agree on the balances; undefined while enough do. */
+  readonly disagreement: string | undefined
   /** Observed balance in base units; undefined where none was ever seen. */
   readonly balance: (party: string, assetId: string, kind: BalanceKind) => bigint | undefined
   /** Undefined while no listing was read. */

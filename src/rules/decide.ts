@@ -77,6 +77,7 @@ const knowledge = (
     return hold("stale", `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limit)} s`)
   }
   if (snapshot.catchingUp !== undefined) return hold("catching_up", snapshot.catchingUp)
+  if (snapshot.disagreement !== undefined) return hold("disagreement", snapshot.disagreement)
   const payer = rule.kind === "topUp" ? rule.from : level.party
   const drift =
     snapshot.drift(level.party.publicKey, level.asset.id, level.balance) ??

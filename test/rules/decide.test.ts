@@ -68,6 +68,7 @@ const snapshotOf = (world: World): Snapshot => ({
   maxAgeMillis: 30_000,
   catchingUp: undefined,
   drift: () => undefined,
+  disagreement: undefined,
   balance: (key) => {
     if (key === hot.publicKey) return "hot" in world && world.hot === undefined ? undefined : units(world.hot ?? 40)
     return units(world.reserve ?? 5_000)

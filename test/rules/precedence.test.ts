@@ -93,6 +93,7 @@ const calm: World = {
     maxAgeMillis: 30_000,
     catchingUp: undefined,
     drift: () => undefined,
+    disagreement: undefined,
     balance: (key) => (key === hot.publicKey ? 500n : 1_000_000n),
     listed: new Map([[asset.id, { status: "enabled", decimals: 0, quantum: 1_000n }]]),
     terms: termsOf(
@@ -127,6 +128,7 @@ const spoilers: ReadonlyArray<readonly [HoldReason, (world: World) => World, Rea
   ["no_data", (w) => balances(w, hot.publicKey, undefined), ["in_band"]],
   ["stale", (w) => seen(w, { maxAgeMillis: 10 })],
   ["catching_up", (w) => seen(w, { catchingUp: "not yet compared" })],
+  ["disagreement", (w) => seen(w, { disagreement: "b shows other balances" })],
   ["drift", (w) => seen(w, { drift: (key) => (key === reserve.publicKey ? "they differ" : undefined) })],
   ["in_band", (w) => balances(w, hot.publicKey, 1_500n), ["no_data"]],
   ["pending", (w) => ({ ...w, timer: { ...w.timer, firingSince: now - 1_000 } })],

@@ -133,6 +133,7 @@ class World {
       maxAgeMillis: 30_000,
       catchingUp: undefined,
       drift: () => undefined,
+      disagreement: undefined,
       balance: (key) => {
         const value = seen?.balances.get(key)
         return value === undefined ? undefined : BigInt(value)

@@ -34,6 +34,8 @@ export interface Plan {
   readonly rebroadcaster: boolean
   /** Whether many nodes stand behind the gateway: the one that is asked does not remember the bytes that others got. */
   readonly manyNodes: boolean
+  /** Whether three gateways show the network, of which two must agree and the third lies about everything. */
+  readonly liar: boolean
   /** Mean milliseconds of a request on its way. */
   readonly latencyMillis: number
   /** Blocks at which money leaves the accounts that are kept funded. */
@@ -71,6 +73,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     stepsPerLife: chance(0.6) ? between(60, 3_000) : undefined,
     rebroadcaster: chance(0.4),
     manyNodes: false,
+    liar: gateways === "honest" && makeDice(`liar ${seed}`).next() < 0.25,
     replicas: chance(0.25) ? between(2, 3) : 1,
     sleeps: chance(0.5),
     // More than a block on the way would be a slow line beside a quick network: no margin of blocks helps there.
@@ -142,12 +145,15 @@ const faultsOf = (dice: Dice, blocks: number, gateways: Gateways): Plan["faults"
   })
 }
 
+/** A gateway that shuts us out is not asked for ten minutes: rare, since nothing more happens in such a run. */
+export const banned = 403 as const
+
 const specOf = (dice: Dice, kind: FaultKind, operation: FaultSpec["operation"]) => ({
   kind,
   operation,
   rate: dice.next() < 0.5 ? 1 : 0.2 + dice.next() * 0.8,
   count: 1,
-  status: dice.pick([403, 429, 500, 502, 503, 504] as const) ?? 500,
+  status: dice.next() < 0.03 ? banned : (dice.pick([429, 500, 502, 503, 504] as const) ?? 500),
   effect: dice.next() < 0.5,
   delayMillis: 1 + dice.below(8_000),
   blocks: 1 + dice.below(15),
@@ -197,6 +203,7 @@ export const describePlan = (plan: Plan): string =>
     plan.replicas === 1 ? "" : `${plan.replicas} replicas${plan.sleeps ? " that sleep" : ""}`,
     plan.rebroadcaster ? "rebroadcaster" : "",
     plan.manyNodes ? "many nodes" : "",
+    plan.liar ? "one of three gateways lies" : "",
     [...new Set(plan.faults.map(({ spec }) => spec.kind))].join(" "),
   ]
     .filter((part) => part !== "")

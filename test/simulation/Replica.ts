@@ -32,14 +32,20 @@ export const targets: ReadonlyMap<string, bigint> = new Map([
   [key("warm"), 15_000_000_000n],
 ])
 
+export const oneGateway = 'gateways: { only: "http://127.0.0.1:1" }'
+export const threeGateways =
+  'gateways: { a: "http://127.0.0.1:1", b: "http://127.0.0.1:2", c: "http://127.0.0.1:3" }, quorum: 2'
+/** The third of three, where one of them lies. */
+export const liarHost = "127.0.0.1:3"
+
 /** The treasury of every run. `dir` holds its keys. */
-export const treasuryIn = (dir: string) => {
+export const treasuryIn = (dir: string, network: string) => {
   mkdirSync(dir, { recursive: true })
   writeKeys(dir, keySeed, ["reserve"])
   const text = `version: 1
 name: simulation
 mode: live
-network: { chainId: ${chainId}, gateways: { only: "http://127.0.0.1:1" }, requestDeadline: 3s }
+network: { chainId: ${chainId}, ${network}, requestDeadline: 3s }
 assets: { USDT: { id: ${usdt}, decimals: 6 } }
 parties:
   reserve: { publicKey: "${reserve}", signer: { file: "${join(dir, "keys", "reserve")}" } }
@@ -101,7 +107,6 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     treasury: options.treasury,
     mode: "live",
     dataDir: options.dataDir,
-    gatewayUrl: "http://127.0.0.1:1",
     ...(options.name === undefined ? {} : { replica: options.name }),
   }
   const metrics = Layer.succeedContext(options.metrics)

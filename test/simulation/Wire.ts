@@ -2,7 +2,6 @@ import { Effect, Exit, Layer, Stream } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { Outcome } from "../../src/sandbox/http/perform.ts"
 import { perform } from "../../src/sandbox/http/perform.ts"
-import type { RateLimiter } from "../../src/sandbox/http/RateLimiter.ts"
 import { bodyText } from "../../src/sandbox/http/respond.ts"
 import { findRoute } from "../../src/sandbox/http/routes.ts"
 import type { Dice } from "../support/Dice.ts"
@@ -23,10 +22,7 @@ export interface WireOptions {
   readonly network: Network
   readonly dice: Dice
   readonly latencyMillis: number
-  readonly lie: Lie | undefined
-  /** Of the data node, where it has one; it counts callers by their address, ours unless another is given. */
-  readonly limiter?: RateLimiter
-  readonly address?: string
+  readonly lie: ((host: string) => Lie | undefined) | undefined
   /** Hears of each request that leaves, and each answer that arrives. */
   readonly hear: (text: string) => void
   /** Sees each body that is submitted, before it leaves. */
@@ -48,8 +44,8 @@ export const layerWire = (mortal: Mortal, options: WireOptions): Layer.Layer<Htt
         const path = url.pathname + url.search
         const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
         if (request.method === "POST") options.onSubmit(body, mortal)
-        options.hear(`-> ${request.method} ${path} ${body}`)
-        return Effect.flatMap(travel(options, request.method, path, body), (outcome) => {
+        options.hear(`-> ${url.host} ${request.method} ${path} ${body}`)
+        return Effect.flatMap(travel(options, { method: request.method, path, body, host: url.host }), (outcome) => {
           step(mortal)
           return arrive(request, outcome, options)
         })
@@ -62,10 +58,18 @@ interface Arrived {
   readonly told: Told | undefined
 }
 
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly body: string
+  readonly host: string
+}
+
 /** To the network and back, as one of the network's own fibers. */
-const travel = (options: WireOptions, method: string, path: string, body: string): Effect.Effect<Arrived> =>
+const travel = (options: WireOptions, { method, path, body, host }: Asked): Effect.Effect<Arrived> =>
   Effect.callback<Arrived>((resume) => {
-    const { network, dice, lie } = options
+    const { network, dice } = options
+    const lie = options.lie?.(host)
     const delay = () => Effect.sleep(Math.round(dice.next() * 2 * options.latencyMillis))
     const leftAt = network.chain.height
     const pathname = path.split("?")[0]!
@@ -75,10 +79,10 @@ const travel = (options: WireOptions, method: string, path: string, body: string
     const operation: Effect.Effect<Outcome> =
       found === undefined
         ? Effect.succeed({ _tag: "Answered", answer: unknown, headers: {} })
-        : perform(network.world, options.limiter, found.route, {
+        : perform(network.world, undefined, found.route, {
             url: path,
             params,
-            address: options.address ?? "127.0.0.1",
+            address: "127.0.0.1",
             body: Effect.sync(() => {
               if (method === "POST") options.onArrival(body, leftAt)
               return body

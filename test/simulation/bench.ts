@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
-import { treasuryIn } from "./Replica.ts"
+import { oneGateway, threeGateways, treasuryIn } from "./Replica.ts"
 import type { Bench } from "./runSeed.ts"
 
 const memory = "/dev/shm"
@@ -14,14 +14,16 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
   installCrashPoints()
   // A crash loses what is not committed, in memory as on a disk: a disk would only be slower.
   const dir = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), "cofferer-simulation-"))
-  const treasury = await Effect.runPromise(treasuryIn(join(dir, "keys-of-all")))
+  const treasuryOf = (network: string) => Effect.runPromise(treasuryIn(join(dir, "keys-of-all"), network))
+  const treasury = await treasuryOf(oneGateway)
+  const amongThree = await treasuryOf(threeGateways)
   const metrics = await Effect.runPromise(
     Effect.scoped(
       Layer.build(
         Metrics.layer({
           treasury: "simulation",
           mode: "live",
-          gateways: ["only"],
+          gateways: ["only", "a", "b", "c"],
           rules: ["keep"],
           receivers: [],
           version: "0",
@@ -30,5 +32,5 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
       ),
     ),
   )
-  return { treasury, metrics, dir, close: () => rmSync(dir, { recursive: true, force: true }) }
+  return { treasury, amongThree, metrics, dir, close: () => rmSync(dir, { recursive: true, force: true }) }
 }

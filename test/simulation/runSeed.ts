@@ -2,29 +2,29 @@ import { createHash } from "node:crypto"
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { Clock, Context, Effect, Exit, Logger, References, Result, Scheduler } from "effect"
+import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
 import { finalIntentStates } from "../../src/domain/Intent.ts"
 import type { FaultKind } from "../../src/sandbox/Faults.ts"
-import { readTransaction } from "../../src/sandbox/http/JsonTransaction.ts"
 import type { DaemonOptions } from "../../src/services.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { leaseMillis } from "../../src/store/Lease.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
-import { decodeInputData } from "../../src/tx/InputData.ts"
-import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
 import { makeDice } from "../support/Dice.ts"
 import type { Failing } from "./CrashPoints.ts"
 import { hostileGateway } from "./hostile.ts"
 import { judge, judgeReplays, problemOfSubmission } from "./Judge.ts"
-import { chainId, makeNetwork, type Network } from "./Network.ts"
-import { type Gateways, type Plan, planOf } from "./Plan.ts"
-import { type Replica, startReplica, targets } from "./Replica.ts"
-import { remine } from "./remine.ts"
+import { makeNetwork, type Network } from "./Network.ts"
+import { banned, type Gateways, type Plan, planOf } from "./Plan.ts"
+import { liarHost, type Replica, startReplica, targets } from "./Replica.ts"
+import { bytesOf, makeThirdParty, type ThirdParty } from "./ThirdParty.ts"
 import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
+import type { WireOptions } from "./Wire.ts"
 
 const startMillis = Date.parse("2026-11-21T10:00:00Z")
-/** Blocks after the last fault within which every payment must have come to its end. */
+/** Blocks of a second after the last fault within which every payment must have come to its end. */
 const restBlocksMax = 400
+/** As many more where a gateway shut us out: so long it is not asked. */
+const banBlocks = 610
 /** Ten blocks of a calm run, and a little for requests on their way. */
 const seenMillis = 12_000
 /** From a death to the next start, at most. */
@@ -35,6 +35,8 @@ const atRest = [...finalIntentStates, "manual"].map((state) => `'${state}'`).joi
 /** What a worker prepares once for all of its seeds. */
 export interface Bench {
   readonly treasury: DaemonOptions["treasury"]
+  /** The same treasury, with three gateways. */
+  readonly amongThree: DaemonOptions["treasury"]
   readonly metrics: Context.Context<Metrics>
   /** Empty folder for the store of one run after the other. */
   readonly dir: string
@@ -75,16 +77,6 @@ export const runPlan = (bench: Bench, plan: Plan, options: RunOptions = {}): Ver
 
 const spoilsBalances = (kind: FaultKind): boolean => kind === "clock_skew" || kind === "reorganised_pages"
 
-/** The block that a transaction's window begins after. */
-const anchorOf = (bytes: Uint8Array): number => {
-  const data = decodeTransaction(bytes)?.inputData ?? new Uint8Array()
-  for (const bare of [data, data.subarray(chainId.length + 1)]) {
-    const read = decodeInputData(bare)
-    if (Result.isSuccess(read)) return Number(read.success.blockHeight)
-  }
-  return 0
-}
-
 /** A place in which one process after the other lives. */
 interface Slot {
   readonly number: number
@@ -98,6 +90,7 @@ const nameOf = ({ number, lives }: Slot): string => `${number}.${lives}`
 class Run {
   private readonly bench: Bench
   private readonly options: RunOptions
+  private readonly lie: WireOptions["lie"]
   private readonly plan: Plan
   private readonly dice
   private readonly time: VirtualTime
@@ -112,9 +105,7 @@ class Run {
   private readonly overfilled = new Set<string>()
   /** Whether balances are read as they are, if perhaps late: a rule that is shown wrong ones decides by them. */
   private readonly readsAreTrue: boolean
-  /** What went over the wire, and the block at which it did. */
-  private heard: ReadonlyArray<{ readonly bytes: Uint8Array; readonly height: number }> = []
-  private readonly replayed = new Set<string>()
+  private readonly thirdParty: ThirdParty
   /** When each block was made, in virtual milliseconds, and when the trouble was over. */
   private readonly blockTimes = new Map<number, number>()
   private calmAt = 0
@@ -127,6 +118,8 @@ class Run {
     this.readsAreTrue = plan.gateways === "honest" && plan.faults.every(({ spec }) => !spoilsBalances(spec.kind))
     this.dice = makeDice(`run ${plan.seed}`)
     this.time = makeVirtualTime(startMillis, this.dice)
+    const hostile = hostileGateway(this.dice)
+    this.lie = (host) => (plan.gateways === "hostile" || (plan.liar && host === liarHost) ? hostile : undefined)
     this.context = Context.empty().pipe(
       Context.add(Clock.Clock, this.time.clock),
       Context.add(
@@ -144,6 +137,8 @@ class Run {
       lives: 0,
     }))
     this.network = makeNetwork(plan, this.fork, this.atOnce)
+    const { window } = plan
+    this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, run: this.atOnce })
     this.dataDir = join(bench.dir, "store")
     rmSync(this.dataDir, { recursive: true, force: true })
     mkdirSync(this.dataDir, { recursive: true })
@@ -174,7 +169,9 @@ class Run {
     this.reviveAll()
     this.atOnce(network.node.disarmFault(undefined))
     this.calmAt = this.time.now()
-    for (let rest = 0; rest < restBlocksMax && (this.isOpen() || this.isWatching()); rest++) {
+    const isBanned = plan.faults.some(({ spec }) => spec.status === banned)
+    const restMax = restBlocksMax + (isBanned ? banBlocks : 0)
+    for (let rest = 0; rest < restMax && (this.isOpen() || this.isWatching()); rest++) {
       if (rest % 10 === 5) this.resume()
       this.block()
     }
@@ -191,50 +188,12 @@ class Run {
       if (slot.replica === undefined && this.time.now() >= slot.restartAt) this.start(slot)
     }
     if (this.plan.sleeps && this.dying && this.dice.next() < 0.02) this.putToSleep()
-    if (this.plan.rebroadcaster) this.rebroadcast()
-    this.noteLate()
+    if (this.plan.rebroadcaster) this.thirdParty.rebroadcast()
+    this.thirdParty.noteLate()
     this.atOnce(this.network.node.stepBlock)
     if (this.plan.manyNodes) this.network.chain.mempool.cache.clear()
     this.blockTimes.set(this.network.chain.height, this.time.now())
-    if (this.readsAreTrue && this.replayed.size === 0) this.watchBalances()
-  }
-
-  /** Somebody who hears all that is sent hands it in again, most of all when the network is about to forget it. */
-  private rebroadcast(): void {
-    const { chain, node } = this.network
-    this.heard = this.heard.filter(({ height }) => height + this.plan.window > chain.height)
-    const last = this.heard.filter(({ height }) => height + this.plan.window === chain.height + 1)
-    const others = last.flatMap(({ bytes, height }) => this.withOtherWork(bytes, height) ?? [])
-    const again = this.dice.next() < 0.2 ? this.heard.slice(-1) : []
-    for (const bytes of [...last.map(({ bytes }) => bytes), ...others, ...again.map(({ bytes }) => bytes)]) {
-      const id = transferId(decodeTransaction(bytes)?.signature?.value ?? "")
-      const executed = chain.transfers.has(id)
-      const said = this.atOnce(node.submit(bytes))
-      if (executed && said._tag === "Checked" && said.code === 0) this.replayed.add(`${id} ${chain.height + 1}`)
-    }
-  }
-
-  private withOtherWork(bytes: Uint8Array, anchor: number): Uint8Array | undefined {
-    const tid = createHash("sha256").update(bytes).update(String(this.network.chain.height)).digest("hex")
-    return remine(bytes, anchor, this.network.chain, tid)
-  }
-
-  /** What stayed on the way for longer than margins can foresee is no send of ours any more. */
-  private noteArrival(body: string, leftAt: number): void {
-    const { chain } = this.network
-    if (chain.height - leftAt < 2) return
-    const bytes = this.atOnceBare(readTransaction(body).pipe(Effect.orElseSucceed(() => undefined)))
-    const id = transferId((bytes === undefined ? undefined : decodeTransaction(bytes))?.signature?.value ?? "")
-    if (chain.transfers.has(id)) this.replayed.add(`${id} ${chain.height + 1}`)
-  }
-
-  /** A gateway that kept a transaction back broadcasts it: where the network takes it twice, that is its doing. */
-  private noteLate(): void {
-    const { chain } = this.network
-    for (const { height, hex } of chain.faults.late) {
-      const id = transferId(decodeTransaction(Buffer.from(hex, "hex"))?.signature?.value ?? "")
-      if (height <= chain.height && chain.transfers.has(id)) this.replayed.add(`${id} ${chain.height + 1}`)
-    }
+    if (this.readsAreTrue && this.thirdParty.replayed.size === 0) this.watchBalances()
   }
 
   /** The trouble is over: who is dead comes back, and nobody dies any more. */
@@ -262,7 +221,7 @@ class Run {
     slot.lives++
     const dieAt = plan.stepsPerLife === undefined || !this.dying ? Number.POSITIVE_INFINITY : this.lifeSpan()
     const replica: Replica = startReplica({
-      treasury: bench.treasury,
+      treasury: plan.liar ? bench.amongThree : bench.treasury,
       dataDir: this.dataDir,
       name: plan.replicas === 1 ? undefined : nameOf(slot),
       time: this.time,
@@ -279,10 +238,10 @@ class Run {
       wire: {
         network: this.network,
         latencyMillis: plan.latencyMillis,
-        lie: plan.gateways === "hostile" ? hostileGateway(dice) : undefined,
+        lie: this.lie,
         hear: (text) => this.hear(text),
         onSubmit: (body, from) => this.watch(body, from.db),
-        onArrival: (body, leftAt) => this.noteArrival(body, leftAt),
+        onArrival: (body, leftAt) => this.thirdParty.noteArrival(body, leftAt),
       },
     })
     if (replica.mortal.alive) slot.replica = replica
@@ -323,13 +282,11 @@ class Run {
   }
 
   private watch(body: string, db: DatabaseSync | undefined): void {
-    const bytes = this.atOnceBare(readTransaction(body).pipe(Effect.orElseSucceed(() => undefined)))
+    const bytes = bytesOf(body)
     const problem = bytes === undefined ? "a submission is no transaction" : problemOfSubmission(db, bytes)
-    if (bytes !== undefined) this.heard = [...this.heard, { bytes, height: anchorOf(bytes) }]
+    if (bytes !== undefined) this.thirdParty.hear(bytes)
     if (problem !== undefined) this.wrong.push(`${problem} (block ${this.network.chain.height})`)
   }
-
-  private readonly atOnceBare = <A>(effect: Effect.Effect<A>): A => Effect.runSync(effect)
 
   /** What an operator does once the trouble is over: looks, and lets it go on. */
   private resume(): void {
@@ -340,7 +297,9 @@ class Run {
 
   /** Whether a second execution may still be on its way to be seen. */
   private isWatching(): boolean {
-    return [...this.replayed].some((replay) => this.seenUntil(Number(replay.split(" ")[1])) > this.time.now())
+    return [...this.thirdParty.replayed].some(
+      (replay) => this.seenUntil(Number(replay.split(" ")[1])) > this.time.now(),
+    )
   }
 
   /** Until when a second execution in the block must have been seen: ten blocks, and time enough for a poll or two. */
@@ -368,7 +327,7 @@ class Run {
     const { plan, network } = this
     const db = new DatabaseSync(join(this.dataDir, databaseFile))
     try {
-      const { replayed } = this
+      const { replayed } = this.thirdParty
       const found = judge({ db, chain: network.chain, gateways: plan.gateways, replayed })
       const isJudged = plan.gateways === "honest" && (plan.profile === "0.74" || plan.profile === "0.75")
       const seenUntil = (height: number) => this.seenUntil(height)

@@ -21,6 +21,7 @@ export const calmPlan: Plan = {
   stepsPerLife: undefined,
   rebroadcaster: false,
   manyNodes: false,
+  liar: false,
   replicas: 1,
   sleeps: false,
   latencyMillis: 10,

@@ -8,6 +8,7 @@ import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import * as Database from "../../src/store/Database.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
+import { Disagreement } from "../../src/store/Disagreement.ts"
 import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Lease } from "../../src/store/Lease.ts"
@@ -29,6 +30,7 @@ export const testStore = () => {
       SpendLog.layerNoDeps,
       Brake.layerNoDeps,
       Findings.layerNoDeps,
+      Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Backfills.layerNoDeps,
       Drifts.layer,
       Observations.layer,

@@ -1,0 +1,82 @@
+import type { BalanceChange } from "../domain/Balance.ts"
+import { quorumTip } from "../domain/quorum.ts"
+import type { WindowAnswer } from "./askWindow.ts"
+
+/** What one gateway gave for the window that all were asked for. */
+export interface Given {
+  readonly name: string
+  readonly answer: WindowAnswer
+}
+
+export type Agreement =
+  /** A quorum gave the same rows. `apart` gave others for the same time. */
+  | {
+      readonly _tag: "Agreed"
+      readonly answer: WindowAnswer & { readonly _tag: "Rows" }
+      readonly by: ReadonlyArray<string>
+      readonly apart: ReadonlyArray<string>
+    }
+  /** Enough answered, and no quorum of them gave the same rows. */
+  | { readonly _tag: "Apart"; readonly until: bigint; readonly detail: string }
+  /** Fewer than a quorum have anything new; one of those that have not says why. */
+  | { readonly _tag: "Waiting"; readonly answer: WindowAnswer }
+
+type Rows = WindowAnswer & { readonly _tag: "Rows" }
+
+/** Rows as text, in whatever order they came: two gateways agree where the texts are equal. */
+const textOf = (rows: ReadonlyArray<BalanceChange>): string =>
+  rows
+    .map((row) => `${row.timestamp} ${row.party} ${row.asset} ${row.market} ${row.type} ${row.balance}`)
+    .sort()
+    .join("\n")
+
+/**
+ * The part of a window that a quorum of gateways gave alike: up to the newest block that a quorum has begun, each row of
+ * it named by each of them. `since` is where the window begins for all; rows before it overlap and are not compared.
+ */
+export const agreedRows = (given: ReadonlyArray<Given>, quorum: number, since: bigint): Agreement => {
+  const whole = given.flatMap(({ name, answer }) => (answer._tag === "Rows" ? [{ name, answer }] : []))
+  const until = quorumTip(
+    whole.map(({ answer }) => answer.until),
+    quorum,
+  )
+  if (until === undefined) {
+    const answer = given.find((one) => one.answer._tag !== "Rows")?.answer ?? { _tag: "Nothing", mark: undefined }
+    return { _tag: "Waiting", answer }
+  }
+  const groups = new Map<string, Array<{ readonly name: string; readonly answer: Rows }>>()
+  for (const one of whole) {
+    if (one.answer.until < until) continue
+    const text = textOf(one.answer.rows.filter(({ timestamp }) => timestamp >= since && timestamp < until))
+    groups.set(text, [...(groups.get(text) ?? []), one])
+  }
+  const agreed = [...groups.values()].find((group) => group.length >= quorum)
+  if (agreed === undefined) {
+    const sides = [...groups.values()].map((group) => group.map(({ name }) => name).join(" and "))
+    return { _tag: "Apart", until, detail: `${sides.join(", ")} show different balance changes` }
+  }
+  const by = agreed.map(({ name }) => name)
+  const apart = whole.filter(({ name, answer }) => answer.until >= until && !by.includes(name)).map(({ name }) => name)
+  return {
+    _tag: "Agreed",
+    answer: cutAt(
+      agreed.map(({ answer }) => answer),
+      until,
+    ),
+    by,
+    apart,
+  }
+}
+
+/** The answer of one of them, up to a time that all of them reached. */
+const cutAt = (answers: ReadonlyArray<Rows>, until: bigint): Rows => {
+  const exact = answers.find((answer) => answer.until === until)
+  const answer = exact ?? answers[0]!
+  return {
+    ...answer,
+    until,
+    rows: answer.rows.filter(({ timestamp }) => timestamp < until),
+    height: exact?.height ?? 0n,
+    more: answers.some((one) => one.more || one.until > until),
+  }
+}
