@@ -8,6 +8,7 @@ import { engineLoop } from "./engine/Engine.ts"
 import { assetLoop } from "./poller/AssetPoller.ts"
 import { backfillLoop } from "./poller/Backfill.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
+import { pollerOptionsOf } from "./poller/BalancePollerOptions.ts"
 import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
@@ -63,14 +64,7 @@ const haltFileLoop = (dataDir: string) => applyHaltFile(dataDir).pipe(Effect.and
 export const runLoops = (options: DaemonOptions) => {
   const { treasury } = options
   const { network } = treasury
-  const poller = {
-    parties: treasury.parties,
-    assets: treasury.assets,
-    pollBusyMillis: network.pollBusyMillis,
-    pollIdleMillis: network.pollIdleMillis,
-    keepMillis: treasury.keepMillis,
-    reads: network.gateways[0].reads,
-  }
+  const poller = pollerOptionsOf(treasury)
   const reconciled = { ...network, parties: treasury.parties, assets: treasury.assets }
   const work = supervise([
     supervised("balances", guarded(balanceLoop(poller))),

@@ -4,6 +4,7 @@ import { decideOnce } from "../engine/Engine.ts"
 import { notifyAssets } from "../engine/notifyAssets.ts"
 import { pollAssets } from "../poller/AssetPoller.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
+import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
 import { reconcileBalances } from "../poller/Reconciliation.ts"
 import type { DaemonOptions } from "../services.ts"
 import { Drifts } from "../store/Drifts.ts"
@@ -16,15 +17,7 @@ import { failWith } from "./CliFailure.ts"
 /** Long enough for a payment to be confirmed, or for its window to end and its death to be proven. */
 const timeOutMillis = 600_000
 
-const pollOf = ({ treasury }: DaemonOptions) =>
-  pollBalances({
-    parties: treasury.parties,
-    assets: treasury.assets,
-    pollBusyMillis: treasury.network.pollBusyMillis,
-    pollIdleMillis: treasury.network.pollIdleMillis,
-    keepMillis: treasury.keepMillis,
-    reads: treasury.network.gateways[0].reads,
-  })
+const pollOf = ({ treasury }: DaemonOptions) => pollBalances(pollerOptionsOf(treasury))
 
 /** A block or two, and one that stands still is not waited for: its rules hold. */
 const compareMillis = 30_000

@@ -1,6 +1,7 @@
 import { Clock, Effect, Ref } from "effect"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { RequestPriority } from "../gateway/RequestPriority.ts"
 import { type Backfill, Backfills } from "../store/Backfills.ts"
 import { Database } from "../store/Database.ts"
@@ -39,7 +40,8 @@ export const backfillOnce = Effect.fn("Backfill.once")(
     const reader = yield* GatewayReader
     const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
     if (yield* skipForgotten(reader, options, job, now)) return true
-    const answer = yield* readPast(reader, options, { job, now, pace })
+    const { first } = yield* Gateways
+    const answer = yield* first((gateway) => readPast(gateway, options, { job, now, pace }))
     if (answer._tag !== "Rows") {
       yield* explainAnswer(answer, { known: job.next, now })
       return false
@@ -58,12 +60,12 @@ export const backfillOnce = Effect.fn("Backfill.once")(
 )
 
 const readPast = Effect.fnUntraced(function* (
-  reader: Reader,
+  { name, reader }: Gateway,
   options: BalancePollerOptions,
   { job, now, pace }: { readonly job: Backfill; readonly now: bigint; readonly pace: Ref.Ref<Pace> },
 ): Effect.fn.Return<WindowAnswer, GatewayError> {
   const query = { parties: partiesOf(options), pageRows: options.pageRows ?? defaultPageRows, now, from: job.next }
-  if (options.reads === "cursor") return yield* readByCursor(reader, query)
+  if (options.readByCursor?.has(name)) return yield* readByCursor(reader, query)
   const { span } = yield* Ref.get(pace)
   const end = job.next + span < job.until ? job.next + span : job.until
   const answer = yield* readWindow(reader, { ...query, end })

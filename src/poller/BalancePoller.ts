@@ -118,7 +118,7 @@ const readTogether = Effect.fnUntraced(function* (
   { watermark, now, paces }: Pick<Progress, "watermark" | "now"> & { readonly paces: Paces },
 ) {
   const gateways = yield* Gateways
-  const read = ({ name, reader }: Gateway) => readOn(reader, options, { watermark, now, pace: paceOf(paces, name) })
+  const read = (gateway: Gateway) => readOn(gateway, options, { watermark, now, pace: paceOf(paces, gateway.name) })
   if (gateways.quorum === 1) return yield* gateways.first(read)
   const disagreement = yield* Disagreement
   const told = yield* gateways
@@ -142,13 +142,13 @@ const readTogether = Effect.fnUntraced(function* (
 
 /** From the watermark on, by the way that the gateway knows. */
 const readOn = Effect.fnUntraced(function* (
-  reader: Reader,
+  { name, reader }: Gateway,
   options: BalancePollerOptions,
   progress: Progress,
 ): Effect.fn.Return<WindowAnswer, GatewayError> {
   const { watermark, now, pace } = progress
   const query = { parties: partiesOf(options), pageRows: options.pageRows ?? defaultPageRows, now }
-  if (options.reads === "cursor") {
+  if (options.readByCursor?.has(name)) {
     return yield* readByCursor(reader, { ...query, from: watermark.timestamp - cursorOverlapNanos })
   }
   const rows: Array<BalanceChange> = []

@@ -1,3 +1,4 @@
+import type { Treasury } from "../config/Treasury.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
 
 export interface BalancePollerOptions {
@@ -7,11 +8,21 @@ export interface BalancePollerOptions {
   readonly pollIdleMillis: number
   /** How long rows are kept. */
   readonly keepMillis: number
-  /** How the gateway's history is read: by time, or by cursors where it knows no times. Default windows. */
-  readonly reads?: "windows" | "cursor"
+  /** Gateways that know no times: their history is read by cursors. Default none. */
+  readonly readByCursor?: ReadonlySet<string>
   /** Rows asked for at once, 1 to 5,000. Default 1,000, the network's own. */
   readonly pageRows?: number
 }
+
+/** What a treasury's file says of reading. */
+export const pollerOptionsOf = ({ parties, assets, keepMillis, network }: Treasury): BalancePollerOptions => ({
+  parties,
+  assets,
+  pollBusyMillis: network.pollBusyMillis,
+  pollIdleMillis: network.pollIdleMillis,
+  keepMillis,
+  readByCursor: new Set(network.gateways.filter(({ reads }) => reads === "cursor").map(({ name }) => name)),
+})
 
 /** The network's own default, and at most 5,000. */
 export const defaultPageRows = 1_000

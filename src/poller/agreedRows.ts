@@ -31,8 +31,8 @@ const textOf = (rows: ReadonlyArray<BalanceChange>): string =>
     .join("\n")
 
 /**
- * The part of a window that a quorum of gateways gave alike: up to the newest block that a quorum has begun, each row of
- * it named by each of them. `since` is where the window begins for all; rows before it overlap and are not compared.
+ * The part of a window that a quorum of gateways gave alike: up to the newest block that a quorum has begun, each row
+ * of it named by each of them. `since` is where the window begins for all; rows before it overlap: they do not count.
  */
 export const agreedRows = (given: ReadonlyArray<Given>, quorum: number, since: bigint): Agreement => {
   const whole = given.flatMap(({ name, answer }) => (answer._tag === "Rows" ? [{ name, answer }] : []))

@@ -5,7 +5,6 @@ import type { BalanceChange } from "../../src/domain/Balance.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { makePace } from "../../src/poller/Pace.ts"
 import { readWindow } from "../../src/poller/readWindow.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
 import { Listings } from "../../src/store/Listings.ts"
@@ -32,11 +31,11 @@ describe("ten recorded minutes of a real network", () => {
       yield* run(
         Effect.gen(function* () {
           const listings = yield* Listings
-          const pace = makePace()
+          const paces = new Map()
           for (const moment of moments) {
             replay.show(moment)
             yield* TestClock.setTime(moment.atMillis)
-            while (yield* pollBalances(options, pace)) yield* Effect.yieldNow
+            while (yield* pollBalances(options, paces)) yield* Effect.yieldNow
             if (moment.assets !== undefined) yield* pollAssets()
             for (const { seq, symbol, from, to } of yield* listings.unhandled) {
               transitions.push(`${symbol}: ${from} -> ${to}`)
@@ -95,7 +94,7 @@ describe("ten recorded minutes of a real network", () => {
       for (const pageRows of [5_000, 400, 100]) {
         const replay = replayOf()
         const { history, watched } = replay
-        const options = pollerOptions(watched, { reads: "cursor", pageRows })
+        const options = pollerOptions(watched, { readByCursor: new Set(["g"]), pageRows })
         const { run } = yield* openPoller(history)
         yield* run(
           Effect.gen(function* () {

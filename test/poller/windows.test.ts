@@ -87,10 +87,13 @@ describe("windows of balance changes", () => {
             const dice = makeDice(`windows ${seed}`)
             const { rows, times } = chain(dice, 60, start)
             const history = historyOf(rows, { pageMax: 5 + dice.below(40), refusesMore: dice.next() < 0.5 })
-            const reads = dice.next() < 0.25 ? ("cursor" as const) : ("windows" as const)
+            const byCursor = dice.next() < 0.25
             // A gateway with cursors loses what two pages of one size lose; it is read before much has gathered.
-            const options = pollerOptions(parties, { pageRows: reads === "cursor" ? 5_000 : history.pageMax, reads })
-            if (reads === "cursor") history.pageMax = 5_000
+            const options = pollerOptions(parties, {
+              pageRows: byCursor ? 5_000 : history.pageMax,
+              readByCursor: new Set(byCursor ? ["g"] : []),
+            })
+            if (byCursor) history.pageMax = 5_000
             const { run } = yield* openPoller(history)
             let die = 0
             history.onRequest = () => {
@@ -115,7 +118,7 @@ describe("windows of balance changes", () => {
               block = Math.min(block + 1 + dice.below(12), times.length - 1)
               history.begun = { height: BigInt(block), timestamp: times[block]! }
               yield* clockAt(history.begun.timestamp + second)
-              yield* life(run(dice.next() < 0.3 ? backfillOnce(options) : pollAll(options, makePace())))
+              yield* life(run(dice.next() < 0.3 ? backfillOnce(options) : pollAll(options)))
             }
             yield* run(Effect.andThen(backfillAll(options), pollAll(options)))
             assert.deepStrictEqual(yield* run(stored), own(rows, start, times.at(-1)!), `seed ${seed}, base ${base}`)
@@ -183,11 +186,11 @@ describe("windows of balance changes", () => {
             yield* clockAt(start)
             yield* run(pollAll(options))
             const end = rows.at(-1)!.timestamp + 11n * second
-            const pace = makePace()
+            const paces = new Map()
             while (now < end) {
               now += BigInt(1 + dice.below(4_000)) * 1_000_000n
               yield* clockAt(now)
-              yield* run(pollAll(options, pace))
+              yield* run(pollAll(options, paces))
             }
             assert.deepStrictEqual(yield* run(stored), own(rows, start), `seed ${seed}`)
             const alerts = yield* run(Effect.flatMap(AlertQueue, (queue) => queue.due(10)))

@@ -1,14 +1,14 @@
 import { Effect, Layer, Logger, type Ref, type Scope } from "effect"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
-import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
-import { NetworkParameters } from "../../src/gateway/NetworkParameters.ts"
+import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
+import { layerGateways } from "../../src/gateway/layerGateways.ts"
 import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { BalancePollerOptions } from "../../src/poller/BalancePollerOptions.ts"
-import type { Pace } from "../../src/poller/Pace.ts"
+import type { Pace, Paces } from "../../src/poller/Pace.ts"
 import type { Party } from "../../src/rules/Rule.ts"
-import { live, openTransport } from "../gateway/GatewayServer.ts"
+import { live } from "../gateway/GatewayServer.ts"
 import { type History, serveHistory } from "./HistoryServer.ts"
 import { testStore } from "./TestStore.ts"
 
@@ -35,14 +35,8 @@ export const openPoller = (history: History) =>
   Effect.gen(function* () {
     const server = yield* serveHistory(history)
     const store = yield* Effect.acquireRelease(Effect.sync(testStore), (opened) => Effect.sync(opened.remove))
-    const gateway = Layer.unwrap(
-      Effect.map(openTransport(server.url), (transport) =>
-        Layer.merge(
-          Layer.succeed(GatewayReader, GatewayReader.make(transport)),
-          Layer.succeed(NetworkParameters, NetworkParameters.make(transport)),
-        ),
-      ),
-    ).pipe(Layer.provideMerge(live))
+    const options = gatewayOptions({ name: "g", url: server.url, requestsPerSecond: 100_000 })
+    const gateway = layerGateways({ chainId: "test", gateways: [options], quorum: 1 }).pipe(Layer.provideMerge(live))
     const layer = () => Layer.mergeAll(gateway, store.layer(), Logger.layer([]))
     type Services = Layer.Success<ReturnType<typeof layer>>
     const run = <A, E>(program: Effect.Effect<A, E, Services | Scope.Scope>) =>
@@ -51,9 +45,9 @@ export const openPoller = (history: History) =>
   })
 
 /** Polls until there is nothing more to read at once. */
-export const pollAll = (options: BalancePollerOptions, pace?: Ref.Ref<Pace>) =>
+export const pollAll = (options: BalancePollerOptions, paces?: Paces) =>
   Effect.gen(function* () {
-    while (yield* pollBalances(options, pace)) yield* Effect.yieldNow
+    while (yield* pollBalances(options, paces)) yield* Effect.yieldNow
   })
 
 /** Reads all of the past that is asked for. */
