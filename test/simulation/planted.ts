@@ -38,9 +38,9 @@ export const planted: ReadonlyArray<Planted> = [
       },
       {
         file: "submitter/sendAttempt.ts",
-        source: "  const result = yield* Effect.result(writer.submit(tx))\n",
+        source: "  const result = yield* Effect.result(writer.submit(tx, { gateway }))\n",
         instead:
-          "  const result = yield* Effect.result(writer.submit(tx))\n  const seq = yield* outbox.beginSend({ attempt, gateway, framing, first, txHash: hash })\n",
+          "  const result = yield* Effect.result(writer.submit(tx, { gateway }))\n  const seq = yield* outbox.beginSend({ attempt, gateway, framing, first, txHash: hash })\n",
       },
     ],
   },
