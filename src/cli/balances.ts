@@ -4,7 +4,7 @@ import { specifiedAccountTypes } from "../domain/AccountType.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { printResult, table } from "./output.ts"
-import { given, paginationOf, pagingFlags, reading } from "./paging.ts"
+import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./paging.ts"
 import { setup } from "./setup.ts"
 
 const many = (name: string, description: string) =>
@@ -47,7 +47,7 @@ export const balances = Command.make(
   Effect.fn(function* (chosen) {
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const start = chosen.start._tag === "Some" ? nanos(chosen.start.value) : BigInt(now) * 1_000_000n - hourNanos
-    const { gateway } = (yield* setup(chosen)).treasury.network
+    const gateway = gatewayOf((yield* setup(chosen)).treasury, chosen.gateway)
     const page = yield* reading(
       chosen,
       Effect.flatMap(GatewayReader, (reader) =>

@@ -1,5 +1,6 @@
 import { Effect, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
+import type { GatewayConfig, Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { GatewayReader, Pagination } from "../gateway/GatewayReader.ts"
@@ -49,25 +50,33 @@ export const paginationOf = (chosen: ChosenPage): Pagination => ({
   ...given("newestFirst", chosen.newestFirst),
 })
 
+/** The gateway that is asked by name or address; default the first. */
+export const gatewayOf = ({ network }: Treasury, asked: Option.Option<string>): GatewayConfig => {
+  const [first] = network.gateways
+  const named = Option.getOrElse(asked, () => first.name)
+  return network.gateways.find(({ name }) => name === named) ?? { ...first, url: named }
+}
+
+/** One gateway of the treasury by itself. */
+export const layerAlone = (treasury: Treasury, gateway: GatewayConfig) => {
+  const alone = { ...treasury, network: { ...treasury.network, gateways: [gateway] as const, quorum: 1 } }
+  const metrics = Metrics.layer({
+    treasury: treasury.name,
+    mode: "observe",
+    gateways: [gateway.name],
+    rules: [],
+    receivers: [],
+    version,
+    revision: "",
+  })
+  return gatewayLayer({ treasury: alone }).pipe(Layer.provide(metrics))
+}
+
 /** Runs a read against one gateway of the treasury; what it says against it is the failure's text. */
 export const reading = <A>(chosen: ChosenPage, read: Effect.Effect<A, GatewayError, GatewayReader>) =>
   Effect.gen(function* () {
     const { treasury } = yield* setup(chosen)
-    const { network } = treasury
-    const asked = Option.getOrElse(chosen.gateway, () => network.gateways[0].name)
-    const known = network.gateways.find(({ name }) => name === asked)
-    const gateway = known ?? { ...network.gateways[0], url: asked }
-    const metrics = Metrics.layer({
-      treasury: treasury.name,
-      mode: "observe",
-      gateways: [gateway.name],
-      rules: [],
-      receivers: [],
-      version,
-      revision: "",
-    })
-    const alone = { ...treasury, network: { ...network, gateways: [gateway] as const, quorum: 1 } }
-    return yield* read.pipe(Effect.provide(gatewayLayer({ treasury: alone }).pipe(Layer.provide(metrics))))
+    return yield* read.pipe(Effect.provide(layerAlone(treasury, gatewayOf(treasury, chosen.gateway))))
   }).pipe(
     Effect.catchTag("GatewayError", (error) =>
       failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),

@@ -1,18 +1,16 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, type Option, Schema } from "effect"
 import { AssetIdText, Name } from "../config/Fields.ts"
 import { replaceFile } from "../config/files.ts"
 import { type Pin, pinInto, pinsBlock } from "../config/pinInto.ts"
 import { treasuryOf } from "../config/Treasury.ts"
 import { TreasuryFile } from "../config/TreasuryFile.ts"
-import { version } from "../config/version.ts"
 import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { type Asset, statusText, statusWord } from "../domain/Asset.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
-import { gatewayLayer } from "../services.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
 import { failWith } from "./CliFailure.ts"
+import { gatewayOf, layerAlone } from "./paging.ts"
 
 /** Symbols that rules, policy and floors of a file name. */
 export const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
@@ -35,22 +33,11 @@ const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Opt
   const raw = yield* decodeYaml(TreasuryFile, document)
   const { rules: _, policy: __, parties: ___, assets: ____, ...rest } = document.value as Record<string, unknown>
   const treasury = yield* treasuryOf({ ...document, value: rest })
-  const { gateway } = treasury.network
-  const metrics = Metrics.layer({
-    treasury: treasury.name,
-    mode: "observe",
-    gateways: [gateway.name],
-    rules: [],
-    receivers: [],
-    version,
-    revision: "",
-  })
-  const gatewayUrl = Option.getOrElse(address, () => gateway.url)
   const walk = yield* Effect.flatMap(GatewayReader, (reader) =>
     walkPages((after) =>
       reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
     ),
-  ).pipe(Effect.provide(gatewayLayer({ treasury, gatewayUrl }).pipe(Layer.provide(metrics))))
+  ).pipe(Effect.provide(layerAlone(treasury, gatewayOf(treasury, address))))
   if (!walk.complete) return yield* failWith("failure", "the asset listing does not end")
   return { document, raw, assets: walk.rows }
 })
