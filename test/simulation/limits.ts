@@ -122,7 +122,7 @@ const makeWorld = (plan: Plan): World => {
       hear: () => {},
       onSubmit: () => {},
       onArrival: () => {},
-      lie: (_asked, told) => {
+      lie: () => (_asked, told) => {
         const minute = Math.floor((time.now() - startMillis) / 60_000)
         if (told.status === 429) served.tooMany++
         else if (told.status === 403) served.banned++
