@@ -2,6 +2,7 @@ import { Effect, Exit, Layer, Stream } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { Outcome } from "../../src/sandbox/http/perform.ts"
 import { perform } from "../../src/sandbox/http/perform.ts"
+import type { RateLimiter } from "../../src/sandbox/http/RateLimiter.ts"
 import { bodyText } from "../../src/sandbox/http/respond.ts"
 import { findRoute } from "../../src/sandbox/http/routes.ts"
 import type { Dice } from "../support/Dice.ts"
@@ -23,6 +24,9 @@ export interface WireOptions {
   readonly dice: Dice
   readonly latencyMillis: number
   readonly lie: ((host: string) => Lie | undefined) | undefined
+  /** Of the data node, where it has one; it counts callers by their address, ours unless another is given. */
+  readonly limiter?: RateLimiter
+  readonly address?: string
   /** Hears of each request that leaves, and each answer that arrives. */
   readonly hear: (text: string) => void
   /** Sees each body that is submitted, before it leaves. */
@@ -79,10 +83,10 @@ const travel = (options: WireOptions, { method, path, body, host }: Asked): Effe
     const operation: Effect.Effect<Outcome> =
       found === undefined
         ? Effect.succeed({ _tag: "Answered", answer: unknown, headers: {} })
-        : perform(network.world, undefined, found.route, {
+        : perform(network.world, options.limiter, found.route, {
             url: path,
             params,
-            address: "127.0.0.1",
+            address: options.address ?? "127.0.0.1",
             body: Effect.sync(() => {
               if (method === "POST") options.onArrival(body, leftAt)
               return body
