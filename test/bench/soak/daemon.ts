@@ -86,7 +86,7 @@ const watch = Effect.gen(function* () {
 
 const program = Effect.gen(function* () {
   const treasury = yield* loadTreasury(file)
-  const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: treasury.network.gateway.url }
+  const options = { treasury, mode: treasury.mode, dataDir }
   yield* Effect.gen(function* () {
     yield* prepare(options)
     yield* Effect.raceFirst(runLoops(options), watch)
