@@ -9,6 +9,7 @@ import { prepare } from "../../src/daemon.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
@@ -73,10 +74,11 @@ ${more}`
 /** One second, one block, and one round of each loop but those left out. */
 export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip: ReadonlySet<string> = new Set()) =>
   Effect.gen(function* () {
-    const { network, parties, assets, keepMillis } = options.treasury
+    const { network, parties, assets } = options.treasury
+    const poll = pollBalances(pollerOptionsOf(options.treasury))
     yield* TestClock.adjust("1 second")
     yield* sandbox.stepBlock
-    yield* pollBalances({ ...network, parties, assets, keepMillis })
+    while (yield* poll) yield* Effect.yieldNow
     if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
     if (!skip.has("reconcile")) yield* reconcileOnce()
     if (!skip.has("decide")) yield* decideOnce()
