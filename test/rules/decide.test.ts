@@ -133,6 +133,8 @@ describe("a top-up", () => {
       ripe,
       /party:reserve.*audit/,
     ],
+    ["paused", { snapshot: { pauses: [{ scope: "asset:USDT", reason: "audit" }] } }, {}, ripe, /asset:USDT.*audit/],
+    ["asset_status", { snapshot: { pauses: [{ scope: "pin:USDT", reason: "18 decimals" }] } }, {}, ripe, /18 decimals/],
     ["no_data", { hot: undefined }, {}, ripe, /hot\/USDT/],
     ["no_data", { snapshot: { asOf: undefined } }, {}, ripe, /yet/],
     ["stale", { snapshot: { asOf: BigInt(now - 31_000) * 1_000_000n } }, {}, ripe, /31\.0 s old; the limit is 30\.0 s/],
