@@ -45,14 +45,24 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   const watermark = yield* (yield* Observations).watermark
   if (watermark === undefined) return yield* begin(reader, options, now)
   if (yield* bridgeGap(reader, options, watermark, now)) return true
-  const answer = yield* readTogether(options, { watermark, now, paces })
+  const { answer, by } = yield* readTogether(options, { watermark, now, paces })
   if (answer._tag !== "Rows") {
     yield* explainAnswer(answer, { known: watermark.timestamp, now })
     return false
   }
   if (answer.until <= watermark.timestamp) return false
   yield* keep(options, watermark, answer)
+  yield* noteSource(by)
   return answer.more
+})
+
+/** Setting that names the gateways from which the newest rows are. */
+export const sourceKey = "balancesFrom"
+
+const noteSource = Effect.fnUntraced(function* (by: ReadonlyArray<string>) {
+  const settings = yield* Settings
+  const source = by.join(" and ")
+  if ((yield* settings.get(sourceKey)) !== source) yield* settings.set(sourceKey, source)
 })
 
 /** The loop: a poll at once, then one each second while money moves or is about to, else at leisure. */
@@ -118,26 +128,34 @@ const readTogether = Effect.fnUntraced(function* (
   { watermark, now, paces }: Pick<Progress, "watermark" | "now"> & { readonly paces: Paces },
 ) {
   const gateways = yield* Gateways
-  const read = (gateway: Gateway) => readOn(gateway, options, { watermark, now, pace: paceOf(paces, gateway.name) })
-  if (gateways.quorum === 1) return yield* gateways.first(read)
   const disagreement = yield* Disagreement
+  const read = (gateway: Gateway) =>
+    Effect.map(readOn(gateway, options, { watermark, now, pace: paceOf(paces, gateway.name) }), (answer) => ({
+      answer,
+      by: [gateway.name],
+    }))
+  if (gateways.quorum === 1) {
+    const alone = yield* gateways.first(read)
+    yield* disagreement.end
+    return alone
+  }
   const told = yield* gateways
     .several(read)
     .pipe(
       Effect.tapError((error) => disagreement.note(`fewer than ${gateways.quorum} gateways answer: ${error.message}`)),
     )
-  const given = told.map(({ gateway, value }) => ({ name: gateway.name, answer: value }))
+  const given = told.map(({ gateway, value }) => ({ name: gateway.name, answer: value.answer }))
   const agreement = agreedRows(given, gateways.quorum, watermark.timestamp)
-  if (agreement._tag === "Waiting") return agreement.answer
+  if (agreement._tag === "Waiting") return { answer: agreement.answer, by: [] }
   if (agreement._tag === "Apart") {
     yield* disagreement.note(agreement.detail)
-    return { _tag: "Nothing", mark: undefined } as const
+    return { answer: { _tag: "Nothing", mark: undefined } as const, by: [] }
   }
   yield* disagreement.end
   const health = yield* Health
   const others = agreement.by.join(" and ")
   for (const name of agreement.apart) yield* health.quarantine(name, `its balance changes are not those of ${others}`)
-  return agreement.answer
+  return { answer: agreement.answer, by: agreement.by }
 })
 
 /** From the watermark on, by the way that the gateway knows. */

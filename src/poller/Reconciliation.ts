@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { Gateways } from "../gateway/Gateways.ts"
 import { RequestPriority } from "../gateway/RequestPriority.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import { type Alert, AlertQueue } from "../store/AlertQueue.ts"
@@ -11,6 +12,7 @@ import { Observations } from "../store/Observations.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/say.ts"
+import { type Compared, judgeCompared, nextToCompare, nothingCompared } from "./Compared.ts"
 import { compareAccounts } from "./compareAccounts.ts"
 import { type AccountListing, listAccounts } from "./listAccounts.ts"
 import { rereadAccounts, rereadRows, setVerified } from "./rereadRows.ts"
@@ -30,6 +32,8 @@ const driftMillisMax = 30_000
 const retryMillis = 5_000
 /** A listing whose block the rows do not reach in this time is made anew. */
 const patienceMillis = 30_000
+/** Before the next gateway of a quorum is asked. */
+const moreMillis = 500
 const pageRows = 1_000
 /** Accounts whose balance before a listing is looked up; more are left to the next comparison. */
 const movingMax = 200
@@ -49,6 +53,8 @@ interface Memory {
   isReadTwice: boolean
   /** Comparisons brought to an end. */
   count: number
+  /** With several gateways a comparison is one with as many of them as must agree. */
+  compared: Compared
 }
 
 /**
@@ -77,6 +83,7 @@ export class Reconciliation extends Context.Service<
         contradictions: 0,
         isReadTwice: false,
         count: 0,
+        compared: nothingCompared(),
       }
       return Reconciliation.of({
         request: Effect.sync(() => {
@@ -101,6 +108,7 @@ export const reconcileBalances = Effect.fn("Reconciliation.step")(function* (opt
         Effect.map(Clock.currentTimeMillis, (now) => {
           memory.dueAt = now + retryMillis
           memory.listing = undefined
+          memory.compared = nothingCompared()
         }),
       ),
     ),
@@ -139,7 +147,8 @@ const give = (memory: Memory, now: number) => {
 }
 
 const list = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Memory, now: number) {
-  const listed = yield* listAccounts(yield* GatewayReader, keysOf(options))
+  const { reader } = yield* nextToCompare(memory.compared)
+  const listed = yield* listAccounts(reader, keysOf(options))
   if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
   else if (listed._tag === "Unsupported") yield* finish(options, memory, [], new Set())
   else {
@@ -161,7 +170,9 @@ const compare = Effect.fnUntraced(function* (
     if (now - listing.at > patienceMillis) give(memory, now)
     return
   }
-  if (seen.differing.length > 0) {
+  // Rows that a quorum gave alike are not read again from one gateway alone.
+  const isAlone = (yield* Gateways).quorum === 1
+  if (seen.differing.length > 0 && isAlone) {
     yield* readAgain(seen.differing)
     seen = yield* look
   }
@@ -173,7 +184,13 @@ const compare = Effect.fnUntraced(function* (
     return
   }
   const lasting = seen.differing.filter((difference) => before?.has(accountName(difference)) === true)
-  yield* finish(options, memory, lasting, seen.agreeing)
+  const judged = yield* judgeCompared(memory.compared, lasting.length > 0)
+  if (judged === "more") {
+    memory.before = undefined
+    memory.dueAt = now + moreMillis
+    return
+  }
+  yield* finish(options, memory, judged === "agreed" ? [] : lasting, seen.agreeing)
 })
 
 const compareNow = Effect.fnUntraced(function* (options: ReconciliationOptions, listing: AccountListing) {
@@ -228,11 +245,14 @@ const finish = Effect.fnUntraced(function* (
   if (begun.length + ended.length > 0) yield* signals.wake("alerts")
   memory.before = undefined
   memory.listing = undefined
+  memory.compared = nothingCompared()
   memory.count++
   const isCalm = (yield* drifts.all).length === 0
   const wait = isCalm ? options.reconcileMillis : Math.min(driftMillisMax, options.reconcileMillis)
   memory.dueAt = (yield* Clock.currentTimeMillis) + wait
-  yield* readTwice(options, memory)
+  // Rows that a quorum gave alike were read more than once already.
+  if ((yield* Gateways).quorum === 1) yield* readTwice(options, memory)
+  else memory.isReadTwice = true
 })
 
 /** The second reading of what came since the last one. */

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
 import { Database } from "../store/Database.ts"
+import { Drifts } from "../store/Drifts.ts"
 import { Observations, type Watermark } from "../store/Observations.ts"
 import { Signals } from "../store/Signals.ts"
 import { say } from "../telemetry/say.ts"
@@ -44,6 +45,7 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
     Effect.gen(function* () {
       const backfills = yield* Backfills
       yield* (yield* Observations).rebase(base === "unsupported" ? [] : base.openings, reached)
+      yield* (yield* Drifts).uncheck
       yield* tellLoss(at, until)
       yield* backfills.between(until, reached.timestamp)
     }),

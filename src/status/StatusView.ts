@@ -6,6 +6,7 @@ import { deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
+import { sourceKey } from "../poller/BalancePoller.ts"
 import { isPaying, type PinnedAsset } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
@@ -14,6 +15,7 @@ import { Journal } from "../store/Journal.ts"
 import { type AccountBalance, Observations, type Watermark } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { type RuleMemory, RuleStates } from "../store/RuleStates.ts"
+import { Settings } from "../store/Settings.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { sentenceOf } from "./sentence.ts"
@@ -46,7 +48,7 @@ export class StatusView extends Context.Service<StatusView, { readonly view: Eff
     )
 }
 
-type Needs = AlertQueue | Backfills | Brake | Journal | Observations | Outbox | RuleStates | SpendLog
+type Needs = AlertQueue | Backfills | Brake | Journal | Observations | Outbox | RuleStates | Settings | SpendLog
 
 const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, known: ReadonlyArray<GatewayHealth>) {
   const { treasury, mode } = options
@@ -57,9 +59,15 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
   const watermark = yield* observations.watermark
   const open = yield* outbox.open
   const memories = yield* (yield* RuleStates).all
+  const settings = yield* Settings
   const halts = yield* brake.halts
   const pauses = yield* brake.pauses
-  const accounts = accountViews(treasury, yield* observations.accounts, open, observationOf(treasury, watermark, now))
+  const accounts = accountViews(
+    treasury,
+    yield* observations.accounts,
+    open,
+    observationOf({ source: (yield* settings.get(sourceKey)) ?? treasury.network.gateways[0].name, watermark, now }),
+  )
   const finals = (yield* outbox.recent(recentMax + open.length))
     .filter((i) => isFinalIntent(i.state))
     .slice(0, recentMax)
@@ -117,7 +125,15 @@ const pastView = Effect.fnUntraced(function* () {
 
 /** Rows are known up to one block for all accounts, so that block and its age are the same for each. */
 const observationOf =
-  ({ network }: Treasury, watermark: Watermark | undefined, now: number) =>
+  ({
+    source,
+    watermark,
+    now,
+  }: {
+    readonly source: string
+    readonly watermark: Watermark | undefined
+    readonly now: number
+  }) =>
   ({ timestamp }: AccountBalance): ObservationView | null =>
     watermark === undefined
       ? null
@@ -125,7 +141,7 @@ const observationOf =
           block: String(watermark.height),
           at: isoOf(watermark.timestamp),
           ageSeconds: Math.max(0, (now - Number(watermark.timestamp / 1_000_000n)) / 1_000),
-          source: network.gateways[0].name,
+          source,
           changedAt: isoOf(timestamp),
         }
 

@@ -62,6 +62,8 @@ export class Drifts extends Context.Service<
     /** Whether this process has compared all balances once since its start. */
     readonly isChecked: Effect.Effect<boolean>
     readonly check: Effect.Effect<void>
+    /** Balances began anew: what was compared before says nothing of them. */
+    readonly uncheck: Effect.Effect<void>
   }
 >()("cofferer/store/Drifts") {
   static readonly layer = Layer.effect(
@@ -116,6 +118,9 @@ export class Drifts extends Context.Service<
         isChecked: Effect.sync(() => isChecked),
         check: Effect.sync(() => {
           isChecked = true
+        }),
+        uncheck: Effect.sync(() => {
+          isChecked = false
         }),
       })
     }),
