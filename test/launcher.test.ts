@@ -79,6 +79,8 @@ describe("the launcher", () => {
     const { lines } = start(launcher(), "submit", "two words", "", "*", "--flag=$HOME")
     assert.deepStrictEqual(lines.slice(1), [
       "--disable-sigusr1",
+      "--max-semi-space-size=8",
+      "--max-old-space-size=1024",
       "--disable-warning=ExperimentalWarning",
       join(tree, "src/main.ts"),
       "submit",

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Benchmark, figure } from "../Benchmark.ts"
@@ -8,11 +8,18 @@ import { treasuryText } from "./world.ts"
 const root = new URL("../../../", import.meta.url).pathname
 const minutesDefault = 10
 
+/** The launcher's own. */
+const heapFlags = readFileSync(join(root, "src/cofferer.sh"), "utf8").match(/--max-[a-z-]+=[0-9]+/g) ?? []
+
 const node = (script: string, ...args: ReadonlyArray<string>) =>
-  spawn(process.execPath, ["--disable-warning=ExperimentalWarning", `test/bench/soak/${script}`, ...args], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "inherit"],
-  })
+  spawn(
+    process.execPath,
+    [...heapFlags, "--disable-warning=ExperimentalWarning", `test/bench/soak/${script}`, ...args],
+    {
+      cwd: root,
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  )
 
 /** The last line that it prints before it ends, or the first where it goes on. */
 const lineOf = (child: ReturnType<typeof node>, what: string, accept: (line: string) => boolean): Promise<string> =>
