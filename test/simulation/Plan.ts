@@ -73,7 +73,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     stepsPerLife: chance(0.6) ? between(60, 3_000) : undefined,
     rebroadcaster: chance(0.4),
     manyNodes: false,
-    liar: gateways === "honest" && makeDice(`liar ${seed}`).next() < 0.25,
+    liar: gateways === "honest" && makeDice(`liar ${seed}`).next() < 0.1,
     replicas: chance(0.25) ? between(2, 3) : 1,
     sleeps: chance(0.5),
     // More than a block on the way would be a slow line beside a quick network: no margin of blocks helps there.
