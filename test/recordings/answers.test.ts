@@ -101,6 +101,7 @@ layer(metricsLayer)("recorded answers", (it) => {
             height: BigInt(recorded.headers["X-Block-Height"]!),
             timestamp: BigInt(recorded.headers["X-Block-Timestamp"]!),
           },
+          gateway: "recorded",
         })
       }
     }),
