@@ -19,7 +19,7 @@ import { bridgeGap } from "./bridgeGap.ts"
 import { explainAnswer } from "./explainAnswer.ts"
 import { reachNanos } from "./historyBegins.ts"
 import { noteContradictions } from "./noteContradictions.ts"
-import { nextSpan, type Pace, type Paces, paceOf } from "./Pace.ts"
+import { nextLargeFor, nextSpan, type Pace, type Paces, paceOf, pageRowsMax } from "./Pace.ts"
 import { readBase } from "./readBase.ts"
 import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
@@ -165,9 +165,11 @@ const readOn = Effect.fnUntraced(function* (
   progress: Progress,
 ): Effect.fn.Return<WindowAnswer, GatewayError> {
   const { watermark, now, pace } = progress
-  const query = { parties: partiesOf(options), pageRows: options.pageRows ?? defaultPageRows, now }
+  const parties = partiesOf(options)
+  const usual = options.pageRows ?? defaultPageRows
   if (options.readByCursor?.has(name)) {
-    return yield* readByCursor(reader, { ...query, from: watermark.timestamp - cursorOverlapNanos })
+    const from = watermark.timestamp - cursorOverlapNanos
+    return yield* readByCursor(reader, { parties, pageRows: usual, now, from })
   }
   const rows: Array<BalanceChange> = []
   let from = (yield* Ref.get(pace)).hasMarks ? watermark.timestamp : watermark.timestamp - settleNanos
@@ -175,7 +177,14 @@ const readOn = Effect.fnUntraced(function* (
     const known = yield* Ref.get(pace)
     const { span, hasMarks } = known
     const end = from + span < now ? from + span : undefined
-    const answer = yield* readWindow(reader, { ...query, from, end })
+    const query = { parties, pageRows: known.largeFor > 0 ? pageRowsMax : usual, now, from }
+    const answer = yield* readWindow(reader, { ...query, end }).pipe(
+      Effect.catchReasons("GatewayError", {
+        Rejected: (_, error) => refusedPage(pace, error),
+        TooLarge: (_, error) => refusedPage(pace, error),
+      }),
+    )
+    if (answer === undefined) continue
     if (answer._tag !== "Rows") return answer
     if (hasMarks && answer.mark === undefined) {
       // Without marks windows overlap, so that rows which came late are not missed.
@@ -185,7 +194,8 @@ const readOn = Effect.fnUntraced(function* (
     }
     yield* Ref.set(pace, {
       ...known,
-      span: nextSpan(span, answer, { ...query, from }),
+      span: nextSpan(span, answer, query),
+      largeFor: nextLargeFor(known, answer, usual),
       hasMarks: answer.mark !== undefined,
     })
     rows.push(...answer.rows)
@@ -193,6 +203,14 @@ const readOn = Effect.fnUntraced(function* (
     if (answer.until > watermark.timestamp || !answer.more) return { ...answer, rows }
     from = answer.until
   }
+})
+
+/** A gateway that refuses a large page is asked for usual ones from then on; any other refusal stays one. */
+const refusedPage = Effect.fnUntraced(function* (pace: Ref.Ref<Pace>, error: GatewayError) {
+  const known = yield* Ref.get(pace)
+  if (known.largeFor === 0) return yield* error
+  yield* Ref.set(pace, { ...known, largeFor: 0, mayGrow: false })
+  return undefined
 })
 
 const keep = Effect.fnUntraced(function* (

@@ -5,6 +5,10 @@ import type { WindowAnswer } from "./askWindow.ts"
 export interface Pace {
   /** How long the next window may be, in nanoseconds. */
   readonly span: bigint
+  /** For how many more sparse answers large pages are asked for: after a block that did not fit others will come. */
+  readonly largeFor: number
+  /** Whether larger pages may be asked for: a gateway that refused one is not asked again. */
+  readonly mayGrow: boolean
   /** Whether the gateway names blocks. */
   readonly hasMarks: boolean
   /** Unix milliseconds at which people were last told how far it is. */
@@ -15,7 +19,25 @@ export interface Pace {
 export const spanMax = 30n * 86_400_000_000_000n
 const spanMin = 1_000_000n
 
-export const makePace = (): Ref.Ref<Pace> => Ref.makeUnsafe<Pace>({ span: spanMax, hasMarks: true, toldAt: 0 })
+export const makePace = (): Ref.Ref<Pace> =>
+  Ref.makeUnsafe<Pace>({ span: spanMax, largeFor: 0, mayGrow: true, hasMarks: true, toldAt: 0 })
+
+/** The largest page that networks give. */
+export const pageRowsMax = 5_000
+
+/** Sparse answers after which pages are of the usual size again. */
+const largeForMax = 32
+
+/** Large pages from a block on that did not fit a usual one, while answers are not sparse for long. */
+export const nextLargeFor = (
+  { largeFor, mayGrow }: Pace,
+  answer: WindowAnswer & { readonly _tag: "Rows" },
+  usual: number,
+): number => {
+  const isLarge = answer.cut === "block" || (largeFor > 0 && answer.rows.length > usual)
+  if (isLarge) return mayGrow && usual < pageRowsMax ? largeForMax : 0
+  return Math.max(0, largeFor - 1)
+}
 
 /**
  * The next window's length: a cut one shows how many rows there are in how much time, a sparse one lets it grow again.

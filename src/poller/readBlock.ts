@@ -6,9 +6,7 @@ import type { AccountFilter } from "../gateway/GatewayReader.ts"
 import type { Page } from "../gateway/schema/Paging.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
 import { askWindow, blockNanos, isWatched, type Reader, type WindowQuery } from "./askWindow.ts"
-
-/** The largest page that networks give. */
-const pageRowsMax = 5_000
+import { pageRowsMax } from "./Pace.ts"
 
 type Found = { readonly rows: ReadonlyArray<BalanceChange> } | { readonly detail: string }
 

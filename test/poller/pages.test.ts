@@ -1,0 +1,77 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { BalanceChange } from "../../src/domain/Balance.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { newHistory } from "../support/HistoryServer.ts"
+import { openPoller, pollAll, pollerOptions } from "../support/Poller.ts"
+
+const second = 1_000_000_000n
+const startMillis = 1_800_000_000_000
+const start = BigInt(startMillis) * 1_000_000n
+const parties = ["a".repeat(64), "b".repeat(64)]
+const pageRows = 100
+const blocks = 20
+
+/** One block a second, each of `rows` accounts. */
+const chain = (rows: number): ReadonlyArray<BalanceChange> =>
+  Array.from({ length: blocks * rows }, (_, i) => ({
+    timestamp: start + BigInt(1 + Math.floor(i / rows)) * second,
+    party: parties[i % 2]!,
+    asset: "1".repeat(64),
+    market: String(i % rows).padStart(64, "0"),
+    type: "ACCOUNT_TYPE_MARGIN",
+    balance: BigInt(i),
+  }))
+
+/** Reads each block when it is final; how often the gateway was asked for each, and what was stored. */
+const readAll = (rows: number, pageMax: number) =>
+  Effect.gen(function* () {
+    const history = { ...newHistory(chain(rows)), pageMax, refusesMore: true, begun: { height: 1n, timestamp: start } }
+    const { run } = yield* openPoller(history)
+    const options = pollerOptions(parties, { pageRows })
+    const paces = new Map()
+    return yield* run(
+      Effect.gen(function* () {
+        const asked: Array<number> = []
+        for (let block = 0n; block <= BigInt(blocks); block++) {
+          history.begun = { height: 2n + block, timestamp: start + block * second + 1_000n }
+          yield* TestClock.setTime(startMillis + Number(block) * 1_000 + 1)
+          const before = history.asked.length
+          yield* pollAll(options, paces)
+          asked.push(history.asked.length - before)
+        }
+        return { asked, stored: yield* (yield* Observations).between(0n, 2n ** 62n) }
+      }),
+    )
+  })
+
+describe("blocks that are larger than a page", () => {
+  it.effect("are read with one question each, once the first of them was met", () =>
+    Effect.gen(function* () {
+      const { asked, stored } = yield* readAll(250, 5_000)
+      assert.lengthOf(stored, blocks * 250)
+      assert.deepStrictEqual(
+        asked.slice(3).filter((n) => n !== 1),
+        [],
+        `questions by block: ${asked}`,
+      )
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("are read in parts from a gateway that refuses larger pages", () =>
+    Effect.gen(function* () {
+      const { asked, stored } = yield* readAll(150, pageRows)
+      assert.lengthOf(stored, blocks * 150)
+      assert.isAbove(asked.at(-1) ?? 0, 1)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("leave no large pages behind them", () =>
+    Effect.gen(function* () {
+      const { asked, stored } = yield* readAll(40, 5_000)
+      assert.lengthOf(stored, blocks * 40)
+      assert.deepStrictEqual(new Set(asked.slice(1)), new Set([1]))
+    }).pipe(Effect.scoped),
+  )
+})
