@@ -3,13 +3,16 @@ import { join } from "node:path"
 import { Clock, Effect } from "effect"
 import { alertLoop } from "./alerts/AlertLoop.ts"
 import { readHaltFile } from "./config/files.ts"
+import type { Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
 import { engineLoop } from "./engine/Engine.ts"
+import type { Watched } from "./gateway/Streams.ts"
 import { assetLoop } from "./poller/AssetPoller.ts"
 import { backfillLoop } from "./poller/Backfill.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
 import { pollerOptionsOf } from "./poller/BalancePollerOptions.ts"
 import { reconciliationLoop } from "./poller/Reconciliation.ts"
+import { streamLoop } from "./poller/StreamLoop.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
 import { Brake } from "./store/Brake.ts"
@@ -60,6 +63,15 @@ const applyHaltFile = Effect.fnUntraced(function* (dataDir: string) {
 /** The HALT file works within half a second, with no network and no command line. */
 const haltFileLoop = (dataDir: string) => applyHaltFile(dataDir).pipe(Effect.andThen(Effect.sleep(500)), Effect.forever)
 
+const watchedOf = ({ parties }: Treasury): Watched => {
+  const all = [...parties.values()]
+  const senders = all.filter(({ signer }) => signer !== undefined)
+  return {
+    senders: senders.map(({ publicKey }) => publicKey),
+    holders: [...new Set([...senders, ...all])].map(({ publicKey }) => publicKey),
+  }
+}
+
 /** The loops of the treasury, supervised. Never succeeds. */
 export const runLoops = (options: DaemonOptions) => {
   const { treasury } = options
@@ -80,6 +92,7 @@ export const runLoops = (options: DaemonOptions) => {
     supervised("reconcile", guarded(reconcileLoop)),
     supervised("alerts", guarded(alertLoop(treasury.name))),
     supervised("halt", guarded(haltFileLoop(options.dataDir))),
+    ...(network.streams ? [supervised("streams", streamLoop(watchedOf(treasury)))] : []),
   ])
   if (options.replica === undefined) return work
   return supervise([supervised("lease", leaseLoop), supervised("work", whileHeld(work))])

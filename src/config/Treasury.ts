@@ -49,6 +49,8 @@ export interface NetworkConfig {
   readonly reconcileMillis: number
   readonly pollBusyMillis: number
   readonly pollIdleMillis: number
+  /** Whether streams of the gateways may wake the loops before their time. */
+  readonly streams: boolean
   readonly framing: "auto" | "prefixed" | "bare"
   readonly submitType: "unspecified" | "async" | "sync" | "commit"
   readonly fixedChain: FixedChain | undefined
@@ -139,6 +141,7 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     reconcileMillis: durationMillis(network.reconcile ?? "5m"),
     pollBusyMillis: durationMillis(network.poll?.busy ?? "1s"),
     pollIdleMillis: durationMillis(network.poll?.idle ?? "5s"),
+    streams: network.streams === "true",
     framing: network.framing ?? "auto",
     submitType: network.submitType ?? "sync",
     fixedChain:

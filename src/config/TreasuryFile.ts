@@ -55,6 +55,7 @@ const Network = Schema.Struct({
   maxAge: optional(DurationText),
   requestDeadline: optional(DurationText),
   reconcile: optional(DurationText),
+  streams: optional(oneOf("true", "false")),
   poll: optional(Schema.Struct({ busy: optional(DurationText), idle: optional(DurationText) })),
   framing: optional(oneOf("auto", "prefixed", "bare")),
   submitType: optional(oneOf("unspecified", "async", "sync", "commit")),

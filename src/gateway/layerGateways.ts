@@ -10,6 +10,7 @@ import { GatewayWriter } from "./GatewayWriter.ts"
 import { Health } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
 import { NetworkParameters } from "./NetworkParameters.ts"
+import { Streams } from "./Streams.ts"
 import { Transport } from "./Transport.ts"
 import { layerTogether } from "./together.ts"
 
@@ -26,7 +27,15 @@ export interface NetworkOptions {
 export const layerGateways = (
   options: NetworkOptions,
 ): Layer.Layer<
-  Gateways | Health | GatewayReader | GatewayWriter | Confirmation | LedgerHistory | NetworkParameters | ChainContext,
+  | Gateways
+  | Health
+  | GatewayReader
+  | GatewayWriter
+  | Confirmation
+  | LedgerHistory
+  | NetworkParameters
+  | ChainContext
+  | Streams,
   never,
   HttpClient.HttpClient | Metrics
 > => {
@@ -49,7 +58,8 @@ export const layerGateways = (
       health.all,
       (views) => new Set(views.filter(({ state }) => state === "quarantined").map(({ name }) => name)),
     )
-    return Layer.merge(
+    return Layer.mergeAll(
+      Layer.succeed(Streams, Streams.make(transports)),
       Layer.effect(Gateways, makeGateways({ all, quorum, ranked: health.ranked, quarantined })),
       Layer.succeed(GatewayWriter, GatewayWriter.together(new Map(writers), writers[0]![1])),
     )

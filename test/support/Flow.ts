@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Layer, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
@@ -43,6 +43,8 @@ export interface FlowSetup {
   readonly rules?: string
   /** More top-level keys. */
   readonly more?: string
+  /** What stands before the network: from its address to the one that the treasury uses. */
+  readonly front?: (url: string) => Effect.Effect<string, never, Scope.Scope>
 }
 
 const scenarioOf = ({ assets = "", change = {} }: FlowSetup): string =>
@@ -100,15 +102,16 @@ export const flow = (use: Flow, setup: FlowSetup = {}) =>
         Effect.gen(function* () {
           const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
           writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol"])
-          const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(sandbox.url, setup)))
-          const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: sandbox.url }
+          const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
+          const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(gatewayUrl, setup)))
+          const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl }
           yield* prepare(options).pipe(
             Effect.andThen(pollAssets()),
             Effect.andThen(use(options, sandbox, client)),
             Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
             Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
           )
-        }),
+        }).pipe(Effect.scoped),
       ),
     ),
   )

@@ -136,6 +136,7 @@ const outsides: ReadonlyArray<Outside> = [
     names: /^(HttpClient.*|FetchHttpClient|NodeHttpClient|Undici|request|get|Agent|\*)$/,
     folders: ["gateway", "notify", "cli"],
   },
+  { what: "WebSocket client", module: /^(ws|@effect\/platform-node\/NodeWS)$/, folders: ["gateway"] },
   { what: "thread", module: /^(node:)?worker_threads$/, folders: ["pow"] },
   { what: "metrics and log library", module: /^(prom-client|pino)$/, folders: ["telemetry"] },
   {
