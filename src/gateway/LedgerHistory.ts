@@ -53,6 +53,7 @@ const count = Effect.fnUntraced(function* (
 ) {
   const counts = new Map<string, number>()
   let mark: BlockMark | undefined
+  let complete = true
   let start = since - (since % second)
   let size = rangeNanosMax
   for (let ranges = 0; ranges < rangesMax; ranges++) {
@@ -64,10 +65,16 @@ const count = Effect.fnUntraced(function* (
       if (size < second) return { counts, complete: false, mark }
       continue
     }
-    for (const { from, type, transferId } of page.rows) {
-      if (from === publicKey && type === fundsSend) counts.set(transferId, (counts.get(transferId) ?? 0) + 1)
+    const seen = new Set<string>()
+    for (const { timestamp, from, type, transferId } of page.rows) {
+      if (from !== publicKey || type !== fundsSend) continue
+      const entry = `${timestamp} ${transferId}`
+      // Each entry has a time of its own. One that comes twice stands where another is missing.
+      if (seen.has(entry)) complete = false
+      else counts.set(transferId, (counts.get(transferId) ?? 0) + 1)
+      seen.add(entry)
     }
-    if (last) return { counts, complete: true, mark }
+    if (last) return { counts, complete, mark }
     start += size
   }
   return { counts, complete: false, mark }

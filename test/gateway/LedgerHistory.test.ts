@@ -10,7 +10,10 @@ const send = { transferType: "TRANSFER_TYPE_TRANSFER_FUNDS_SEND", fromAccountPar
 
 const pageOf = (nodes: ReadonlyArray<object>, hasNextPage: boolean) => ({
   ledgerEntries: {
-    edges: nodes.map((node) => ({ cursor: "c", node: { timestamp: String(start), ...send, ...node } })),
+    edges: nodes.map((node, i) => ({
+      cursor: "c",
+      node: { timestamp: String(start + BigInt(i) * 1_000n), ...send, ...node },
+    })),
     pageInfo: { hasNextPage, hasPreviousPage: false, startCursor: "", endCursor: "c" },
   },
 })
@@ -36,6 +39,22 @@ layer(live, { excludeTestServices: true })("LedgerHistory", (it) => {
       assert.strictEqual(query.get("filter.fromAccountFilter.partyIds"), key)
       assert.strictEqual(query.get("dateRange.startTimestamp"), String(start))
       assert.isNull(query.get("pagination.after"))
+    }),
+  )
+
+  it.effect("counts an entry once that comes twice, and does not take the answer for a whole one", () =>
+    Effect.gen(function* () {
+      const twice = { transferId: "a", timestamp: String(start) }
+      const server = yield* startGateway(json(pageOf([twice, { transferId: "b" }, twice], false)))
+      const sends = yield* LedgerHistory.make(yield* openTransport(server.url)).sends(key, start, start + second)
+      assert.deepStrictEqual(
+        [...sends.counts],
+        [
+          ["a", 1],
+          ["b", 1],
+        ],
+      )
+      assert.isFalse(sends.complete)
     }),
   )
 
