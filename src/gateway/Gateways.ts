@@ -1,4 +1,4 @@
-import { Cause, Context, Deferred, Effect, Exit, type Scope } from "effect"
+import { Cause, Context, Deferred, Effect, Exit, Result, type Scope } from "effect"
 import type { ChainContext } from "./ChainContext.ts"
 import type { Confirmation } from "./Confirmation.ts"
 import { GatewayError } from "./GatewayError.ts"
@@ -31,7 +31,10 @@ export class Gateways extends Context.Service<
     readonly all: ReadonlyArray<Gateway>
     /** How many must say the same before it counts where money depends on it. */
     readonly quorum: number
-    /** Asks the best, and where it gives no answer the next. An answer that refuses the request itself ends it. */
+    /**
+     * Asks the best, and where it gives no answer or refuses the next. That a thing is not there ends it. A quarantined
+     * one is not asked, unless it is the only one there is.
+     */
     readonly first: <A, R>(ask: Ask<A, R>) => Effect.Effect<A, GatewayError, R>
     /**
      * Asks all of them at once, and waits for a quorum of answers and a moment for the others. Fails with the error of
@@ -53,32 +56,24 @@ export interface GatewaysOptions {
   readonly quarantined: Effect.Effect<ReadonlySet<string>>
 }
 
-/** Answers that one gateway may owe from earlier questions before it is not asked any more. */
+/** Late answers that one gateway may owe before it is not asked any more. */
 const owedMax = 3
 
 export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked, quarantined }: GatewaysOptions) {
   const scope = yield* Effect.scope
   const owed = new Map<string, number>()
   const only = all.length === 1 ? all[0] : undefined
-  const inOrder = Effect.map(ranked, (names) => names.flatMap((name) => all.find((g) => g.name === name) ?? []))
-  const counted = <A, R>(gateway: Gateway, ask: Ask<A, R>): Effect.Effect<A, GatewayError, R> =>
-    Effect.suspend(() => {
-      const { name } = gateway
-      const before = owed.get(name) ?? 0
-      if (before >= owedMax) return owes(name)
-      owed.set(name, before + 1)
-      return Effect.ensuring(
-        ask(gateway),
-        Effect.sync(() => owed.set(name, (owed.get(name) ?? 1) - 1)),
-      )
-    })
+  const heard = Effect.gen(function* () {
+    const unheard = yield* quarantined
+    return (yield* ranked).flatMap((name) => (unheard.has(name) ? [] : (all.find((g) => g.name === name) ?? [])))
+  })
   return Gateways.of({
     all,
     quorum,
-    first: (ask) => (only === undefined ? Effect.flatMap(inOrder, (gateways) => firstOf(gateways, ask)) : ask(only)),
+    first: (ask) => (only === undefined ? Effect.flatMap(heard, (gateways) => firstOf(gateways, ask)) : ask(only)),
     several: (ask) =>
       only === undefined
-        ? severalOf({ all, quorum, scope, quarantined }, (gateway) => counted(gateway, ask))
+        ? severalOf({ all, quorum, scope, quarantined, owed }, ask)
         : Effect.map(ask(only), (value) => [{ gateway: only, value }]),
   })
 })
@@ -92,52 +87,76 @@ const owes = (gateway: string) =>
     }),
   )
 
-const isFinal = ({ reason, isRetryable }: GatewayError): boolean => !isRetryable && reason._tag !== "Unsupported"
+const isFinal = ({ reason }: GatewayError): boolean => reason._tag === "NotFound" || reason._tag === "Stale"
 
-const firstOf = <A, R>(
-  [gateway, ...others]: ReadonlyArray<Gateway>,
-  ask: Ask<A, R>,
-): Effect.Effect<A, GatewayError, R> =>
-  gateway === undefined
-    ? Effect.fail(new GatewayError({ gateway: "none", operation: "any", reason: { _tag: "Unsupported", detail: "" } }))
-    : others.length === 0
-      ? ask(gateway)
-      : Effect.catchTag(ask(gateway), "GatewayError", (error) =>
-          isFinal(error) ? Effect.fail(error) : firstOf(others, ask),
-        )
+const isUnsupported = ({ reason }: GatewayError): boolean => reason._tag === "Unsupported"
+
+/** Where none answers: that the request is refused says most, that an operation is not there least. */
+const firstOf = Effect.fnUntraced(function* <A, R>(gateways: ReadonlyArray<Gateway>, ask: Ask<A, R>) {
+  const errors: Array<GatewayError> = []
+  for (const gateway of gateways) {
+    const answer = yield* Effect.result(ask(gateway))
+    if (Result.isSuccess(answer)) return answer.success
+    if (isFinal(answer.failure)) return yield* answer.failure
+    errors.push(answer.failure)
+  }
+  const error =
+    errors.find(({ isRetryable, reason }) => !isRetryable && reason._tag !== "Unsupported") ??
+    errors.findLast((one) => !isUnsupported(one)) ??
+    errors.at(-1)
+  return yield* error ?? unbelieved("all")
+})
 
 interface Asked {
   readonly all: ReadonlyArray<Gateway>
   readonly quorum: number
   readonly scope: Scope.Scope
   readonly quarantined: GatewaysOptions["quarantined"]
+  /** Answers that nobody waits for any more, by gateway. */
+  readonly owed: Map<string, number>
 }
 
 /** Who is late goes on by himself, so that how it ends is known of him; nobody waits for it. */
-const severalOf = Effect.fnUntraced(function* <A, R>({ all, quorum, scope, quarantined }: Asked, ask: Ask<A, R>) {
+const severalOf = Effect.fnUntraced(function* <A, R>({ all, quorum, scope, quarantined, owed }: Asked, ask: Ask<A, R>) {
   const unheard = yield* quarantined
   const told: Array<Told<A>> = []
   const failed: Array<Cause.Cause<GatewayError>> = []
   const enough = yield* Deferred.make<void>()
   const ended = yield* Deferred.make<void>()
+  const asked = new Set<Gateway>()
+  let isOver = false
+  const owe = (gateway: Gateway, change: number) =>
+    owed.set(gateway.name, Math.max(0, (owed.get(gateway.name) ?? 0) + change))
   const note = (gateway: Gateway, exit: Exit.Exit<A, GatewayError>) => {
+    asked.delete(gateway)
+    if (isOver) owe(gateway, -1)
     if (Exit.isFailure(exit)) failed.push(exit.cause)
     else if (unheard.has(gateway.name)) failed.push(Cause.fail(unbelieved(gateway.name)))
     else told.push({ gateway, value: exit.value })
     if (told.length >= quorum) Deferred.doneUnsafe(enough, Effect.void)
-    if (told.length + failed.length >= all.length) Deferred.doneUnsafe(ended, Effect.void)
+    const isDecided = failed.length > all.length - quorum
+    if (isDecided || told.length + failed.length >= all.length) Deferred.doneUnsafe(ended, Effect.void)
   }
   for (const gateway of all) {
+    asked.add(gateway)
+    const one = (owed.get(gateway.name) ?? 0) >= owedMax ? owes(gateway.name) : ask(gateway)
     yield* Effect.forkIn(
-      Effect.flatMap(Effect.exit(ask(gateway)), (exit) => Effect.sync(() => note(gateway, exit))),
+      Effect.onExit(one, (exit) => Effect.sync(() => note(gateway, exit))),
       scope,
     )
   }
   yield* Effect.race(
     Deferred.await(ended),
     Effect.andThen(Deferred.await(enough), Effect.race(Deferred.await(ended), Effect.sleep(graceMillis))),
+  ).pipe(
+    Effect.ensuring(
+      Effect.sync(() => {
+        isOver = true
+        for (const gateway of asked) owe(gateway, 1)
+      }),
+    ),
   )
-  if (told.length < quorum) return yield* Effect.failCause(telling(failed))
+  if (told.length < quorum) return yield* Effect.failCause(telling(failed, quorum))
   return told.toSorted((a, b) => all.indexOf(a.gateway) - all.indexOf(b.gateway))
 })
 
@@ -148,9 +167,17 @@ const unbelieved = (gateway: string) =>
     reason: { _tag: "Ambiguous", detail: "it is quarantined, since it contradicted itself or the others" },
   })
 
-/** Of several failures the one that says most: that an operation is not there says least. */
-const telling = (failed: ReadonlyArray<Cause.Cause<GatewayError>>): Cause.Cause<GatewayError> => {
-  const isUnsupported = (cause: Cause.Cause<GatewayError>) =>
-    cause.reasons.some((reason) => reason._tag === "Fail" && reason.error.reason._tag === "Unsupported")
-  return failed.find((cause) => !isUnsupported(cause)) ?? failed[0]!
+/** Of several failures the one that says most. That an operation is not there, only a quorum can say. */
+const telling = (failed: ReadonlyArray<Cause.Cause<GatewayError>>, quorum: number): Cause.Cause<GatewayError> => {
+  const says = (cause: Cause.Cause<GatewayError>) =>
+    cause.reasons.some((reason) => reason._tag === "Fail" && isUnsupported(reason.error))
+  const other = failed.find((cause) => !says(cause))
+  if (other !== undefined) return other
+  return failed.length >= quorum ? failed[0]! : Cause.fail(tooFew)
 }
+
+const tooFew = new GatewayError({
+  gateway: "quorum",
+  operation: "any",
+  reason: { _tag: "Ambiguous", detail: "too few gateways have this operation" },
+})

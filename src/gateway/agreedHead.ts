@@ -1,28 +1,39 @@
 import { quorumTip } from "../domain/quorum.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
 
-/** What most of them name; of as many, what was named first. */
-const mostNamed = (texts: ReadonlyArray<string>): string | undefined => {
+/** What most of them name, where a quorum does or nobody contradicts. */
+const agreedText = (texts: ReadonlyArray<string>, quorum: number): string | undefined => {
   const votes = new Map<string, number>()
   for (const text of texts) votes.set(text, (votes.get(text) ?? 0) + 1)
-  let most: string | undefined
-  for (const [text, n] of votes) if (most === undefined || n > (votes.get(most) ?? 0)) most = text
-  return most
+  const [most] = [...votes].toSorted(([, a], [, b]) => b - a)
+  return most !== undefined && (most[1] >= quorum || votes.size === 1) ? most[0] : undefined
 }
 
 const workOf = ({ pow }: ChainHead): string => JSON.stringify(pow)
 
 /**
- * The head to go by: of the newest block that a quorum has begun, by the hash and the work that most gateways name for
- * it. One that runs ahead or lags counts for nothing. Undefined where fewer than a quorum told.
+ * The head to go by: of the newest block that a quorum has begun, with the work that a quorum asks for, since that
+ * says how long a signature lives. One gateway alone may know that block already, but none may name another hash for it
+ * unless a quorum stands against that one. Undefined where too few told, or told the same.
  */
 export const agreedHead = (heads: ReadonlyArray<ChainHead>, quorum: number): ChainHead | undefined => {
-  const tips = heads.map(({ height }) => height)
-  const tip = quorumTip(tips, quorum)
+  const tip = quorumTip(
+    heads.map(({ height }) => height),
+    quorum,
+  )
   const there = heads.filter(({ height }) => height === tip)
-  const hash = mostNamed(there.map((head) => head.hash))
+  const hash = agreedText(
+    there.map((head) => head.hash),
+    quorum,
+  )
   const head = there.find((one) => one.hash === hash)
-  const work = mostNamed(heads.map(workOf))
+  const work = agreedText(heads.map(workOf), quorum)
   const pow = heads.find((one) => workOf(one) === work)?.pow
   return head === undefined || pow === undefined ? undefined : { ...head, pow }
+}
+
+/** Whether a gateway shows another chain at a block whose hash a quorum names alike. */
+export const isForked = (one: ChainHead, heads: ReadonlyArray<ChainHead>, quorum: number): boolean => {
+  const others = heads.filter(({ height, hash }) => height === one.height && hash !== one.hash)
+  return others.some(({ hash }) => others.filter((other) => other.hash === hash).length >= quorum)
 }

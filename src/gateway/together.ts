@@ -1,7 +1,9 @@
 import { Effect, Layer } from "effect"
-import { agreedHead } from "./agreedHead.ts"
+import { agreedHead, isForked } from "./agreedHead.ts"
+import { agreedListing, agreedSends, cursorOf } from "./agreedListing.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { Confirmation, type TransferSighting } from "./Confirmation.ts"
+import { escapeText } from "./escapeText.ts"
 import { GatewayError } from "./GatewayError.ts"
 import { GatewayReader } from "./GatewayReader.ts"
 import { Gateways, type Told } from "./Gateways.ts"
@@ -9,6 +11,7 @@ import { Health } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
 import { NetworkParameters } from "./NetworkParameters.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
+import type { ObservedTransfer } from "./schema/Transfers.ts"
 import { lowerMark } from "./walkPages.ts"
 
 /** Cursors remembered with the gateway that gave them: more than walks go on at once. */
@@ -41,6 +44,10 @@ const reader = Effect.gen(function* () {
   })
 })
 
+/** What of a transfer gateways must agree on. */
+const wordsOf = ({ id, status, from, to, asset, amount, fees, timestamp }: ObservedTransfer): string =>
+  [id, status, from, to, asset, amount, fees, timestamp].join(" ")
+
 const endings: ReadonlySet<string> = new Set(["done", "rejected", "stopped", "cancelled"])
 
 /**
@@ -51,7 +58,7 @@ export const agreedSighting = (told: ReadonlyArray<TransferSighting>, quorum: nu
   const found = told.flatMap((sighting) => sighting.found ?? [])
   const mark = told.map((sighting) => sighting.mark).reduce(lowerMark)
   for (const one of found) {
-    const same = told.filter(({ found: other }) => other?.status === one.status)
+    const same = told.filter(({ found: other }) => other !== undefined && wordsOf(other) === wordsOf(one))
     if (endings.has(one.status) && same.length >= quorum) {
       return { found: one, mark, gateway: same.map(({ gateway }) => gateway).join("+") }
     }
@@ -72,7 +79,22 @@ const confirmation = Effect.map(Gateways, (gateways) =>
             gateways.quorum,
           ),
       ),
-    transfersFrom: (publicKey, options) => gateways.first((g) => g.confirmation.transfersFrom(publicKey, options)),
+    transfersFrom: (publicKey, options) =>
+      Effect.map(
+        gateways.several((g) => {
+          const after = cursorOf(options?.after, g.name, gateways.all.length)
+          return g.confirmation
+            .transfersFrom(publicKey, { ...options, after })
+            .pipe(
+              Effect.catchReason("GatewayError", "Rejected", (_, error) =>
+                after === undefined || gateways.all.length === 1
+                  ? Effect.fail(error)
+                  : g.confirmation.transfersFrom(publicKey, { ...options, after: undefined }),
+              ),
+            )
+        }),
+        (told) => agreedListing(told, gateways.quorum, { after: options?.after, of: gateways.all.length }),
+      ),
   }),
 )
 
@@ -90,12 +112,19 @@ const chain = Effect.fnUntraced(function* (chainId: string) {
         gateways.quorum,
       )
     if (head === undefined) {
-      const detail = `${ours.length} of ${gateways.quorum} gateways that must agree are on chain ${chainId}`
+      const detail =
+        ours.length < gateways.quorum
+          ? `${ours.length} of ${gateways.quorum} gateways that must agree are on chain ${chainId}`
+          : "the gateways name different hashes or work for the newest block"
       return yield* new GatewayError({ gateway: "quorum", operation: "height", reason: { _tag: "Ambiguous", detail } })
     }
     for (const { gateway, value } of told) {
-      if (gateways.all.length === 1 || value.chainId === head.chainId) continue
-      yield* health.quarantine(gateway.name, `it is on chain ${value.chainId}`)
+      if (gateways.all.length === 1) continue
+      if (value.chainId !== head.chainId) {
+        yield* health.quarantine(gateway.name, `it is on chain ${escapeText(value.chainId)}`)
+      } else if (isForked(value, heads, gateways.quorum)) {
+        yield* health.quarantine(gateway.name, `its block ${value.height} is not that of the others`)
+      }
     }
     return head
   })
@@ -120,8 +149,18 @@ export const layerTogether = (
     Layer.effect(Confirmation, confirmation),
     Layer.effect(
       LedgerHistory,
-      Effect.map(Gateways, ({ first }) =>
-        LedgerHistory.of({ sends: (key, since, until) => first((g) => g.history.sends(key, since, until)) }),
+      Effect.map(Gateways, ({ several, quorum }) =>
+        LedgerHistory.of({
+          sends: (key, since, until) =>
+            Effect.map(
+              several((g) => g.history.sends(key, since, until)),
+              (told) =>
+                agreedSends(
+                  told.map(({ value }) => value),
+                  quorum,
+                ),
+            ),
+        }),
       ),
     ),
     Layer.effect(

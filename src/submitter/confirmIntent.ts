@@ -40,7 +40,8 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
 
 type Found = NonNullable<TransferSighting["found"]>
 
-const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found: Found, gateway: string) {
+const judgeFound = Effect.fnUntraced(function* (live: Live, found: Found, gateway: string) {
+  const { intent, attempt } = live
   const outbox = yield* Outbox
   const { payment } = intent
   const same = found.from === payment.fromKey && found.to === payment.toKey && found.asset === payment.assetId
@@ -60,7 +61,9 @@ const judgeFound = Effect.fnUntraced(function* ({ intent, attempt }: Live, found
       how: "found by transfer id",
     })
   }
-  if (found.status !== "rejected" && found.status !== "stopped" && found.status !== "cancelled") return
+  if (found.status !== "rejected" && found.status !== "stopped" && found.status !== "cancelled") {
+    return yield* giveUp(live)
+  }
   if (yield* hasExecuted(attempt)) {
     yield* outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
     return yield* confirmed(intent, attempt, { fee: 0n, settledAt: found.timestamp, how: "seen on the ledger" })
@@ -128,7 +131,9 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
   const gateways = yield* Gateways
   const told = yield* gateways.several(({ confirmation }) => confirmation.transfersFrom(attempt.party))
-  for (const { value } of told) yield* noteListing(attempt.party, value)
+  // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
+  const isAlone = gateways.all.length === 1
+  for (const { value } of told) yield* noteListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
   const listings = told.map(({ value: { mark, complete, transfers } }) => ({
     height: mark?.height,
     complete,

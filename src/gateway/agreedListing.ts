@@ -1,0 +1,87 @@
+import { Option, Schema } from "effect"
+import type { BlockMark } from "../domain/Balance.ts"
+import type { TransferListing } from "./Confirmation.ts"
+import type { Told } from "./Gateways.ts"
+import type { SendCounts } from "./LedgerHistory.ts"
+import type { ObservedTransfer } from "./schema/Transfers.ts"
+
+/** A cursor means something to the gateway alone that gave it, so several are kept with their gateways' names. */
+const Cursors = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
+const decode = Schema.decodeUnknownOption(Cursors)
+
+const cursorsOf = (text: string | undefined): Readonly<Record<string, string>> =>
+  Option.getOrElse(decode(text ?? ""), () => ({}))
+
+/** The cursor of one of so many gateways; of a new one there is none yet. */
+export const cursorOf = (text: string | undefined, gateway: string, gateways: number): string | undefined => {
+  const own = cursorsOf(text)
+  if (Object.hasOwn(own, gateway)) return own[gateway]
+  return gateways === 1 && !(text ?? "").startsWith("{") ? text : undefined
+}
+
+const cursorsText = (
+  told: ReadonlyArray<Told<TransferListing>>,
+  { after, of }: { readonly after: string | undefined; readonly of: number },
+): string | undefined => {
+  if (of === 1) return told[0]?.value.cursor
+  const cursors = new Map(Object.entries(cursorsOf(after)))
+  for (const { gateway, value } of told) if (value.cursor !== undefined) cursors.set(gateway.name, value.cursor)
+  const sorted = [...cursors].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return sorted.length === 0 ? undefined : JSON.stringify(Object.fromEntries(sorted))
+}
+
+/** The block that a quorum reached; undefined where fewer name one. */
+const quorumMark = (marks: ReadonlyArray<BlockMark | undefined>, quorum: number): BlockMark | undefined =>
+  marks.flatMap((mark) => mark ?? []).toSorted((a, b) => (a.height < b.height ? 1 : a.height > b.height ? -1 : 0))[
+    quorum - 1
+  ]
+
+const isStronger = (one: ObservedTransfer, other: ObservedTransfer): boolean =>
+  one.status === other.status ? one.timestamp > other.timestamp : one.status === "done" || other.status !== "done"
+
+/**
+ * What gateways list together: all that any of them lists, and as complete and as new as the listings of a quorum are.
+ * Of a transfer that they show differently the one that is done counts, else the version of the later time.
+ */
+export const agreedListing = (
+  told: ReadonlyArray<Told<TransferListing>>,
+  quorum: number,
+  cursors: { readonly after: string | undefined; readonly of: number },
+): TransferListing => {
+  const whole = told.filter(({ value }) => value.complete)
+  const transfers = new Map<string, ObservedTransfer>()
+  for (const { value } of told) {
+    for (const transfer of value.transfers) {
+      const known = transfers.get(transfer.id)
+      if (known === undefined || isStronger(transfer, known)) transfers.set(transfer.id, transfer)
+    }
+  }
+  const [only] = told
+  return {
+    transfers: cursors.of === 1 && only !== undefined ? only.value.transfers : [...transfers.values()],
+    complete: whole.length >= quorum,
+    mark: quorumMark(
+      whole.length >= quorum ? whole.map(({ value }) => value.mark) : told.map(({ value }) => value.mark),
+      quorum,
+    ),
+    cursor: cursorsText(told, cursors),
+  }
+}
+
+/** What of a transfer's movements a quorum counted, each at least so many. */
+export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): SendCounts => {
+  const whole = told.filter(({ complete }) => complete)
+  const counts = new Map<string, number>()
+  for (const id of new Set(told.flatMap((one) => [...one.counts.keys()]))) {
+    const agreed = told.map((one) => one.counts.get(id) ?? 0).toSorted((a, b) => b - a)[quorum - 1] ?? 0
+    if (agreed > 0) counts.set(id, agreed)
+  }
+  return {
+    counts,
+    complete: whole.length >= quorum,
+    mark: quorumMark(
+      (whole.length >= quorum ? whole : told).map(({ mark }) => mark),
+      quorum,
+    ),
+  }
+}
