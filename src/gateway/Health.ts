@@ -28,17 +28,27 @@ const quarantineMillis = 30_000
 /** After so long its old claims are forgotten: one wrong number does not shut it out for ever. */
 const forgetMillis = 600_000
 const banMillis = 600_000
+const banMillisMax = 3_600_000
+/** What a gateway said longer ago says nothing about where it is. */
+const freshMillis = 60_000
 const samplesMax = 20
 const failuresInARow = 5
+
+/** After so long without another failure a gateway that is down is tried like the others again. */
+const downMillis = 60_000
+
+/** The node's chain and the rows of its history are two things that may be at two heights. */
+type Kind = "chain" | "rows"
 
 /** What is kept of one gateway, in memory alone: a new process judges anew. */
 interface Notes {
   height: bigint | undefined
   heightAt: number
-  highest: bigint
+  readonly seen: Map<Kind, { readonly highest: bigint; readonly last: bigint; readonly at: number }>
   quarantine: { readonly since: number; readonly detail: string } | undefined
   bannedUntil: number
   failures: ReadonlyArray<boolean>
+  failedAt: number
   lastFailure: string
 }
 
@@ -75,11 +85,18 @@ export class Health extends Context.Service<
         const of = (name: string): Notes => records.get(name) ?? fresh()
         const tip = (now: number) => {
           const told = [...records.values()].flatMap(({ height, heightAt, quarantine }) =>
-            height === undefined || quarantine !== undefined || now - heightAt > 60_000 ? [] : [height],
+            height === undefined || quarantine !== undefined || now - heightAt > freshMillis ? [] : [height],
           )
           return told.length === 0 ? undefined : quorumTip(told, majorityOf(told.length))
         }
+        const release = (name: string) => {
+          of(name).quarantine = undefined
+          of(name).seen.clear()
+          metrics.gatewayQuarantined.set({ gateway: name }, 0)
+        }
         const all = Effect.map(Clock.currentTimeMillis, (now) => {
+          // One that nobody asks any more must come back too.
+          for (const name of names) if (now - (of(name).quarantine?.since ?? now) >= forgetMillis) release(name)
           const newest = tip(now)
           return names.map((name) => view(name, of(name), newest, now))
         })
@@ -87,31 +104,30 @@ export class Health extends Context.Service<
           of(name).quarantine = { since: now, detail }
           metrics.gatewayQuarantined.set({ gateway: name }, 1)
         }
-        const height = (name: string, seen: bigint, now: number) => {
+        const height = (name: string, kind: Kind, seen: bigint, now: number) => {
           const record = of(name)
-          record.height = seen
+          const highest = record.seen.get(kind)?.highest ?? seen
+          record.seen.set(kind, { highest: seen > highest ? seen : highest, last: seen, at: now })
+          const fresh = [...record.seen.values()].filter(({ at }) => now - at <= freshMillis)
+          record.height = fresh.reduce((least, { last }) => (last < least ? last : least), seen)
           record.heightAt = now
           const { quarantine: held } = record
-          if (held !== undefined) {
-            const reached = now - held.since >= quarantineMillis && seen + stepBackMax >= record.highest
-            if (reached || now - held.since >= forgetMillis) {
-              record.quarantine = undefined
-              record.highest = seen
-              metrics.gatewayQuarantined.set({ gateway: name }, 0)
-            }
-          } else if (seen + stepBackMax < record.highest) {
-            quarantine(name, `it went back from block ${record.highest} to ${seen}`, now)
+          if (held === undefined && seen + stepBackMax < highest) {
+            quarantine(name, `it went back from block ${highest} to ${seen}`, now)
+          } else if (held !== undefined) {
+            const isBack = fresh.every((one) => one.last + stepBackMax >= one.highest)
+            const forMillis = now - held.since
+            if ((isBack && forMillis >= quarantineMillis) || forMillis >= forgetMillis) release(name)
           }
-          if (seen > record.highest) record.highest = seen
         }
         const now = Clock.currentTimeMillis
         return Health.of({
           note: (name, ended) =>
             Effect.map(now, (at) => {
               noteEnd(of(name), ended, at)
-              if (ended.mark !== undefined) height(name, ended.mark.height, at)
+              if (ended.mark !== undefined) height(name, "rows", ended.mark.height, at)
             }),
-          noteHeight: (name, seen) => Effect.map(now, (at) => height(name, seen, at)),
+          noteHeight: (name, seen) => Effect.map(now, (at) => height(name, "chain", seen, at)),
           quarantine: (name, detail) => Effect.map(now, (at) => quarantine(name, detail, at)),
           all,
           ranked: Effect.map(all, (views) =>
@@ -127,19 +143,24 @@ const rank: Readonly<Record<GatewayState, number>> = { up: 0, lagging: 1, down: 
 const fresh = (): Notes => ({
   height: undefined,
   heightAt: 0,
-  highest: 0n,
+  seen: new Map(),
   quarantine: undefined,
   bannedUntil: 0,
   failures: [],
+  failedAt: 0,
   lastFailure: "",
 })
 
 const noteEnd = (record: Notes, { outcome, detail, retryAfterMillis }: Ended, now: number): void => {
   const failed = !usable.has(outcome)
   record.failures = [...record.failures, failed].slice(-samplesMax)
-  if (failed) record.lastFailure = detail
-  if (outcome === "banned") record.bannedUntil = now + (retryAfterMillis ?? banMillis)
-  else if (!failed) record.bannedUntil = 0
+  if (failed) {
+    record.lastFailure = detail
+    record.failedAt = now
+  }
+  // As long as the limiter keeps to it: an answer that was on its way before ends no ban.
+  const forMillis = Math.min(retryAfterMillis ?? banMillis, banMillisMax)
+  if (outcome === "banned") record.bannedUntil = Math.max(record.bannedUntil, now + forMillis)
 }
 
 const view = (name: string, record: Notes, newest: bigint | undefined, now: number): GatewayHealth => {
@@ -147,11 +168,12 @@ const view = (name: string, record: Notes, newest: bigint | undefined, now: numb
   const failed = failures.filter((one) => one).length
   const failing = failures.length === 0 ? 0 : failed / failures.length
   const inARow = failures.length >= failuresInARow && failures.slice(-failuresInARow).every((one) => one)
-  const isDown = inARow || (failures.length === samplesMax && failing >= 0.5)
+  const isFailing = inARow || (failures.length === samplesMax && failing >= 0.5)
+  const isDown = isFailing && now - record.failedAt < downMillis
   const lag = height === undefined || newest === undefined || height >= newest ? 0n : newest - height
   const base = { name, height, lag, failing }
-  if (now < record.bannedUntil) return { ...base, state: "banned", detail: lastFailure }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
+  if (now < record.bannedUntil) return { ...base, state: "banned", detail: lastFailure }
   if (isDown) return { ...base, state: "down", detail: lastFailure }
   if (lag > lagMax) return { ...base, state: "lagging", detail: `${lag} blocks behind` }
   return { ...base, state: "up", detail: failures.at(-1) === true ? lastFailure : "" }
