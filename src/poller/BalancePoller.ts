@@ -13,14 +13,14 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { agreedRows } from "./agreedRows.ts"
-import { aligned, type Reader, settleNanos, type WindowAnswer } from "./askWindow.ts"
+import { aligned, settleNanos, type WindowAnswer } from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
 import { bridgeGap } from "./bridgeGap.ts"
 import { explainAnswer } from "./explainAnswer.ts"
 import { reachNanos } from "./historyBegins.ts"
 import { noteContradictions } from "./noteContradictions.ts"
 import { nextLargeFor, nextSpan, type Pace, type Paces, paceOf, pageRowsMax } from "./Pace.ts"
-import { readBase } from "./readBase.ts"
+import { readBaseTogether } from "./readBase.ts"
 import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
 import { tellChanges } from "./tellChanges.ts"
@@ -43,7 +43,7 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   const reader = yield* GatewayReader
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const watermark = yield* (yield* Observations).watermark
-  if (watermark === undefined) return yield* begin(reader, options, now)
+  if (watermark === undefined) return yield* begin(options, now)
   if (yield* bridgeGap(reader, options, watermark, now)) return true
   const { answer, by } = yield* readTogether(options, { watermark, now, paces })
   if (answer._tag !== "Rows") {
@@ -100,9 +100,10 @@ const isBusy = Effect.gen(function* () {
 })
 
 /** The first reading. Where a gateway tells no balances, a year of history takes their place. */
-const begin = Effect.fnUntraced(function* (reader: Reader, options: BalancePollerOptions, now: bigint) {
-  const base = yield* readBase(reader, partiesOf(options), now)
-  if (base === "unusable") return false
+const begin = Effect.fnUntraced(function* (options: BalancePollerOptions, now: bigint) {
+  const base = yield* readBaseTogether(partiesOf(options), now)
+  if (base === "apart") yield* (yield* Disagreement).note("the gateways show different balances to begin with")
+  if (base === "unusable" || base === "apart") return false
   const observations = yield* Observations
   if (base === "unsupported") {
     yield* observations.rebase([], { timestamp: aligned(now - reachNanos), height: 0n })
@@ -139,11 +140,7 @@ const readTogether = Effect.fnUntraced(function* (
     yield* disagreement.end
     return alone
   }
-  const told = yield* gateways
-    .several(read)
-    .pipe(
-      Effect.tapError((error) => disagreement.note(`fewer than ${gateways.quorum} gateways answer: ${error.message}`)),
-    )
+  const told = yield* gateways.several(read).pipe(Effect.tapError(() => Effect.flatMap(tooFewWords, disagreement.note)))
   const given = told.map(({ gateway, value }) => ({ name: gateway.name, answer: value.answer }))
   const agreement = agreedRows(given, gateways.quorum, watermark.timestamp)
   if (agreement._tag === "Waiting") return { answer: agreement.answer, by: [] }
@@ -156,6 +153,15 @@ const readTogether = Effect.fnUntraced(function* (
   const others = agreement.by.join(" and ")
   for (const name of agreement.apart) yield* health.quarantine(name, `its balance changes are not those of ${others}`)
   return { answer: agreement.answer, by: agreement.by }
+})
+
+/** Why too few answer, in words that stay the same while it does. */
+const tooFewWords = Effect.gen(function* () {
+  const { all, quorum } = yield* Gateways
+  const views = yield* (yield* Health).all
+  const out = views.filter(({ state }) => state !== "up" && state !== "lagging")
+  const who = out.map(({ name, state }) => `${name} is ${state}`).join(", ")
+  return `fewer than ${quorum} of ${all.length} gateways answer${who === "" ? "" : `: ${who}`}`
 })
 
 /** From the watermark on, by the way that the gateway knows. */

@@ -104,13 +104,7 @@ export const reconcileBalances = Effect.fn("Reconciliation.step")(function* (opt
   const reconciliation = yield* Reconciliation
   yield* reconciliation.run((memory) =>
     step(options, memory).pipe(
-      Effect.tapError(() =>
-        Effect.map(Clock.currentTimeMillis, (now) => {
-          memory.dueAt = now + retryMillis
-          memory.listing = undefined
-          memory.compared = nothingCompared()
-        }),
-      ),
+      Effect.tapError(() => Effect.flatMap(Clock.currentTimeMillis, (now) => skip(memory, now))),
     ),
   )
 })
@@ -132,7 +126,7 @@ const step = Effect.fnUntraced(function* (options: ReconciliationOptions, memory
   if (listing === undefined) return
   if (watermark.timestamp < listing.since) {
     yield* (yield* Signals).wake("balances")
-    if (now - listing.at > patienceMillis) give(memory, now)
+    if (now - listing.at > patienceMillis) yield* give(memory, now)
     return
   }
   yield* compare(options, memory, { listing, isBeyond: watermark.timestamp > listing.since, now })
@@ -140,20 +134,37 @@ const step = Effect.fnUntraced(function* (options: ReconciliationOptions, memory
 
 const keysOf = ({ parties }: ReconciliationOptions) => [...parties.values()].map(({ publicKey }) => publicKey)
 
-const give = (memory: Memory, now: number) => {
+/** This gateway told nothing of use. Where there are others the next one is asked soon: none can hold up all. */
+const skip = Effect.fnUntraced(function* (memory: Memory, now: number) {
   memory.listing = undefined
-  memory.before = undefined
   memory.dueAt = now + retryMillis
-}
+  if ((yield* Gateways).all.length === 1) return
+  const { asked, silent } = memory.compared
+  if (asked !== undefined) silent.add(asked)
+  memory.before = undefined
+  memory.dueAt = now + moreMillis
+})
+
+const give = (memory: Memory, now: number) =>
+  Effect.map(skip(memory, now), () => {
+    memory.before = undefined
+  })
 
 const list = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Memory, now: number) {
-  const { reader } = yield* nextToCompare(memory.compared)
-  const listed = yield* listAccounts(reader, keysOf(options))
-  if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
-  else if (listed._tag === "Unsupported") yield* finish(options, memory, [], new Set())
-  else {
+  const { all } = yield* Gateways
+  const gateway = yield* nextToCompare(memory.compared)
+  if (gateway === undefined) {
+    memory.compared = nothingCompared()
     memory.dueAt = now + retryMillis
-    yield* Effect.logWarning("balances could not be compared", { reason: listed.detail })
+    return yield* Effect.logWarning("balances could not be compared", { reason: "too few gateways told them" })
+  }
+  const listed = yield* listAccounts(gateway.reader, keysOf(options))
+  if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
+  else if (listed._tag === "Unsupported" && all.length === 1) yield* finish(options, memory, [], new Set())
+  else {
+    yield* skip(memory, now)
+    const reason = listed._tag === "Unsupported" ? "the gateway tells no balances" : listed.detail
+    yield* Effect.logWarning("balances could not be compared", { gateway: gateway.name, reason })
   }
 })
 
@@ -167,7 +178,7 @@ const compare = Effect.fnUntraced(function* (
   let seen = yield* look
   // The block at the listing's own time may be in the listing already, and is not in the rows yet.
   if (seen.differing.length > 0 && !isBeyond) {
-    if (now - listing.at > patienceMillis) give(memory, now)
+    if (now - listing.at > patienceMillis) yield* give(memory, now)
     return
   }
   // Rows that a quorum gave alike are not read again from one gateway alone.

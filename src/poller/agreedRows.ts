@@ -23,16 +23,16 @@ export type Agreement =
 
 type Rows = WindowAnswer & { readonly _tag: "Rows" }
 
+const wordsOf = (row: BalanceChange): string =>
+  `${row.timestamp} ${row.party} ${row.asset} ${row.market} ${row.type} ${row.balance}`
+
 /** Rows as text, in whatever order they came: two gateways agree where the texts are equal. */
-const textOf = (rows: ReadonlyArray<BalanceChange>): string =>
-  rows
-    .map((row) => `${row.timestamp} ${row.party} ${row.asset} ${row.market} ${row.type} ${row.balance}`)
-    .sort()
-    .join("\n")
+const textOf = (rows: ReadonlyArray<BalanceChange>): string => rows.map(wordsOf).sort().join("\n")
 
 /**
  * The part of a window that a quorum of gateways gave alike: up to the newest block that a quorum has begun, each row
- * of it named by each of them. `since` is where the window begins for all; rows before it overlap: they do not count.
+ * of it named by each of them. `since` is where the window begins for all; of the rows before it, which only some
+ * gateways were asked for again, each counts that a quorum shows.
  */
 export const agreedRows = (given: ReadonlyArray<Given>, quorum: number, since: bigint): Agreement => {
   const whole = given.flatMap(({ name, answer }) => (answer._tag === "Rows" ? [{ name, answer }] : []))
@@ -61,22 +61,46 @@ export const agreedRows = (given: ReadonlyArray<Given>, quorum: number, since: b
     _tag: "Agreed",
     answer: cutAt(
       agreed.map(({ answer }) => answer),
-      until,
+      { until, since, quorum },
     ),
     by,
     apart,
   }
 }
 
+interface Cut {
+  readonly until: bigint
+  readonly since: bigint
+  readonly quorum: number
+}
+
 /** The answer of one of them, up to a time that all of them reached. */
-const cutAt = (answers: ReadonlyArray<Rows>, until: bigint): Rows => {
-  const exact = answers.find((answer) => answer.until === until)
-  const answer = exact ?? answers[0]!
+const cutAt = (answers: ReadonlyArray<Rows>, { until, since, quorum }: Cut): Rows => {
+  const exact = answers.filter((answer) => answer.until === until)
+  const answer = exact[0] ?? answers[0]!
+  const again = new Map<string, { readonly row: BalanceChange; by: number }>()
+  for (const { rows } of answers) {
+    for (const row of new Map(rows.map((one) => [wordsOf(one), one])).values()) {
+      if (row.timestamp >= since) continue
+      const known = again.get(wordsOf(row))
+      if (known === undefined) again.set(wordsOf(row), { row, by: 1 })
+      else known.by++
+    }
+  }
+  const late = [...again.values()].flatMap(({ row, by }) => (by >= quorum ? [row] : []))
   return {
     ...answer,
     until,
-    rows: answer.rows.filter(({ timestamp }) => timestamp < until),
-    height: exact?.height ?? 0n,
-    more: answers.some((one) => one.more || one.until > until),
+    rows: [...late, ...answer.rows.filter(({ timestamp }) => timestamp >= since && timestamp < until)],
+    height: exact.length === 0 ? 0n : heightOf(answers, exact, quorum),
+    more: answers.filter((one) => one.more || one.until > until).length >= quorum,
   }
+}
+
+/** The height below `until`: a quorum's word for it, else the least that any of them knows; 0 where it is not known. */
+const heightOf = (answers: ReadonlyArray<Rows>, exact: ReadonlyArray<Rows>, quorum: number): bigint => {
+  const known = exact.flatMap(({ height }) => (height === 0n ? [] : [height]))
+  const agreed = quorumTip(known, quorum)
+  if (known.length === 0 || agreed !== undefined) return agreed ?? 0n
+  return answers.reduce((least, { height }) => (height > 0n && height < least ? height : least), known[0]!)
 }

@@ -9,7 +9,7 @@ import { say } from "../telemetry/say.ts"
 import type { Reader } from "./askWindow.ts"
 import { type BalancePollerOptions, partiesOf } from "./BalancePollerOptions.ts"
 import { oldestSince, reachesBehind } from "./historyBegins.ts"
-import { readBase } from "./readBase.ts"
+import { readBaseTogether } from "./readBase.ts"
 
 /** No node forgets rows of a day; a little less, since days begin at different hours. */
 export const keptNanosMin = 72_000_000_000_000n
@@ -31,8 +31,8 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   if (Number(now / 1_000_000n) - watermark.updatedAt < idleMillisMin || now - at < keptNanosMin) return false
   const parties = partiesOf(options)
   if (yield* reachesBehind(reader, { parties, at })) return false
-  const base = yield* readBase(reader, parties, now)
-  if (base === "unusable") return false
+  const base = yield* readBaseTogether(parties, now)
+  if (base === "unusable" || base === "apart") return false
   const end = base === "unsupported" ? now : base.until
   if (end <= at) return false
   const begins = yield* oldestSince(reader, { parties, at, until: end })
