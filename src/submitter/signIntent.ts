@@ -10,6 +10,7 @@ import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
+import { Disagreement } from "../store/Disagreement.ts"
 import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -80,9 +81,10 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   return true
 })
 
-/** Whether the signer may be asked; a payment that has to wait for that says so. */
+/** Whether the signer may be asked: who pays is known, and the gateways agree. A payment that has to wait for that says so. */
 const isCleared = Effect.fnUntraced(function* (intent: Intent) {
-  const lacking = yield* (yield* Clearance).lacking(intent.payment.fromKey)
+  const disagreeing = (yield* (yield* Disagreement).now)?.detail
+  const lacking = disagreeing ?? (yield* (yield* Clearance).lacking(intent.payment.fromKey))
   if (lacking === undefined) return true
   const detail = `waits: ${lacking}`
   if (intent.detail !== detail) yield* (yield* Outbox).move(intent, "reserved", { detail })
