@@ -45,18 +45,20 @@ export interface FlowSetup {
   readonly more?: string
   /** What stands before the network: from its address to the one that the treasury uses. */
   readonly front?: (url: string) => Effect.Effect<string, never, Scope.Scope>
+  /** Several gateways before the network: from its address to the map of the treasury file, without braces. */
+  readonly gateways?: (url: string) => Effect.Effect<string, never, Scope.Scope>
 }
 
 const scenarioOf = ({ assets = "", change = {} }: FlowSetup): string =>
   scenarioText("", change).replace("  deposits:\n", `${assets}  deposits:\n`)
 
-const treasuryText = (url: string, setup: FlowSetup) => {
+const treasuryText = (gateways: string, setup: FlowSetup) => {
   const { mode = "live", chain = chainId, network = "", rules = "", more = "" } = setup
   return `
 version: 1
 name: flow
 mode: ${mode}
-network: { chainId: ${chain}, gateways: { sandbox: "${url}" }${network} }
+network: { chainId: ${chain}, gateways: { ${gateways} }${network} }
 assets: { USDT: { id: ${usdt}, decimals: 6 }, VEGA: { id: ${vega}, decimals: 18 } }
 parties:
   alice: { publicKey: "${alice}", signer: { sandbox: alice }${setup.alice ?? ""} }
@@ -103,8 +105,10 @@ export const flow = (use: Flow, setup: FlowSetup = {}) =>
           const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
           writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol"])
           const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
-          const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(gatewayUrl, setup)))
-          const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl }
+          const named = setup.gateways === undefined ? `sandbox: "${gatewayUrl}"` : yield* setup.gateways(sandbox.url)
+          const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(named, setup)))
+          const where = setup.gateways === undefined ? { gatewayUrl } : {}
+          const options = { treasury, mode: treasury.mode, dataDir, ...where }
           yield* prepare(options).pipe(
             Effect.andThen(pollAssets()),
             Effect.andThen(use(options, sandbox, client)),

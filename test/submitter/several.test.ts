@@ -1,0 +1,317 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, type Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { viewText } from "../../src/cli/viewText.ts"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { GatewayError } from "../../src/gateway/GatewayError.ts"
+import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
+import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
+import type { daemonLayer } from "../../src/services.ts"
+import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
+import { StatusView } from "../../src/status/StatusView.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Disagreement } from "../../src/store/Disagreement.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type Flow, flow, paid, reason, states } from "../support/Flow.ts"
+import {
+  altered,
+  banned,
+  down,
+  type Front,
+  hanging,
+  honest,
+  type Manner,
+  rewritten,
+  startFronts,
+} from "../support/Fronts.ts"
+import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+
+const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+
+/** Virtual time goes on while real answers are on their way, so that nobody waits for one that never comes. */
+const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(effect)
+    while (fiber.pollUnsafe() === undefined) {
+      yield* turn
+      yield* TestClock.adjust("2 millis")
+    }
+    return yield* Fiber.join(fiber)
+  })
+
+type Use = (fronts: ReadonlyArray<Front>, ...args: Parameters<Flow>) => ReturnType<Flow>
+
+/** So long a window that every gateway can be asked within it. */
+const change = { pow: "{ difficulty: 3, pastBlocks: 40, txPerBlock: 2, increaseDifficulty: true }" }
+
+/** One network behind gateways a, b and c, of which two must agree. */
+const amongThree = (use: Use) =>
+  Effect.suspend(() => {
+    let fronts: ReadonlyArray<Front> = []
+    const gateways = (url: string) =>
+      Effect.map(startFronts(url), (started) => {
+        fronts = started
+        return started.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+      })
+    return flow((...args) => use(fronts, ...args), { change, gateways })
+  })
+
+/** A second, a block, and a round of each loop; one that gets no answer does not stop the others. */
+const steps = ([options, sandbox]: Parameters<Flow>, n: number, skip: ReadonlySet<string> = new Set()) => {
+  const { network, parties, assets } = options.treasury
+  const poll = pollBalances(pollerOptionsOf(options.treasury))
+  type Loop = Effect.Effect<unknown, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
+  const loops: Readonly<Record<string, Loop>> = {
+    balances: Effect.gen(function* () {
+      while (yield* poll) yield* Effect.yieldNow
+    }),
+    compare: reconcileBalances({ ...network, parties, assets }),
+    reconcile: reconcileOnce(),
+    decide: decideOnce(),
+    submit: submitOnce(),
+    confirm: confirmOnce(),
+  }
+  return Effect.gen(function* () {
+    for (let i = 0; i < n; i++) {
+      yield* TestClock.adjust("1 second")
+      yield* sandbox.stepBlock
+      for (const [name, loop] of Object.entries(loops)) {
+        if (skip.has(name)) continue
+        yield* ticking(loop.pipe(Effect.catchIf(isUnanswered, () => Effect.void)))
+      }
+    }
+  })
+}
+
+const isUnanswered = (error: unknown): error is GatewayError => error instanceof GatewayError
+
+const posts = (fronts: ReadonlyArray<Front>) =>
+  fronts.flatMap(({ server }) => server.arrived.filter(({ method }) => method === "POST").map(({ body }) => body))
+
+const signatureOf = (body: string): unknown => JSON.parse(body).tx.signature.value
+
+const height = (by: bigint): Manner => rewritten("height", (old) => String(BigInt(old) + by), "/blockchain/height")
+
+const asks = (path: string) => (request: { readonly method: string; readonly url: URL }) =>
+  request.method === "GET" && request.url.pathname.startsWith(path)
+
+const says = (path: string, text: string, status = 200): Manner =>
+  altered(asks(path), (answer) => ({ ...answer, status, text }))
+
+/** Shows the ledger as it was so many blocks, and seconds, ago. */
+const backwards = (blocks: number): Manner =>
+  altered(asks("/api/v2/"), (answer) => ({
+    ...answer,
+    headers: {
+      ...answer.headers,
+      "x-block-height": String(Number(answer.headers["x-block-height"]) - blocks),
+      "x-block-timestamp": String(BigInt(answer.headers["x-block-timestamp"] ?? 0) - BigInt(blocks) * 1_000_000_000n),
+    },
+  }))
+
+const emptyList = '{"transfers":{"edges":[],"pageInfo":{"hasNextPage":false,"hasPreviousPage":false}}}'
+const nothing = '{"code":5,"message":"NotFound","details":[]}'
+const absent: Manner = async (request, ask) => {
+  const answer = await ask()
+  if (asks("/api/v2/transfers")(request)) return { ...answer, text: emptyList }
+  if (asks("/api/v2/transfer/")(request)) return { ...answer, status: 404, text: nothing }
+  return answer
+}
+
+const manners: Readonly<Record<string, Manner>> = {
+  "is down": down,
+  "never answers": hanging,
+  "shut us out": banned,
+  "says that it is a thousand blocks ahead": height(1_000n),
+  "says that it is behind": height(-3n),
+  "is on another chain": rewritten("chainId", () => "other-1"),
+  "names another hash": rewritten("hash", () => "ab".repeat(32), "/blockchain/height"),
+  "names a window of one block": rewritten("spamPowNumberOfPastBlocks", () => 1, "/blockchain/height"),
+  "asks for work that nobody can do": rewritten("spamPowDifficulty", () => 200, "/blockchain/height"),
+  "knows no payment": absent,
+  "says that payments are rejected": rewritten("status", () => "STATUS_REJECTED", "/api/v2/transfer"),
+  "says that payments are another": rewritten("amount", () => "1", "/api/v2/transfer/"),
+  "shows ten times the balances": rewritten("balance", (old) => `${old}0`),
+  "shows no accounts": says("/api/v2/accounts", '{"accounts":{"edges":[],"pageInfo":{"hasNextPage":false}}}'),
+  "tells no balances": says("/api/v2/accounts", nothing, 501),
+  "refuses everything": altered(
+    ({ method }) => method === "GET",
+    (answer) => ({ ...answer, status: 400, text: '{"code":3,"message":"no","details":[]}' }),
+  ),
+  "answers nonsense": altered(
+    () => true,
+    (answer) => ({ ...answer, text: "{" }),
+  ),
+}
+
+describe("a payment among three gateways", () => {
+  for (const [words, manner] of Object.entries(manners)) {
+    it.effect(`is made once and confirmed where the first of them ${words}`, () =>
+      amongThree((fronts, ...args) =>
+        Effect.gen(function* () {
+          const [, sandbox] = args
+          fronts[0]!.manner = manner
+          yield* steps(args, 24)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.strictEqual((yield* paid(sandbox)).length, 1)
+          assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
+          assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
+          assert.deepStrictEqual(yield* (yield* Brake).halts, [])
+          const [intent] = yield* (yield* Outbox).recent(1)
+          assert.strictEqual(intent?.fee, 150_000n, "as two of them say")
+        }),
+      ),
+    )
+  }
+
+  it.effect("is not made while only one of them answers", () =>
+    amongThree((fronts, ...args) =>
+      Effect.gen(function* () {
+        yield* steps(args, 4, new Set(["decide"]))
+        fronts[0]!.manner = banned
+        fronts[2]!.manner = down
+        yield* steps(args, 6)
+        assert.deepStrictEqual(yield* states, [])
+        assert.strictEqual(yield* reason, "disagreement")
+        const [memory] = yield* (yield* RuleStates).all
+        assert.strictEqual(memory?.detail, "fewer than 2 of 3 gateways answer: a is banned, c is down")
+        fronts[2]!.manner = honest
+        yield* steps(args, 16)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.isUndefined(yield* (yield* Disagreement).now)
+      }),
+    ),
+  )
+
+  it.effect("is not made while only one of them answers and the others keep it waiting", () =>
+    amongThree((fronts, ...args) =>
+      Effect.gen(function* () {
+        yield* steps(args, 4, new Set(["decide"]))
+        fronts[0]!.manner = hanging
+        fronts[1]!.manner = hanging
+        const before = fronts[0]!.server.arrived.length
+        yield* steps(args, 6)
+        assert.deepStrictEqual([yield* states, posts(fronts)], [[], []])
+        assert.isBelow(fronts[0]!.server.arrived.length - before, 30, "questions do not pile up")
+        assert.isAtMost(fronts[0]!.server.sockets.size, 8)
+      }),
+    ),
+  )
+
+  it.effect("is not made while the two that answer show different balances", () =>
+    amongThree((fronts, ...args) =>
+      Effect.gen(function* () {
+        const [, sandbox] = args
+        yield* steps(args, 4, new Set(["decide"]))
+        fronts[0]!.manner = rewritten("balance", (old) => `${old}0`)
+        fronts[2]!.manner = down
+        const command = payment(args[2], "eve", one, { asset: usdt })
+        yield* submit(args[2], signed(args[2], { from: "bob", command, ...(yield* head(args[2])) }))
+        yield* sandbox.stepBlock
+        yield* steps(args, 6)
+        assert.deepStrictEqual(yield* states, [])
+        assert.strictEqual(yield* reason, "disagreement")
+        const [memory] = yield* (yield* RuleStates).all
+        assert.strictEqual(memory?.detail, "a, b show different balance changes")
+        assert.strictEqual(posts(fronts).length, 0)
+      }),
+    ),
+  )
+
+  it.effect("that was decided before they disagreed is not signed", () =>
+    amongThree((fronts, ...args) =>
+      Effect.gen(function* () {
+        yield* steps(args, 6, new Set(["submit", "confirm"]))
+        assert.deepStrictEqual(yield* states, ["proposed"])
+        fronts[0]!.manner = down
+        fronts[1]!.manner = down
+        yield* steps(args, 3)
+        const [intent] = yield* (yield* Outbox).recent(1)
+        assert.strictEqual(intent?.detail, "waits: fewer than 2 of 3 gateways answer")
+        assert.strictEqual(posts(fronts).length, 0)
+      }),
+    ),
+  )
+
+  it.effect("goes round them with the same bytes while no answer comes", () =>
+    amongThree((fronts, ...args) =>
+      Effect.gen(function* () {
+        const lost: Manner = async (request, ask) => (request.method === "POST" ? "drop" : ask())
+        for (const front of fronts) front.manner = lost
+        yield* steps(args, 30)
+        assert.deepStrictEqual(yield* states, ["unknown"])
+        const bodies = posts(fronts)
+        assert.isAtLeast(bodies.length, 3)
+        assert.strictEqual(new Set(bodies).size, 1, "the very same bytes")
+        for (const { name, server } of fronts) {
+          assert.isTrue(
+            server.arrived.some(({ method }) => method === "POST"),
+            `${name} was asked`,
+          )
+        }
+        const outbox = yield* Outbox
+        const [intent] = yield* outbox.recent(1)
+        assert.strictEqual((yield* outbox.attempts(intent!.id)).length, 1)
+      }),
+    ),
+  )
+
+  it.effect("does not expire because one of two that answer lists it nowhere", () =>
+    amongThree((fronts, ...args) =>
+      Effect.gen(function* () {
+        const [, sandbox] = args
+        fronts[0]!.manner = absent
+        yield* steps(args, 8, new Set(["confirm"]))
+        assert.strictEqual((yield* paid(sandbox)).length, 1)
+        fronts[2]!.manner = down
+        yield* steps(args, 16)
+        const [before] = yield* states
+        assert.isTrue(before === "in_flight" || before === "unknown", before)
+        fronts[2]!.manner = honest
+        yield* steps(args, 8)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.strictEqual((yield* paid(sandbox)).length, 1)
+        assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
+      }),
+    ),
+  )
+
+  it.effect("is told with the gateways that say so, and one that goes backwards is quarantined and comes back", () =>
+    amongThree((fronts, ...args) =>
+      Effect.gen(function* () {
+        const { treasury, mode } = args[0]
+        const view = Effect.flatMap(StatusView, (status) => status.view).pipe(
+          Effect.provide(StatusView.layer({ treasury, mode, version: "1" })),
+        )
+        yield* steps(args, 14, new Set(["decide"]))
+        const calm = yield* view
+        assert.deepStrictEqual(
+          calm.network.gateways.map(({ name, state }) => [name, state]),
+          [
+            ["a", "up"],
+            ["b", "up"],
+            ["c", "up"],
+          ],
+        )
+        fronts[1]!.manner = backwards(12)
+        yield* steps(args, 1, new Set(["decide"]))
+        const worse = yield* view
+        assert.strictEqual(worse.network.gateways[1]?.state, "quarantined")
+        assert.match(worse.network.gateways[1]?.detail ?? "", /^it went back from block \d+ to \d+$/)
+        assert.include(viewText(worse), "gateways a, b (quarantined), c, 2 of them must agree")
+        assert.match(yield* exposeMetrics(treasury), /cofferer_gateway_quarantined\{gateway="b"\} 1\n/)
+        fronts[1]!.manner = honest
+        yield* steps(args, 34)
+        assert.strictEqual((yield* view).network.gateways[1]?.state, "up")
+        assert.match(yield* exposeMetrics(treasury), /cofferer_gateway_quarantined\{gateway="b"\} 0\n/)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+      }),
+    ),
+  )
+})
