@@ -1,0 +1,126 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Health } from "../../src/gateway/Health.ts"
+import { Metrics, type RequestOutcome } from "../../src/telemetry/Metrics.ts"
+import { metricsLayer } from "../recordings/replay.ts"
+
+const three = Health.layer(["a", "b", "c"]).pipe(Layer.provideMerge(metricsLayer))
+
+const ended = (gateway: string, outcome: RequestOutcome, detail: string = outcome, retryAfterMillis?: number) =>
+  Effect.flatMap(Health, (health) => health.note(gateway, { outcome, detail, mark: undefined, retryAfterMillis }))
+
+const rows = (gateway: string, height: bigint) =>
+  Effect.flatMap(Health, (health) =>
+    health.note(gateway, { outcome: "ok", detail: "", mark: { height, timestamp: 1n } }),
+  )
+
+const chain = (gateway: string, height: bigint) =>
+  Effect.flatMap(Health, (health) => health.noteHeight(gateway, height))
+
+const states = Effect.flatMap(Health, (health) => Effect.map(health.all, (all) => all.map(({ state }) => state)))
+const ranked = Effect.flatMap(Health, (health) => health.ranked)
+const detailOf = (i: number) => Effect.flatMap(Health, (health) => Effect.map(health.all, (all) => all[i]?.detail))
+
+const gauge = Effect.gen(function* () {
+  const { registry } = yield* Metrics
+  const text = yield* Effect.promise(() => registry.metrics())
+  return /gateway_quarantined\{gateway="a"\} ([01])/.exec(text)?.[1]
+})
+
+describe("the health of gateways", () => {
+  it.effect("says by how much one lags behind what a majority began, and asks the others first", () =>
+    Effect.gen(function* () {
+      yield* rows("a", 94n)
+      yield* rows("b", 100n)
+      yield* rows("c", 100_000n)
+      assert.deepStrictEqual(yield* states, ["lagging", "up", "up"], "one far ahead makes nobody late")
+      assert.strictEqual(yield* detailOf(0), "6 blocks behind")
+      assert.deepStrictEqual(yield* ranked, ["b", "c", "a"])
+      yield* rows("a", 95n)
+      assert.deepStrictEqual(yield* states, ["up", "up", "up"])
+    }).pipe(Effect.provide(three)),
+  )
+
+  it.effect("quarantines who goes back more than ten blocks, until it is where it was and half a minute passed", () =>
+    Effect.gen(function* () {
+      yield* rows("a", 100n)
+      yield* rows("a", 90n)
+      assert.deepStrictEqual((yield* states)[0], "up", "several nodes stand behind one gateway")
+      yield* rows("a", 89n)
+      assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["quarantined", "1"])
+      assert.strictEqual(yield* detailOf(0), "it went back from block 100 to 89")
+      yield* rows("a", 101n)
+      yield* TestClock.adjust("29 seconds")
+      yield* rows("a", 102n)
+      assert.deepStrictEqual((yield* states)[0], "quarantined")
+      yield* TestClock.adjust("1 second")
+      yield* rows("a", 103n)
+      assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["up", "0"])
+    }).pipe(Effect.provide(three)),
+  )
+
+  it.effect("forgets after ten minutes, even of one that nobody asks any more", () =>
+    Effect.gen(function* () {
+      yield* rows("a", 1_000_000n)
+      yield* rows("a", 100n)
+      for (let i = 0; i < 9; i++) {
+        yield* TestClock.adjust("1 minute")
+        yield* rows("a", 100n)
+        assert.deepStrictEqual((yield* states)[0], "quarantined")
+      }
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["up", "0"])
+      yield* rows("a", 101n)
+      assert.deepStrictEqual((yield* states)[0], "up", "its old claim is forgotten")
+    }).pipe(Effect.provide(three)),
+  )
+
+  it.effect("calls a history far behind its own chain late, and no contradiction", () =>
+    Effect.gen(function* () {
+      for (let i = 0n; i < 100n; i++) {
+        for (const name of ["a", "b", "c"]) yield* chain(name, 1_000n + i)
+        yield* rows("a", 900n + i)
+        for (const name of ["b", "c"]) yield* rows(name, 999n + i)
+        yield* TestClock.adjust("1 second")
+      }
+      assert.deepStrictEqual(yield* states, ["lagging", "up", "up"])
+      assert.strictEqual(yield* detailOf(0), "99 blocks behind")
+      yield* TestClock.adjust("61 seconds")
+      for (const name of ["a", "b", "c"]) yield* chain(name, 1_160n)
+      assert.deepStrictEqual(yield* states, ["up", "up", "up"], "nobody asked for its rows for a minute")
+    }).pipe(Effect.provide(three)),
+  )
+
+  it.effect("is down after five failures in a row, and tried like the others after a minute without one", () =>
+    Effect.gen(function* () {
+      for (let i = 0; i < 4; i++) yield* ended("a", "timeout", "no answer")
+      assert.deepStrictEqual((yield* states)[0], "up")
+      yield* ended("a", "timeout", "no answer")
+      assert.deepStrictEqual([(yield* states)[0], yield* detailOf(0)], ["down", "no answer"])
+      assert.deepStrictEqual(yield* ranked, ["b", "c", "a"])
+      yield* TestClock.adjust("60 seconds")
+      assert.deepStrictEqual(yield* ranked, ["a", "b", "c"])
+      yield* ended("a", "unreachable", "refused")
+      assert.deepStrictEqual([(yield* states)[0], yield* detailOf(0)], ["down", "refused"])
+      yield* ended("a", "ok")
+      assert.deepStrictEqual((yield* states)[0], "up")
+    }).pipe(Effect.provide(three)),
+  )
+
+  it.effect("is banned as long as the gateway said, whatever was on its way before; a quarantine outlives it", () =>
+    Effect.gen(function* () {
+      yield* ended("a", "banned", "Banned: for 120000 ms", 120_000)
+      yield* ended("a", "ok")
+      yield* TestClock.adjust("119 seconds")
+      assert.deepStrictEqual((yield* states)[0], "banned")
+      yield* (yield* Health).quarantine("a", "it lied")
+      assert.deepStrictEqual((yield* states)[0], "quarantined", "it counts for nothing in a ban's last moment either")
+      yield* ended("b", "banned", "Banned")
+      yield* TestClock.adjust("599 seconds")
+      assert.deepStrictEqual((yield* states)[1], "banned", "ten minutes where it does not say")
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual((yield* states)[1], "up")
+    }).pipe(Effect.provide(three)),
+  )
+})
