@@ -1,0 +1,189 @@
+import { assert, describe, it } from "@effect/vitest"
+import { baseUnits } from "../../src/domain/Amount.ts"
+import { agreedHead, isForked } from "../../src/gateway/agreedHead.ts"
+import { agreedListing, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
+import type { TransferListing, TransferSighting } from "../../src/gateway/Confirmation.ts"
+import type { Gateway, Told } from "../../src/gateway/Gateways.ts"
+import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
+import type { ObservedTransfer } from "../../src/gateway/schema/Transfers.ts"
+import { agreedSighting } from "../../src/gateway/together.ts"
+
+const pow = { hashFunction: "sha3_24_rounds", difficulty: 15, pastBlocks: 100, txPerBlock: 2, increasing: true }
+const head = (height: bigint, more: Partial<ChainHead> = {}): ChainHead => ({
+  chainId: "c-1",
+  height,
+  hash: `hash ${height}`,
+  pow,
+  ...more,
+})
+
+describe("the head that gateways agree on", () => {
+  it("is of the newest block that a quorum has begun", () => {
+    assert.deepStrictEqual(agreedHead([head(100n)], 1), head(100n))
+    assert.deepStrictEqual(agreedHead([head(100n), head(101n), head(101n)], 2), head(101n))
+    assert.deepStrictEqual(agreedHead([head(1_000_000n), head(101n), head(100n)], 2), head(101n))
+    assert.deepStrictEqual(agreedHead([head(100n), head(101n)], 2), head(100n))
+    assert.isUndefined(agreedHead([head(100n)], 2))
+  })
+
+  it("asks for the work that a quorum asks for, and for none where two differ", () => {
+    const short = { pow: { ...pow, pastBlocks: 1 } }
+    assert.deepStrictEqual(agreedHead([head(100n, short), head(100n), head(100n)], 2), head(100n))
+    assert.deepStrictEqual(agreedHead([head(101n, short), head(101n), head(100n)], 2)?.pow, pow)
+    assert.isUndefined(
+      agreedHead([head(100n, short), head(100n)], 2),
+      "a window too short would be proven over too soon",
+    )
+  })
+
+  it("has no hash that one gateway names against another, unless a quorum does", () => {
+    const fork = { hash: "another" }
+    assert.strictEqual(agreedHead([head(100n, fork), head(100n), head(100n)], 2)?.hash, "hash 100")
+    assert.isUndefined(agreedHead([head(100n, fork), head(100n), head(101n)], 2))
+    assert.strictEqual(agreedHead([head(100n), head(101n), head(102n)], 2)?.hash, "hash 101", "nobody contradicts")
+  })
+
+  it("shows who is on a fork only where a quorum names the other hash", () => {
+    const heads = [head(100n, { hash: "another" }), head(100n), head(100n)]
+    assert.deepStrictEqual(
+      heads.map((one) => isForked(one, heads, 2)),
+      [true, false, false],
+    )
+    const two = heads.slice(0, 2)
+    assert.deepStrictEqual(
+      two.map((one) => isForked(one, two, 2)),
+      [false, false],
+    )
+  })
+})
+
+const transfer = (more: Partial<ObservedTransfer> = {}): ObservedTransfer => ({
+  id: "t1",
+  status: "done",
+  from: "alice",
+  fromAccountType: "ACCOUNT_TYPE_GENERAL",
+  to: "bob",
+  toAccountType: "ACCOUNT_TYPE_GENERAL",
+  asset: "usdt",
+  amount: baseUnits(5n),
+  reference: "",
+  timestamp: 1_000n,
+  fees: 1n,
+  ...more,
+})
+
+const sighting = (gateway: string, found: ObservedTransfer | undefined, height = 50n): TransferSighting => ({
+  found,
+  mark: { height, timestamp: height },
+  gateway,
+})
+
+describe("what gateways say of one transfer", () => {
+  it("is an end where a quorum says so in the same words", () => {
+    const seen = agreedSighting([sighting("a", transfer()), sighting("b", undefined), sighting("c", transfer())], 2)
+    assert.deepStrictEqual([seen.found?.status, seen.gateway], ["done", "a+c"])
+  })
+
+  it("is no end that only one of them tells, nor two ends that differ in what was paid, when, or what it cost", () => {
+    const others = [
+      transfer({ status: "rejected" }),
+      transfer({ amount: baseUnits(6n) }),
+      transfer({ to: "eve" }),
+      transfer({ fees: 0n }),
+      transfer({ timestamp: 1n }),
+    ]
+    for (const other of others) {
+      const seen = agreedSighting([sighting("a", other), sighting("b", transfer())], 2)
+      assert.strictEqual(seen.found?.status, "pending")
+      const three = agreedSighting([sighting("a", other), sighting("b", transfer()), sighting("c", transfer())], 2)
+      assert.deepStrictEqual(three.found, transfer(), "the liar's words are not taken")
+    }
+  })
+
+  it("is absence only where none knows it, up to the lowest block that they name, and no block where one names none", () => {
+    const none = agreedSighting([sighting("a", undefined, 90n), sighting("b", undefined, 50n)], 2)
+    assert.deepStrictEqual([none.found, none.mark?.height], [undefined, 50n])
+    const one = agreedSighting([sighting("a", undefined), sighting("b", transfer({ status: "pending" }))], 2)
+    assert.isDefined(one.found)
+    assert.isUndefined(
+      agreedSighting([sighting("a", undefined), { ...sighting("b", undefined), mark: undefined }], 2).mark,
+    )
+  })
+})
+
+const told = <A>(name: string, value: A): Told<A> => ({ gateway: { name } as Gateway, value })
+const listing = (transfers: ReadonlyArray<ObservedTransfer>, more: Partial<TransferListing> = {}): TransferListing => ({
+  transfers,
+  complete: true,
+  mark: { height: 50n, timestamp: 50n },
+  cursor: "x",
+  ...more,
+})
+const none = { after: undefined, of: 3 }
+
+describe("what gateways list together", () => {
+  it("is all that any of them lists, done where one shows it done", () => {
+    const late = transfer({ status: "pending", timestamp: 2_000n })
+    const other = transfer({ id: "t2" })
+    for (const order of [
+      [listing([late]), listing([transfer(), other])],
+      [listing([transfer(), other]), listing([late])],
+    ]) {
+      const { transfers } = agreedListing(
+        order.map((one, i) => told(String(i), one)),
+        2,
+        none,
+      )
+      assert.sameDeepMembers([...transfers], [transfer(), other])
+    }
+  })
+
+  it("is as complete, and as new, as the listings of a quorum", () => {
+    const ahead = listing([], { mark: { height: 9_999n, timestamp: 9_999n } })
+    const part = listing([], { complete: false, mark: { height: 80n, timestamp: 80n } })
+    const [a, b, c] = [told("a", ahead), told("b", listing([])), told("c", part)]
+    assert.deepStrictEqual(agreedListing([a, b], 2, none).mark?.height, 50n)
+    assert.isTrue(agreedListing([a, b, c], 2, none).complete)
+    assert.strictEqual(agreedListing([a, b, c], 2, none).mark?.height, 50n, "an incomplete one bears no witness")
+    assert.isFalse(agreedListing([a, c], 2, none).complete)
+  })
+
+  it("goes on with each gateway by its own cursor, and keeps those of who did not answer", () => {
+    const first = agreedListing(
+      [told("a", listing([], { cursor: "1" })), told("c", listing([], { cursor: "3" }))],
+      2,
+      none,
+    )
+    const at = (text: string | undefined) => ["a", "b", "c"].map((name) => cursorOf(text, name, 3))
+    assert.deepStrictEqual(at(first.cursor), ["1", undefined, "3"])
+    const second = agreedListing(
+      [told("a", listing([], { cursor: undefined })), told("b", listing([], { cursor: "2" }))],
+      2,
+      { after: first.cursor, of: 3 },
+    )
+    assert.deepStrictEqual(at(second.cursor), ["1", "2", "3"])
+    assert.deepStrictEqual(at("bare"), [undefined, undefined, undefined], "of a time when one gateway was named")
+    assert.deepStrictEqual(at('{"__proto__":"x"}'), [undefined, undefined, undefined])
+  })
+
+  it("is exactly what the only gateway lists", () => {
+    const alone = listing([transfer()], { cursor: "bare", complete: false })
+    assert.deepStrictEqual(agreedListing([told("a", alone)], 1, { after: "older", of: 1 }), alone)
+    assert.strictEqual(cursorOf("bare", "a", 1), "bare")
+    assert.strictEqual(cursorOf('{"a":"1","b":"2"}', "a", 1), "1", "of a time when two were named")
+    assert.isUndefined(cursorOf('{"b":"2"}', "a", 1))
+  })
+
+  it("counts the movements that a quorum counted", () => {
+    const sends = (n: number, complete = true) => ({
+      counts: new Map([["t1", n]]),
+      complete,
+      mark: { height: BigInt(40 + n), timestamp: 1n },
+    })
+    assert.strictEqual(agreedSends([sends(9), sends(1), sends(1)], 2).counts.get("t1"), 1)
+    assert.strictEqual(agreedSends([sends(0), sends(2), sends(2)], 2).counts.get("t1"), 2, "one cannot hide it")
+    assert.isUndefined(agreedSends([sends(9), sends(0)], 2).counts.get("t1"))
+    assert.isFalse(agreedSends([sends(1), sends(1, false)], 2).complete)
+    assert.deepStrictEqual(agreedSends([sends(3)], 1), sends(3))
+  })
+})
