@@ -3,6 +3,7 @@ import type { HttpClient } from "effect/http"
 import type { Metrics } from "../telemetry/Metrics.ts"
 import { ChainContext, type FixedChain } from "./ChainContext.ts"
 import { Confirmation } from "./Confirmation.ts"
+import { Explorer } from "./Explorer.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
 import { GatewayReader } from "./GatewayReader.ts"
 import { type Gateway, Gateways, makeGateways } from "./Gateways.ts"
@@ -47,6 +48,7 @@ export const layerGateways = (
         name: transport.gateway,
         reader: GatewayReader.make(transport),
         confirmation: Confirmation.make(transport),
+        explorer: Explorer.make(transport),
         history: LedgerHistory.make(transport),
         parameters: NetworkParameters.make(transport),
         chain: fixedChain === undefined ? ChainContext.make(transport) : ChainContext.makeFixed(fixedChain),

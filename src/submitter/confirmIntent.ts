@@ -13,6 +13,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
+import { inclusionOf } from "./inclusionOf.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteExecution, noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
@@ -129,6 +130,9 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   const { attempt, height } = live
   const outbox = yield* Outbox
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
+  const inclusion = yield* inclusionOf(attempt)
+  if (inclusion.verdict === "failed") return yield* failedInBlock(live, inclusion)
+  if (inclusion.verdict !== "unseen") return yield* giveUp(live)
   const gateways = yield* Gateways
   const told = yield* gateways.several(({ confirmation }) => confirmation.transfersFrom(attempt.party))
   // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
@@ -193,10 +197,46 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
       o.payment.assetId !== intent.payment.assetId,
   )
   const movement = alone ? yield* movementOf(intent, attempt) : undefined
-  if (movement === undefined) return yield* giveUp(live)
+  if (movement === undefined) return yield* byExplorer(live)
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   yield* outbox.addEvidence(attempt, "executed", { gateway: gateway.name, height: undefined, detail })
   yield* confirmed(intent, attempt, { ...movement, how: "seen in the balances" })
+})
+
+/** Explorers tell no time to the nanosecond. Now (Unix nanoseconds) is after the block that they show. */
+const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
+
+type Inclusion = Effect.Success<ReturnType<typeof inclusionOf>>
+
+/** Where the balances do not tell it either, the explorers may. What it cost, none of them says. */
+const byExplorer = Effect.fnUntraced(function* (live: Live) {
+  const { intent, attempt, height } = live
+  const outbox = yield* Outbox
+  const inclusion = yield* inclusionOf(attempt)
+  if (inclusion.verdict === "failed" && isOver(attempt, height)) return yield* failedInBlock(live, inclusion)
+  if (inclusion.verdict !== "executed") return yield* giveUp(live)
+  const detail = `explorers show it done in block ${inclusion.height}`
+  yield* outbox.addEvidence(attempt, "executed", { gateway: inclusion.gateway, height: inclusion.height, detail })
+  yield* confirmed(intent, attempt, {
+    fee: 0n,
+    settledAt: yield* now,
+    how: "shown by the explorer, which tells no fee",
+  })
+})
+
+/** In a block and not done. The same bytes may have been done before, where networks let others replay them. */
+const failedInBlock = Effect.fnUntraced(function* (live: Live, inclusion: Inclusion) {
+  const { intent, attempt } = live
+  const outbox = yield* Outbox
+  if ((yield* hasExecuted(attempt)) || (yield* movementOf(intent, attempt)) !== undefined) return yield* giveUp(live)
+  const { height, code, error = "no reason given", gateway } = inclusion
+  const detail = `in block ${height} and refused there with code ${code}: ${error}`
+  yield* outbox.addEvidence(attempt, "execution_failed", { gateway, height, detail })
+  yield* endAndTell(
+    intent,
+    { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
+    outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: yield* now }),
+  )
 })
 
 /** Long after the window nothing is proven: the money stays reserved and people are called. */

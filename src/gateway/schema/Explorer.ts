@@ -1,0 +1,42 @@
+import { Schema, SchemaGetter } from "effect"
+import { escapeText } from "../escapeText.ts"
+import { orDefault, Text, Uint64 } from "./Numbers.ts"
+
+/** A transaction that is in a block, as an explorer shows it. */
+export const IncludedTransaction = Schema.Struct({
+  /** Lower case. */
+  hash: Schema.String,
+  height: Schema.BigInt,
+  /** 0: it was done. Any other: it was not, and never will be. */
+  code: Schema.Finite,
+  /** Why it was not done, in safe words; empty where it was. */
+  error: Schema.String,
+  submitter: Schema.String,
+  nonce: Schema.BigInt,
+})
+export type IncludedTransaction = typeof IncludedTransaction.Type
+
+const Wire = Schema.Struct({
+  transaction: Schema.Struct({
+    block: Uint64,
+    hash: Schema.String,
+    submitter: Schema.String,
+    code: orDefault(Schema.Int, 0),
+    error: Text,
+    command: Schema.Struct({ nonce: Uint64 }),
+  }),
+})
+
+export const TransactionAnswer = Wire.pipe(
+  Schema.decodeTo(IncludedTransaction, {
+    decode: SchemaGetter.transform(({ transaction: { block, hash, submitter, code, error, command } }) => ({
+      hash: hash.toLowerCase(),
+      height: block,
+      code,
+      error: escapeText(error),
+      submitter,
+      nonce: command.nonce,
+    })),
+    encode: SchemaGetter.forbidden(() => "answers are only read"),
+  }),
+)

@@ -1,0 +1,323 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import type { Attempt } from "../../src/domain/Attempt.ts"
+import { IntentId, TransferId } from "../../src/domain/Hex.ts"
+import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
+import { layerGateways } from "../../src/gateway/layerGateways.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { inclusionOf } from "../../src/submitter/inclusionOf.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type Arrived, json, live, startGateway } from "../gateway/GatewayServer.ts"
+import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import { turn } from "../support/StreamServer.ts"
+import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+
+/** What a gateway answers instead of the network, by path; undefined: what the network says. */
+type Instead = (path: string, text: string) => { readonly status: number; readonly body: unknown } | undefined
+
+const nowhere = { status: 404, body: { code: 5, message: "Not Found", details: [] } }
+const unknown = { status: 404, body: { code: 5, message: "NotFound error", details: [{ code: 1, message: "none" }] } }
+const noTransfers = { transfers: { edges: [], pageInfo: { hasNextPage: false, endCursor: "" } } }
+
+/** A gateway that serves no transfers, listings or movements of the ledger. */
+const withoutTransfers: Instead = (path) => (/transfer|ledgerentry/.test(path) ? nowhere : undefined)
+/** A gateway that hides every transfer. */
+const hiding: Instead = (path) => {
+  if (path.startsWith("/api/v2/transfer/")) return unknown
+  if (path.startsWith("/api/v2/ledgerentry")) return nowhere
+  return path === "/api/v2/transfers" ? { status: 200, body: noTransfers } : undefined
+}
+const withoutExplorer: Instead = (path) => (path.startsWith("/rest/") ? nowhere : undefined)
+/** An explorer that shows what was done as refused. */
+const refusedThere: Instead = (path, text) =>
+  path.startsWith("/rest/") && /"code": *0/.test(text)
+    ? { status: 200, body: JSON.parse(text.replace(/"code": *0/, '"code":70,"error":"no funds"')) }
+    : undefined
+/** A gateway that hides every transfer, but not what it moved. */
+const hidingButMovements: Instead = (path, text) =>
+  path.startsWith("/api/v2/ledgerentry") ? undefined : hiding(path, text)
+
+const behind = (...all: ReadonlyArray<Instead>) => ({
+  front: (network: string) =>
+    Effect.map(
+      startGateway((response, { method, url, body }: Arrived, socket) => {
+        const path = url.pathname
+        const ask = async () => {
+          const answer = await fetch(network + path + url.search, { method, ...(method === "POST" ? { body } : {}) })
+          const text = await answer.text()
+          const other = all.reduce<ReturnType<Instead>>((found, instead) => found ?? instead(path, text), undefined)
+          const headers = Object.fromEntries(
+            ["x-block-height", "x-block-timestamp"].flatMap((name) => {
+              const value = answer.headers.get(name)
+              return value === null ? [] : [[name, value]]
+            }),
+          )
+          response.writeHead(other?.status ?? answer.status, { "content-type": "application/json", ...headers })
+          response.end(other === undefined ? text : JSON.stringify(other.body))
+        }
+        ask().catch(() => socket.destroy())
+      }),
+      ({ url }) => url,
+    ),
+})
+
+const unsent = new Set(["submit", "confirm"])
+const quiet = new Set(["decide", "reconcile", "compare", "submit"])
+
+/** Decided, sent and in a block; the balances are not looked at since. `first` runs before it is sent. */
+const sent = (
+  [options, sandbox]: Parameters<Parameters<typeof flow>[0]>,
+  first: Effect.Effect<unknown, unknown> = Effect.void,
+) =>
+  Effect.gen(function* () {
+    for (let i = 0; i < 3; i++) yield* round(options, sandbox, unsent)
+    yield* first
+    yield* submitOnce()
+    yield* TestClock.adjust("1 second")
+    yield* submitOnce()
+    yield* TestClock.adjust("1 second")
+    yield* sandbox.stepBlock
+  })
+
+/** As many blocks, each with a look. */
+const blocks = ([, sandbox]: Parameters<Parameters<typeof flow>[0]>, count: number) =>
+  Effect.gen(function* () {
+    for (let i = 0; i < count; i++) {
+      yield* TestClock.adjust("1 second")
+      yield* sandbox.stepBlock
+      yield* confirmOnce()
+    }
+  })
+
+/** All of alice's money goes elsewhere before her payment is in the block. */
+const drained = (client: TestClient) =>
+  Effect.gen(function* () {
+    const command = payment(client, "eve", 999n * one, { asset: usdt })
+    yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+  })
+
+const newest = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  const id = intent?.id ?? ""
+  const kinds = (yield* outbox.evidence(id)).map(({ kind }) => kind)
+  return { intent, attempts: yield* outbox.attempts(id), kinds }
+})
+
+describe("an explorer, where transfers cannot be looked up,", () => {
+  it.effect("confirms a payment that the balances do not show", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          yield* confirmOnce()
+          const { intent, kinds } = yield* newest
+          assert.strictEqual(intent?.state, "confirmed")
+          assert.include(intent?.detail ?? "", "shown by the explorer")
+          assert.include(kinds, "executed")
+          assert.strictEqual((yield* paid(flowed[1])).length, 1)
+        }),
+      behind(withoutTransfers),
+    ),
+  )
+
+  it.effect("ends as failed what a block refused, once the window is over", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed, drained(flowed[2]))
+          yield* blocks(flowed, 3)
+          assert.notInclude(yield* states, "failed")
+          yield* blocks(flowed, 12)
+          const { intent, kinds, attempts } = yield* newest
+          assert.strictEqual(intent?.state, "failed")
+          assert.match(intent?.detail ?? "", /^in block [0-9]+ and refused there with code [0-9]+: .*/)
+          assert.include(kinds, "execution_failed")
+          assert.strictEqual(attempts.length, 1)
+        }),
+      behind(withoutTransfers),
+    ),
+  )
+
+  it.effect("is not there either: then nothing ends the payment", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          yield* blocks(flowed, 15)
+          const { intent, attempts } = yield* newest
+          assert.include(["in_flight", "unknown"], intent?.state)
+          assert.strictEqual(attempts.length, 1)
+        }),
+      behind(withoutTransfers, withoutExplorer),
+    ),
+  )
+})
+
+describe("an explorer, where a gateway hides the transfer,", () => {
+  it.effect("outweighs listings that do not hold it: it is never proven absent, and people are called", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          yield* blocks(flowed, 20)
+          assert.notInclude((yield* newest).kinds, "absent")
+          yield* blocks(flowed, 65)
+          const { intent, attempts } = yield* newest
+          assert.strictEqual(intent?.state, "manual")
+          assert.strictEqual(attempts.length, 1)
+          assert.strictEqual((yield* paid(flowed[1])).length, 1)
+        }),
+      behind(hiding),
+    ),
+  )
+
+  it.effect("ends as failed what a block refused, once the window is over", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed, drained(flowed[2]))
+          yield* blocks(flowed, 3)
+          assert.notInclude(yield* states, "failed")
+          yield* blocks(flowed, 12)
+          const { intent, kinds } = yield* newest
+          assert.strictEqual(intent?.state, "failed")
+          assert.deepStrictEqual(
+            kinds.filter((kind) => kind === "absent" || kind === "execution_failed"),
+            ["execution_failed"],
+          )
+        }),
+      behind(hiding),
+    ),
+  )
+
+  it.effect("fails nothing that the balances show as done", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          const [options, sandbox] = flowed
+          yield* sent(flowed)
+          for (let i = 0; i < 15; i++) yield* round(options, sandbox, quiet)
+          const { intent, kinds } = yield* newest
+          assert.include(["in_flight", "unknown"], intent?.state)
+          assert.notInclude(kinds, "execution_failed")
+          assert.notInclude(kinds, "absent")
+        }),
+      behind(hiding, refusedThere),
+    ),
+  )
+
+  it.effect("fails nothing that the ledger's movements show as done", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          yield* blocks(flowed, 15)
+          const { intent, kinds } = yield* newest
+          assert.include(["in_flight", "unknown"], intent?.state)
+          assert.notInclude(kinds, "execution_failed")
+        }),
+      behind(hidingButMovements, refusedThere),
+    ),
+  )
+
+  it.effect("is not there either: listings alone prove it", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          yield* blocks(flowed, 15)
+          assert.include((yield* newest).kinds, "absent")
+        }),
+      behind(hiding, withoutExplorer),
+    ),
+  )
+})
+
+describe("the explorers of three gateways", () => {
+  const hash = "ab".repeat(32)
+  const attempt: Attempt = {
+    intentId: IntentId.make("a".repeat(64)),
+    k: 1,
+    chainId: "c",
+    party: alice,
+    nonce: 9n,
+    anchorHeight: 5n,
+    anchorHash: "",
+    windowBlocks: 5,
+    inputData: new Uint8Array(),
+    signature: "",
+    transferId: TransferId.make("c".repeat(64)),
+    difficulty: 1,
+    workIndex: 0,
+    work: undefined,
+    hashBare: hash,
+    hashPrefixed: "cd".repeat(32),
+    state: "unknown",
+    framing: undefined,
+    sends: 1,
+    nextAt: 0,
+    nextHeight: 0n,
+    createdAt: 0,
+    updatedAt: 0,
+  }
+  const shows = (more: Readonly<Record<string, unknown>> = {}) => ({
+    status: 200,
+    body: { transaction: { block: "7", hash, submitter: alice, code: 0, command: { nonce: "9" }, ...more } },
+  })
+  const refused = shows({ code: 70, error: "no funds" })
+  const broken = { status: 500, body: {} }
+  const cases = [
+    ["two of the same word end it", [shows(), shows(), unknown], "executed", "g1+g2"],
+    ["two refusals in one block end it", [unknown, refused, refused], "failed", "g2+g3"],
+    ["one alone ends nothing", [shows(), unknown, unknown], "included", ""],
+    ["one alone fails nothing", [refused, nowhere, broken], "included", ""],
+    ["two of different ends agree on nothing", [shows(), refused, unknown], "included", ""],
+    ["two refusals prove nothing while a third shows it done", [refused, refused, shows()], "included", "g1+g2"],
+    ["none has seen it", [unknown, nowhere, broken], "unseen", ""],
+    [
+      "another's transaction under the hash is none",
+      [shows({ submitter: "ee" }), shows({ command: { nonce: "8" } }), unknown],
+      "unseen",
+      "",
+    ],
+  ] as const
+
+  it.effect("are not waited for where one of them hangs", () =>
+    Effect.gen(function* () {
+      const { status, body } = shows()
+      const servers = yield* Effect.forEach([0, 1, 2], (i) => startGateway(i === 0 ? () => {} : json(body, status)))
+      const gateways = servers.map(({ url }, i) => gatewayOptions({ name: `g${i + 1}`, url }))
+      const layer = layerGateways({ chainId: "c", gateways, quorum: 2 }).pipe(Layer.provide(live))
+      const looking = yield* Effect.forkChild(Effect.provide(inclusionOf({ ...attempt, hashPrefixed: hash }), layer))
+      while (servers.some(({ arrived }) => arrived.length === 0)) yield* turn
+      yield* Effect.repeat(turn, { times: 100 })
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual((yield* Fiber.join(looking)).verdict, "executed")
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect.each(cases)("%s", ([, answers, verdict, gateway]) =>
+    Effect.gen(function* () {
+      const servers = yield* Effect.forEach(answers, ({ status, body }) =>
+        startGateway((response, arrived, socket) =>
+          (arrived.url.pathname.endsWith(hash) ? json(body, status) : json(unknown.body, 404))(
+            response,
+            arrived,
+            socket,
+          ),
+        ),
+      )
+      const gateways = servers.map(({ url }, i) => gatewayOptions({ name: `g${i + 1}`, url }))
+      const found = yield* Effect.provide(
+        inclusionOf(attempt),
+        layerGateways({ chainId: "c", gateways, quorum: 2 }).pipe(Layer.provide(live)),
+      )
+      assert.strictEqual(found.verdict, verdict)
+      assert.strictEqual(found.gateway, gateway)
+    }).pipe(Effect.scoped),
+  )
+})
