@@ -81,7 +81,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   return true
 })
 
-/** Whether the signer may be asked: who pays is known, and the gateways agree. A payment that has to wait for that says so. */
+/** Whether the signer may be asked: the gateways agree, and who pays is known. A payment that has to wait says so. */
 const isCleared = Effect.fnUntraced(function* (intent: Intent) {
   const disagreeing = (yield* (yield* Disagreement).now)?.detail
   const lacking = disagreeing ?? (yield* (yield* Clearance).lacking(intent.payment.fromKey))

@@ -100,7 +100,7 @@ describe("what gateways say of one transfer", () => {
     }
   })
 
-  it("is absence only where none knows it, up to the lowest block that they name, and no block where one names none", () => {
+  it("is absence only where none knows it, up to the lowest block that they name, if all name one", () => {
     const none = agreedSighting([sighting("a", undefined, 90n), sighting("b", undefined, 50n)], 2)
     assert.deepStrictEqual([none.found, none.mark?.height], [undefined, 50n])
     const one = agreedSighting([sighting("a", undefined), sighting("b", transfer({ status: "pending" }))], 2)
