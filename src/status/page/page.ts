@@ -63,8 +63,7 @@ const Policy = (p: PolicyView) => html`
     <small>${p.used} of ${p.limit} and ${p.transfers} transfers in 24 h</small></li>`
 
 const Gateway = (g: GatewayView) => html`
-  <li><b>${g.name}</b> <span class=${g.state === "up" ? "" : "bad"}>${g.state}</span>${g.height === null ? "" : ` at block ${g.height}`}
-    <small>${g.detail}</small></li>`
+  <li><b>${g.name}</b> <span class=${g.state === "up" ? "" : "bad"}>${g.state}</span>${g.height === null ? "" : ` at block ${g.height}`} <small>${g.detail}</small></li>`
 
 const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSeconds: number }) => {
   const { accepted, refused, lost } = view.acceptance
