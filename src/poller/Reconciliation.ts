@@ -138,7 +138,10 @@ const keysOf = ({ parties }: ReconciliationOptions) => [...parties.values()].map
 const skip = Effect.fnUntraced(function* (memory: Memory, now: number) {
   memory.listing = undefined
   memory.dueAt = now + retryMillis
-  if ((yield* Gateways).all.length === 1) return
+  if ((yield* Gateways).all.length === 1) {
+    memory.compared = nothingCompared()
+    return
+  }
   const { asked, silent } = memory.compared
   if (asked !== undefined) silent.add(asked)
   memory.before = undefined
