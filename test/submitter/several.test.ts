@@ -50,8 +50,8 @@ type Use = (fronts: ReadonlyArray<Front>, ...args: Parameters<Flow>) => ReturnTy
 /** So long a window that every gateway can be asked within it. */
 const change = { pow: "{ difficulty: 3, pastBlocks: 40, txPerBlock: 2, increaseDifficulty: true }" }
 
-/** One network behind gateways a, b and c, of which two must agree. */
-const amongThree = (use: Use) =>
+/** One network behind gateways a, b and c, of which two must agree where nothing else is said. */
+const amongThree = (use: Use, network = "") =>
   Effect.suspend(() => {
     let fronts: ReadonlyArray<Front> = []
     const gateways = (url: string) =>
@@ -59,7 +59,7 @@ const amongThree = (use: Use) =>
         fronts = started
         return started.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
       })
-    return flow((...args) => use(fronts, ...args), { change, gateways })
+    return flow((...args) => use(fronts, ...args), { change, gateways, network })
   })
 
 /** A second, a block, and a round of each loop; one that gets no answer does not stop the others. */
@@ -169,6 +169,36 @@ describe("a payment among three gateways", () => {
       ),
     )
   }
+
+  it.effect("is made by the only one that is left where one is enough", () =>
+    amongThree(
+      (fronts, ...args) =>
+        Effect.gen(function* () {
+          fronts[0]!.manner = down
+          fronts[1]!.manner = banned
+          yield* steps(args, 24)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.strictEqual(new Set(posts(fronts).map(signatureOf)).size, 1)
+        }),
+      ", quorum: 1",
+    ),
+  )
+
+  it.effect("is not made while one is missing where all must agree", () =>
+    amongThree(
+      (fronts, ...args) =>
+        Effect.gen(function* () {
+          yield* steps(args, 6, new Set(["decide"]))
+          fronts[2]!.manner = down
+          yield* steps(args, 6)
+          assert.deepStrictEqual([yield* states, yield* reason], [[], "disagreement"])
+          fronts[2]!.manner = honest
+          yield* steps(args, 16)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+        }),
+      ", quorum: 3",
+    ),
+  )
 
   it.effect("is not made while only one of them answers", () =>
     amongThree((fronts, ...args) =>
