@@ -35,6 +35,8 @@ const patienceMillis = 30_000
 /** Before the next gateway of a quorum is asked. */
 const moreMillis = 500
 const pageRows = 1_000
+/** Rows since a listing that are held in memory to compare it; one that is older is made anew. */
+const rowsMax = 100_000
 /** Accounts whose balance before a listing is looked up; more are left to the next comparison. */
 const movingMax = 200
 /** Second readings in a row that lack rows of the first before people are told. */
@@ -179,6 +181,7 @@ const compare = Effect.fnUntraced(function* (
   const { listing, isBeyond, now } = at
   const look = compareNow(options, listing)
   let seen = yield* look
+  if (seen === undefined) return yield* give(memory, now)
   // The block at the listing's own time may be in the listing already, and is not in the rows yet.
   if (seen.differing.length > 0 && !isBeyond) {
     if (now - listing.at > patienceMillis) yield* give(memory, now)
@@ -188,7 +191,7 @@ const compare = Effect.fnUntraced(function* (
   const isAlone = (yield* Gateways).quorum === 1
   if (seen.differing.length > 0 && isAlone) {
     yield* readAgain(seen.differing)
-    seen = yield* look
+    seen = (yield* look) ?? seen
   }
   const { before } = memory
   memory.listing = undefined
@@ -213,7 +216,8 @@ const compareNow = Effect.fnUntraced(function* (options: ReconciliationOptions, 
   const accounts = (yield* observations.accounts).filter(({ party }) => parties.has(party))
   const end = accounts.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), listing.since)
   const drifts = yield* Drifts
-  const rows = yield* drifts.rowsBetween(listing.since, end + 1n)
+  const rows = yield* drifts.rowsBetween(listing.since, end + 1n, rowsMax)
+  if (rows === undefined) return undefined
   const first = compareAccounts(listing, accounts, rows)
   if (first.moving.length === 0) return first
   const before = new Map<string, bigint>()

@@ -53,8 +53,15 @@ export class Drifts extends Context.Service<
       readonly differing: ReadonlyArray<Difference>
       readonly agreeing: ReadonlySet<string>
     }) => Effect.Effect<{ readonly begun: ReadonlyArray<Drift>; readonly ended: ReadonlyArray<Drift> }, StoreError>
-    /** All rows from a block time up to, not including, another (Unix nanoseconds), in no order. */
-    readonly rowsBetween: (from: bigint, end: bigint) => Effect.Effect<ReadonlyArray<BalanceChange>, StoreError>
+    /**
+     * All rows from a block time up to, not including, another (Unix nanoseconds), in no order; undefined where they
+     * are more than `max`: how many there are must not decide how much memory is used.
+     */
+    readonly rowsBetween: (
+      from: bigint,
+      end: bigint,
+      max: number,
+    ) => Effect.Effect<ReadonlyArray<BalanceChange> | undefined, StoreError>
     /** The account's balance by its newest row before a block time, at most five minutes before. */
     readonly balanceBefore: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
     /** Block time at which the first reading began, Unix nanoseconds; undefined before it. */
@@ -99,9 +106,12 @@ export class Drifts extends Context.Service<
         note: Effect.fn("Drifts.note")((seen: Parameters<Drifts["Service"]["note"]>[0]) =>
           note(seen).pipe(sql.withTransaction, storeError("Drifts.note")),
         ),
-        rowsBetween: Effect.fn("Drifts.rowsBetween")((from: bigint, end: bigint) =>
+        rowsBetween: Effect.fn("Drifts.rowsBetween")((from: bigint, end: bigint, max: number) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
-            WHERE timestamp >= ${from} AND timestamp < ${end}`.pipe(rowsOf(BalanceColumns, "Drifts.rowsBetween")),
+            WHERE timestamp >= ${from} AND timestamp < ${end} LIMIT ${max + 1}`.pipe(
+            rowsOf(BalanceColumns, "Drifts.rowsBetween"),
+            Effect.map((rows) => (rows.length > max ? undefined : rows)),
+          ),
         ),
         balanceBefore: Effect.fn("Drifts.balanceBefore")(({ party, asset, market, type }: AccountKey, time: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
