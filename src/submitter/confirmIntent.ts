@@ -83,7 +83,9 @@ const judgeFound = Effect.fnUntraced(function* (live: Live, found: Found, gatewa
  * replay's failure hides that.
  */
 const hasExecuted = Effect.fnUntraced(function* (attempt: Attempt) {
-  if ((yield* (yield* Findings).executions(attempt.transferId)) > 0) return true
+  // What one of several gateways listed as done is no word against a quorum: then the movements alone count.
+  const isAlone = (yield* Gateways).quorum === 1
+  if (isAlone && (yield* (yield* Findings).executions(attempt.transferId)) > 0) return true
   return (yield* sendsOf(attempt.party, [attempt]))?.counts.has(attempt.transferId) ?? false
 })
 

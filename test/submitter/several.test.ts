@@ -30,6 +30,7 @@ import {
   startFronts,
 } from "../support/Fronts.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { arm } from "../support/TestFaults.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 
 const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
@@ -169,6 +170,20 @@ describe("a payment among three gateways", () => {
       ),
     )
   }
+
+  it.effect("is failed where the ledger refused it, although one of them says that it was done", () =>
+    amongThree((fronts, ...args) =>
+      Effect.gen(function* () {
+        const [, sandbox, client] = args
+        fronts[0]!.manner = rewritten("status", () => "STATUS_DONE", "/api/v2/transfer")
+        yield* arm(client, { operation: "submit", kind: "execution_failure", count: 2 })
+        yield* steps(args, 24)
+        const [intent] = (yield* (yield* Outbox).recent(5)).toReversed()
+        assert.strictEqual(intent?.state, "failed")
+        assert.strictEqual((yield* paid(sandbox)).filter(({ code }) => code === 0).length, 0)
+      }),
+    ),
+  )
 
   it.effect("is made by the only one that is left where one is enough", () =>
     amongThree(
