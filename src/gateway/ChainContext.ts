@@ -1,7 +1,7 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect } from "effect"
 import { GatewayError } from "./GatewayError.ts"
 import { type ChainHead, ChainHeadAnswer } from "./schema/ChainHead.ts"
-import { Transport } from "./Transport.ts"
+import type { Transport } from "./Transport.ts"
 
 /** A chain head written down by a person, for gateways that do not tell it. */
 export interface FixedChain {
@@ -46,13 +46,4 @@ export class ChainContext extends Context.Service<
         })
       }).pipe(Effect.withSpan("ChainContext.head")),
     })
-
-  /** Asks the node behind the gateway. */
-  static readonly layerNode: Layer.Layer<ChainContext, never, Transport> = Layer.effect(
-    ChainContext,
-    Effect.map(Transport, ChainContext.make),
-  )
-
-  static readonly layerFixed = (fixed: FixedChain): Layer.Layer<ChainContext> =>
-    Layer.succeed(ChainContext, ChainContext.makeFixed(fixed))
 }

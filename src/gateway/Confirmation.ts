@@ -1,9 +1,9 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./GatewayReader.ts"
 import { type ObservedTransfer, TransferAnswer, TransfersAnswer } from "./schema/Transfers.ts"
-import { Transport } from "./Transport.ts"
+import type { Transport } from "./Transport.ts"
 import { pageSize, walkPages, walkPagesMax } from "./walkPages.ts"
 
 /** A look for one transfer: what was found, and up to which block the gateway looked. */
@@ -49,11 +49,6 @@ export class Confirmation extends Context.Service<
         list(transport, publicKey, options?.pagesMax ?? walkPagesMax, options?.after),
       ),
     })
-
-  static readonly layer: Layer.Layer<Confirmation, never, Transport> = Layer.effect(
-    Confirmation,
-    Effect.map(Transport, Confirmation.make),
-  )
 }
 
 const lookUp = (transport: Transport["Service"], id: string): Effect.Effect<TransferSighting, GatewayError> =>

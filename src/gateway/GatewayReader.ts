@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import type { Asset } from "../domain/Asset.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
@@ -6,7 +6,7 @@ import { type AccountBalance, AccountsAnswer } from "./schema/Accounts.ts"
 import { AssetsAnswer } from "./schema/Assets.ts"
 import { BalanceChangesAnswer } from "./schema/BalanceChanges.ts"
 import type { Page, PageInfo } from "./schema/Paging.ts"
-import { Transport } from "./Transport.ts"
+import type { Transport } from "./Transport.ts"
 
 /** Which part of a listing: forwards by `first` and `after`, backwards by `last` and `before`. Page sizes 1 to 5000. */
 export interface Pagination {
@@ -94,11 +94,6 @@ export class GatewayReader extends Context.Service<
         return toPage(value.accounts, mark)
       }),
     })
-
-  static readonly layer: Layer.Layer<GatewayReader, never, Transport> = Layer.effect(
-    GatewayReader,
-    Effect.map(Transport, GatewayReader.make),
-  )
 }
 
 type Parameters = ReadonlyArray<readonly [string, string]>

@@ -1,8 +1,8 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import type { Transaction } from "../tx/Transaction.ts"
 import type { GatewayError } from "./GatewayError.ts"
 import { SubmissionAnswer, type SubmitType, submissionRequest } from "./schema/Submission.ts"
-import { Transport } from "./Transport.ts"
+import type { Transport } from "./Transport.ts"
 
 /** The one way by which money can move. Only the submitter requires it. */
 export class GatewayWriter extends Context.Service<
@@ -44,9 +44,4 @@ export class GatewayWriter extends Context.Service<
     GatewayWriter.of({
       submit: (tx, options) => (writers.get(options?.gateway ?? "") ?? first).submit(tx, options),
     })
-
-  static readonly layer: Layer.Layer<GatewayWriter, never, Transport> = Layer.effect(
-    GatewayWriter,
-    Effect.map(Transport, GatewayWriter.make),
-  )
 }

@@ -1,8 +1,8 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
 import { fundsSend, LedgerEntriesAnswer } from "./schema/LedgerEntries.ts"
-import { Transport } from "./Transport.ts"
+import type { Transport } from "./Transport.ts"
 import { lowerMark, pageSize } from "./walkPages.ts"
 
 const second = 1_000_000_000n
@@ -38,11 +38,6 @@ export class LedgerHistory extends Context.Service<
     LedgerHistory.of({
       sends: Effect.fn("LedgerHistory.sends")((publicKey, since, until) => count(transport, publicKey, since, until)),
     })
-
-  static readonly layer: Layer.Layer<LedgerHistory, never, Transport> = Layer.effect(
-    LedgerHistory,
-    Effect.map(Transport, LedgerHistory.make),
-  )
 }
 
 const count = Effect.fnUntraced(function* (

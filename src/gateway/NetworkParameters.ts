@@ -1,8 +1,8 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./GatewayReader.ts"
 import { ParametersAnswer } from "./schema/Parameters.ts"
-import { Transport } from "./Transport.ts"
+import type { Transport } from "./Transport.ts"
 import { pageSize, walkPages } from "./walkPages.ts"
 
 /** The network's own settings, such as transfer.fee.factor, as text by key. */
@@ -27,11 +27,6 @@ export class NetworkParameters extends Context.Service<
         return new Map(rows.map(({ key, value }) => [key, value]))
       }).pipe(Effect.withSpan("NetworkParameters.parameters")),
     })
-
-  static readonly layer: Layer.Layer<NetworkParameters, never, Transport> = Layer.effect(
-    NetworkParameters,
-    Effect.map(Transport, NetworkParameters.make),
-  )
 }
 
 /** Counted with the chain's height in the metrics: both say what the chain asks for. */

@@ -1,5 +1,5 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Clock, Context, Effect, Exit, Layer, Option, Redacted, Schema, type Scope } from "effect"
+import { Clock, Context, Effect, Exit, type Layer, Option, Redacted, Schema, type Scope } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { BlockMark } from "../domain/Balance.ts"
 import { Metrics, type Operation, type RequestOutcome } from "../telemetry/Metrics.ts"
@@ -102,10 +102,6 @@ export class Transport extends Context.Service<
         }),
       })
     })
-
-  /** Needs an HttpClient, so that a test or a simulation can put its own in place of sockets. */
-  static readonly layer = (options: GatewayOptions): Layer.Layer<Transport, never, HttpClient.HttpClient | Metrics> =>
-    Layer.effect(Transport, Transport.make(options))
 
   /**
    * Real sockets for all gateways of the process: no pipelining, at most eight connections to a host, five seconds to

@@ -82,6 +82,8 @@ describe("fixed ChainContext", () => {
       assert.deepStrictEqual(error.reason, { _tag: "Stale", detail: "60000 ms old, valid for 60000 ms" })
       assert.isFalse(error.isRetryable)
       assert.isFalse(error.mayHaveArrived)
-    }).pipe(Effect.provide(ChainContext.layerFixed({ head, atMillis: 1_000, validForMillis: 60_000 }))),
+    }).pipe(
+      Effect.provideService(ChainContext, ChainContext.makeFixed({ head, atMillis: 1_000, validForMillis: 60_000 })),
+    ),
   )
 })

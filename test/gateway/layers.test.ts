@@ -8,20 +8,15 @@ import type { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
 import { GatewayReader } from "../../src/gateway/GatewayReader.ts"
 import { GatewayWriter } from "../../src/gateway/GatewayWriter.ts"
+import { layerGateways } from "../../src/gateway/layerGateways.ts"
 import { NetworkParameters } from "../../src/gateway/NetworkParameters.ts"
-import { Transport } from "../../src/gateway/Transport.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 
-/** The services of one gateway over an HTTP client that lives in this process. */
+const options = gatewayOptions({ name: "recorded", url: "http://gateway" })
+
+/** The services of a network with one gateway over an HTTP client that lives in this process. */
 const services = (http: HttpClient.HttpClient) =>
-  Layer.mergeAll(
-    GatewayReader.layer,
-    GatewayWriter.layer,
-    ChainContext.layerNode,
-    Confirmation.layer,
-    NetworkParameters.layer,
-  ).pipe(
-    Layer.provide(Transport.layer(gatewayOptions({ name: "recorded", url: "http://gateway" }))),
+  layerGateways({ chainId: "chain", gateways: [options], quorum: 1 }).pipe(
     Layer.provide([Layer.succeed(HttpClient.HttpClient, http), metricsLayer]),
   )
 

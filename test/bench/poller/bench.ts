@@ -6,7 +6,7 @@ import { HttpClient, HttpClientResponse } from "effect/http"
 import type { BalanceChange } from "../../../src/domain/Balance.ts"
 import { gatewayOptions } from "../../../src/gateway/GatewayOptions.ts"
 import { GatewayReader } from "../../../src/gateway/GatewayReader.ts"
-import { Transport } from "../../../src/gateway/Transport.ts"
+import { layerGateways } from "../../../src/gateway/layerGateways.ts"
 import { changesOf, groupRows, type Known, newsOf } from "../../../src/store/compareRows.ts"
 import * as Database from "../../../src/store/Database.ts"
 import { Observations } from "../../../src/store/Observations.ts"
@@ -64,8 +64,7 @@ const productOf = (dir: string, sent: () => PageBytes) => {
     revision: "",
   })
   const options = gatewayOptions({ name: "node", url: "http://node", requestsPerSecond: 1_000_000 })
-  const reader = GatewayReader.layer.pipe(
-    Layer.provide(Transport.layer(options)),
+  const reader = layerGateways({ chainId: "bench", gateways: [options], quorum: 1 }).pipe(
     Layer.provide(http),
     Layer.provide(metrics),
   )
