@@ -262,7 +262,7 @@ describe("a failure of the machine", () => {
         yield* round(options, sandbox, settling)
         yield* request(client, "/sandbox/faults", { method: "DELETE" })
         const sql = yield* SqlClient.SqlClient
-        yield* sql`UPDATE attempts SET pow_nonce = '1'`
+        yield* sql`UPDATE attempts SET pow_nonce = CAST(pow_nonce + 1 AS TEXT)`
         for (let i = 0; i < 4; i++) yield* round(options, sandbox, settling)
         assert.deepStrictEqual(yield* reasons, ["invariant"])
         assert.deepStrictEqual(yield* pages, ["invariant"])
