@@ -19,6 +19,7 @@ import { Backfills } from "./store/Backfills.ts"
 import { Brake } from "./store/Brake.ts"
 import { Clearance } from "./store/Clearance.ts"
 import * as Database from "./store/Database.ts"
+import { Debits } from "./store/Debits.ts"
 import { Disagreement } from "./store/Disagreement.ts"
 import { Drifts } from "./store/Drifts.ts"
 import { Findings } from "./store/Findings.ts"
@@ -61,6 +62,7 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" |
   const plain = Layer.mergeAll(
     Observations.layer,
     Drifts.layer,
+    Debits.layer,
     RuleStates.layer,
     AlertQueue.layer(receiversFor),
     Signals.layer,
@@ -227,6 +229,7 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     pollIdleMillis: network.pollIdleMillis,
     maxFee: treasury.policy.maxFee,
     parties: treasury.parties,
+    assets: treasury.assets,
   })
   return Layer.mergeAll(
     wantedLayer.pipe(Layer.provideMerge(engine)),

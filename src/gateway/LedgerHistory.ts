@@ -1,7 +1,7 @@
 import { Context, Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import type { GatewayError } from "./GatewayError.ts"
-import { fundsSend, LedgerEntriesAnswer } from "./schema/LedgerEntries.ts"
+import { fundsSend, LedgerEntriesAnswer, type LedgerEntry, withdrawn } from "./schema/LedgerEntries.ts"
 import type { Transport } from "./Transport.ts"
 import { lowerMark, pageSize } from "./walkPages.ts"
 
@@ -22,6 +22,11 @@ export interface SendCounts {
   readonly mark: BlockMark | undefined
 }
 
+/** Movements by which money of one key went to others, transfers and withdrawals, oldest first. */
+export interface LedgerDebits extends Omit<SendCounts, "counts"> {
+  readonly debits: ReadonlyArray<LedgerEntry>
+}
+
 /** The movements of the ledger itself. The error is Unsupported where the gateway has no such operation. */
 export class LedgerHistory extends Context.Service<
   LedgerHistory,
@@ -32,50 +37,76 @@ export class LedgerHistory extends Context.Service<
      * it is read by ranges of time, halved while one overflows.
      */
     readonly sends: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<SendCounts, GatewayError>
+    /** What left the key's accounts for others in the same range; what trading costs is not in it. */
+    readonly debits: (publicKey: string, since: bigint, until: bigint) => Effect.Effect<LedgerDebits, GatewayError>
   }
 >()("cofferer/gateway/LedgerHistory") {
   static readonly make = (transport: Transport["Service"]): LedgerHistory["Service"] =>
     LedgerHistory.of({
-      sends: Effect.fn("LedgerHistory.sends")((publicKey, since, until) => count(transport, publicKey, since, until)),
+      sends: Effect.fn("LedgerHistory.sends")((publicKey, since, until) =>
+        Effect.map(walk(transport, { publicKey, types: [fundsSend], since, until }), ({ rows, ...rest }) => ({
+          counts: count(rows),
+          ...rest,
+        })),
+      ),
+      debits: Effect.fn("LedgerHistory.debits")((publicKey, since, until) =>
+        Effect.map(
+          walk(transport, { publicKey, types: [fundsSend, withdrawn], since, until }),
+          ({ rows, ...rest }) => ({
+            debits: rows,
+            ...rest,
+          }),
+        ),
+      ),
     })
 }
 
-const count = Effect.fnUntraced(function* (
-  transport: Transport["Service"],
-  publicKey: string,
-  since: bigint,
-  until: bigint,
-) {
-  const counts = new Map<string, number>()
+interface Range {
+  readonly publicKey: string
+  readonly types: ReadonlyArray<string>
+  readonly since: bigint
+  readonly until: bigint
+}
+
+/** The key's entries of these types, each once. */
+const walk = Effect.fnUntraced(function* (transport: Transport["Service"], range: Range) {
+  const { publicKey, types, since, until } = range
+  const rows: Array<LedgerEntry> = []
   let mark: BlockMark | undefined
   let complete = true
   let start = since - (since % second)
   let size = rangeNanosMax
   for (let ranges = 0; ranges < rangesMax; ranges++) {
     const last = start + size > until + aheadNanos
-    const page = yield* read(transport, publicKey, start, start + size)
+    const page = yield* read(transport, { publicKey, types, since: start, until: start + size })
     mark = ranges === 0 ? page.mark : lowerMark(mark, page.mark)
     if (page.hasNextPage) {
       size = size / 2n - ((size / 2n) % second)
-      if (size < second) return { counts, complete: false, mark }
+      if (size < second) return { rows, complete: false, mark }
       continue
     }
     const seen = new Set<string>()
-    for (const { timestamp, from, type, transferId } of page.rows) {
-      if (from !== publicKey || type !== fundsSend) continue
-      const entry = `${timestamp} ${transferId}`
+    for (const row of page.rows) {
+      if (row.from !== publicKey || !types.includes(row.type)) continue
+      const entry = `${row.timestamp} ${row.transferId}`
       // Each entry has a time of its own. One that comes twice stands where another is missing.
       if (seen.has(entry)) complete = false
-      else counts.set(transferId, (counts.get(transferId) ?? 0) + 1)
+      else rows.push(row)
       seen.add(entry)
     }
-    if (last) return { counts, complete, mark }
+    if (last) return { rows, complete, mark }
     start += size
   }
-  return { counts, complete: false, mark }
+  return { rows, complete: false, mark }
 })
 
-const read = (transport: Transport["Service"], publicKey: string, start: bigint, end: bigint) =>
+const count = (rows: ReadonlyArray<LedgerEntry>): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>()
+  for (const { transferId } of rows) counts.set(transferId, (counts.get(transferId) ?? 0) + 1)
+  return counts
+}
+
+const read = (transport: Transport["Service"], { publicKey, types, since, until }: Range) =>
   transport
     .request({
       operation: "transfer",
@@ -83,9 +114,9 @@ const read = (transport: Transport["Service"], publicKey: string, start: bigint,
       path: "/api/v2/ledgerentry/history",
       query: [
         ["filter.fromAccountFilter.partyIds", publicKey],
-        ["filter.transferTypes", fundsSend],
-        ["dateRange.startTimestamp", String(start)],
-        ["dateRange.endTimestamp", String(end)],
+        ...types.map((type) => ["filter.transferTypes", type] as const),
+        ["dateRange.startTimestamp", String(since)],
+        ["dateRange.endTimestamp", String(until)],
         ["pagination.first", String(pageSize)],
         ["pagination.newestFirst", "false"],
       ],

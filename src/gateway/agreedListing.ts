@@ -2,7 +2,7 @@ import { Option, Schema } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import type { TransferListing } from "./Confirmation.ts"
 import type { Told } from "./Gateways.ts"
-import type { SendCounts } from "./LedgerHistory.ts"
+import type { LedgerDebits, SendCounts } from "./LedgerHistory.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 
 /** A cursor means something to the gateway alone that gave it, so several are kept with their gateways' names. */
@@ -84,4 +84,14 @@ export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): Se
       quorum,
     ),
   }
+}
+
+/** What any of the gateways shows: a single one that tells of a debit is reason enough to look. */
+export const anyDebits = (told: ReadonlyArray<LedgerDebits>, quorum: number): LedgerDebits => {
+  const { complete, mark } = agreedSends(
+    told.map((one) => ({ ...one, counts: new Map() })),
+    quorum,
+  )
+  const debits = new Map(told.flatMap((one) => one.debits.map((row) => [`${row.timestamp} ${row.transferId}`, row])))
+  return { debits: [...debits.values()], complete, mark }
 }

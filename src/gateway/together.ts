@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { agreedHead, isForked } from "./agreedHead.ts"
-import { agreedListing, agreedSends, cursorOf } from "./agreedListing.ts"
+import { agreedListing, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { Confirmation, type TransferSighting } from "./Confirmation.ts"
 import { escapeText } from "./escapeText.ts"
@@ -156,6 +156,15 @@ export const layerTogether = (
               several((g) => g.history.sends(key, since, until)),
               (told) =>
                 agreedSends(
+                  told.map(({ value }) => value),
+                  quorum,
+                ),
+            ),
+          debits: (key, since, until) =>
+            Effect.map(
+              several((g) => g.history.debits(key, since, until)),
+              (told) =>
+                anyDebits(
                   told.map(({ value }) => value),
                   quorum,
                 ),

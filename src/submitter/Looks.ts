@@ -23,6 +23,9 @@ export class Looks extends Context.Service<
     /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
     readonly counted: (transferId: string) => Effect.Effect<number>
     readonly noteCounted: (transferId: string, executions: number) => Effect.Effect<void>
+    /** Whether something left the party's accounts that is not explained yet. */
+    readonly doubt: (party: string, is: boolean) => Effect.Effect<void>
+    readonly isDoubtful: Effect.Effect<boolean>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
     /** Forgets a transfer and a name that nobody asks for any more. */
@@ -37,6 +40,7 @@ export class Looks extends Context.Service<
       const rows = new Map<string, bigint>()
       const counted = new Map<string, number>()
       const times = new Map<string, number>()
+      const doubts = new Set<string>()
       let start: bigint | undefined
       return Looks.of({
         last: (party) => Effect.sync(() => last.get(party)),
@@ -60,6 +64,8 @@ export class Looks extends Context.Service<
           }),
         counted: (transferId) => Effect.sync(() => counted.get(transferId) ?? 1),
         noteCounted: (transferId, executions) => Effect.sync(() => counted.set(transferId, executions)),
+        doubt: (party, is) => Effect.sync(() => (is ? doubts.add(party) : doubts.delete(party))),
+        isDoubtful: Effect.sync(() => doubts.size > 0),
         since: (name, now) =>
           Effect.sync(() => {
             const first = times.get(name) ?? now

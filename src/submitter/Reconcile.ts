@@ -14,6 +14,7 @@ import { newestRow } from "./newestRow.ts"
 import { noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
+import { watchDebits } from "./watchDebits.ts"
 import { watchWindows } from "./watchWindows.ts"
 
 /** While something is not checked yet, or a window is watched. */
@@ -38,7 +39,12 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   for (const { publicKey, signer } of parties.values()) {
     if (signer !== undefined && !(yield* isAnswered(look(publicKey)))) answered = false
   }
-  return (yield* isAnswered(watchWindows())) && answered
+  if (!(yield* isAnswered(watchWindows()))) answered = false
+  // Last, since what is found until here explains debits.
+  for (const { publicKey, signer } of parties.values()) {
+    if (signer !== undefined && !(yield* isAnswered(watchDebits(publicKey)))) answered = false
+  }
+  return answered
 })
 
 /** A gateway that does not answer one question is asked the others all the same. */
@@ -150,6 +156,7 @@ const waitMillis = Effect.gen(function* () {
   for (const { publicKey, signer } of parties.values()) {
     if (signer !== undefined && (yield* clearance.lacking(publicKey)) !== undefined) return waitMillisMax
   }
+  if (yield* (yield* Looks).isDoubtful) return waitMillisMax
   const watched = yield* (yield* Findings).watched
   return watched.length > 0 ? Math.min(watchMillisMax, pollIdleMillis) : pollIdleMillis
 })

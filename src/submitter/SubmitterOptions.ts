@@ -1,6 +1,6 @@
 import { Context, Layer } from "effect"
 import type { Share } from "../rules/Policy.ts"
-import type { Party } from "../rules/Rule.ts"
+import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
 
 /** What the submitter knows of the treasury. */
@@ -17,6 +17,7 @@ export interface SubmitterSettings {
   readonly pollIdleMillis: number
   readonly maxFee: Share
   readonly parties: ReadonlyMap<string, Party>
+  readonly assets: ReadonlyMap<string, PinnedAsset>
 }
 
 export class SubmitterOptions extends Context.Service<SubmitterOptions, SubmitterSettings>()(

@@ -2,9 +2,8 @@ import { Effect } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { readReference } from "../domain/Reference.ts"
-import type { TransferListing } from "../gateway/Confirmation.ts"
 import { Database } from "../store/Database.ts"
-import { Findings, type Stranger } from "../store/Findings.ts"
+import { Findings, type ListedTransfer, type Stranger } from "../store/Findings.ts"
 import { Journal } from "../store/Journal.ts"
 import { Settings } from "../store/Settings.ts"
 import { tripWith } from "../store/trip.ts"
@@ -25,8 +24,13 @@ export const lastOwnSequence = (
     return seq === undefined || (last !== undefined && last >= seq) ? last : seq
   }, undefined)
 
+interface Listed {
+  readonly transfers: ReadonlyArray<ListedTransfer>
+  readonly cursor: string | undefined
+}
+
 /** Compares what was listed of a key with the journal, stores what is new, and halts on what must not be there. */
-export const noteListing = Effect.fn("Reconcile.note")(function* (party: string, listing: TransferListing) {
+export const noteListing = Effect.fn("Reconcile.note")(function* (party: string, listing: Listed) {
   const { transfers, cursor } = listing
   if (transfers.length === 0) return
   const findings = yield* Findings

@@ -9,60 +9,21 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { inclusionOf } from "../../src/submitter/inclusionOf.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { type Arrived, json, live, startGateway } from "../gateway/GatewayServer.ts"
+import { json, live, startGateway } from "../gateway/GatewayServer.ts"
 import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import {
+  behind,
+  hiding,
+  hidingButMovements,
+  nowhere,
+  refusedThere,
+  unknown,
+  withoutExplorer,
+  withoutTransfers,
+} from "../support/Instead.ts"
 import { turn } from "../support/StreamServer.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
-
-/** What a gateway answers instead of the network, by path; undefined: what the network says. */
-type Instead = (path: string, text: string) => { readonly status: number; readonly body: unknown } | undefined
-
-const nowhere = { status: 404, body: { code: 5, message: "Not Found", details: [] } }
-const unknown = { status: 404, body: { code: 5, message: "NotFound error", details: [{ code: 1, message: "none" }] } }
-const noTransfers = { transfers: { edges: [], pageInfo: { hasNextPage: false, endCursor: "" } } }
-
-/** A gateway that serves no transfers, listings or movements of the ledger. */
-const withoutTransfers: Instead = (path) => (/transfer|ledgerentry/.test(path) ? nowhere : undefined)
-/** A gateway that hides every transfer. */
-const hiding: Instead = (path) => {
-  if (path.startsWith("/api/v2/transfer/")) return unknown
-  if (path.startsWith("/api/v2/ledgerentry")) return nowhere
-  return path === "/api/v2/transfers" ? { status: 200, body: noTransfers } : undefined
-}
-const withoutExplorer: Instead = (path) => (path.startsWith("/rest/") ? nowhere : undefined)
-/** An explorer that shows what was done as refused. */
-const refusedThere: Instead = (path, text) =>
-  path.startsWith("/rest/") && /"code": *0/.test(text)
-    ? { status: 200, body: JSON.parse(text.replace(/"code": *0/, '"code":70,"error":"no funds"')) }
-    : undefined
-/** A gateway that hides every transfer, but not what it moved. */
-const hidingButMovements: Instead = (path, text) =>
-  path.startsWith("/api/v2/ledgerentry") ? undefined : hiding(path, text)
-
-const behind = (...all: ReadonlyArray<Instead>) => ({
-  front: (network: string) =>
-    Effect.map(
-      startGateway((response, { method, url, body }: Arrived, socket) => {
-        const path = url.pathname
-        const ask = async () => {
-          const answer = await fetch(network + path + url.search, { method, ...(method === "POST" ? { body } : {}) })
-          const text = await answer.text()
-          const other = all.reduce<ReturnType<Instead>>((found, instead) => found ?? instead(path, text), undefined)
-          const headers = Object.fromEntries(
-            ["x-block-height", "x-block-timestamp"].flatMap((name) => {
-              const value = answer.headers.get(name)
-              return value === null ? [] : [[name, value]]
-            }),
-          )
-          response.writeHead(other?.status ?? answer.status, { "content-type": "application/json", ...headers })
-          response.end(other === undefined ? text : JSON.stringify(other.body))
-        }
-        ask().catch(() => socket.destroy())
-      }),
-      ({ url }) => url,
-    ),
-})
 
 const unsent = new Set(["submit", "confirm"])
 const quiet = new Set(["decide", "reconcile", "compare", "submit"])

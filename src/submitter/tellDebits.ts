@@ -1,0 +1,121 @@
+import { Effect } from "effect"
+import { general } from "../domain/AccountType.ts"
+import { formatAmount } from "../domain/Amount.ts"
+import { Confirmation } from "../gateway/Confirmation.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
+import type { LedgerDebits } from "../gateway/LedgerHistory.ts"
+import { type LedgerEntry, withdrawn } from "../gateway/schema/LedgerEntries.ts"
+import { pageSize } from "../gateway/walkPages.ts"
+import { Debits } from "../store/Debits.ts"
+import { Findings, type ListedTransfer } from "../store/Findings.ts"
+import { tripWith } from "../store/trip.ts"
+import { noteListing } from "./noteListing.ts"
+import type { Debit } from "./reckon.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+
+/** A debit that no payment of the journal explains. */
+export interface ForeignDebit {
+  /** As the listing would have it; of a withdrawal or of a fall alone as much as is known. */
+  readonly transfer: ListedTransfer
+  readonly kind: "transfer" | "withdrawal" | "fall"
+  /** Whether the gateway knows the transfer by its id, though it does not list it. */
+  readonly isKnown: boolean
+}
+
+/** What looking into debits brought, and whether all of it was shown. */
+export interface Proof {
+  readonly found: ReadonlyArray<ForeignDebit>
+  readonly complete: boolean
+}
+
+/** Those of the ledger's movements that the journal does not know; what else is among them, trading may explain. */
+export const foreignAmong = Effect.fnUntraced(function* (
+  party: string,
+  falls: ReadonlyArray<Debit>,
+  entries: LedgerDebits,
+) {
+  const first = falls[0]!.timestamp
+  const last = falls.at(-1)!.timestamp
+  const named = entries.debits
+    .filter(({ timestamp }) => timestamp >= first)
+    .map((entry) => ({ entry, id: idOf(entry) }))
+  const unknown = yield* (yield* Debits).unknown(named.map(({ id }) => id))
+  const found: Array<ForeignDebit> = []
+  for (const { entry, id } of named) {
+    if (!unknown.has(id) || found.some(({ transfer }) => transfer.id === id)) continue
+    found.push(yield* describe(party, entry, id))
+  }
+  const { complete, mark } = entries
+  return { found, complete: complete && (mark === undefined || mark.timestamp > last) } satisfies Proof
+})
+
+/** Withdrawals have no id there, but each entry has a time of its own. */
+const idOf = ({ type, transferId, timestamp }: LedgerEntry): string =>
+  type === withdrawn || transferId === "" ? `debit ${timestamp}` : transferId
+
+const describe = Effect.fnUntraced(function* (party: string, entry: LedgerEntry, id: string) {
+  const { asset, quantity: amount, timestamp, type, transferId } = entry
+  const transfer = { id, from: party, to: "", asset, amount, reference: "", status: "done", timestamp }
+  if (type === withdrawn) return { transfer, kind: "withdrawal", isKnown: false } satisfies ForeignDebit
+  const { found } = yield* (yield* Confirmation).transfer(transferId)
+  const isKnown = found !== undefined && found.from === party
+  return { transfer: isKnown ? found : transfer, kind: "transfer", isKnown } satisfies ForeignDebit
+})
+
+/** Falls that the gateway shows a second time, since one reading of rows is no proof. */
+export const shownAgain = Effect.fnUntraced(function* (party: string, falls: ReadonlyArray<Debit>) {
+  const reader = yield* GatewayReader
+  const found: Array<ForeignDebit> = []
+  for (const { asset, timestamp, balance, amount } of falls) {
+    const { rows } = yield* reader.balanceChanges({
+      partyIds: [party],
+      assetId: asset,
+      accountTypes: [general],
+      startTimestamp: timestamp,
+      endTimestamp: timestamp + 1_000n,
+      first: pageSize,
+      newestFirst: false,
+    })
+    const isShown = rows.some(
+      ({ node }) => node.party === party && node.asset === asset && node.type === general && node.balance === balance,
+    )
+    if (!isShown) continue
+    const id = `debit ${timestamp} ${asset}`
+    const transfer = { id, from: party, to: "", asset, amount, reference: "", status: "done", timestamp }
+    found.push({ transfer, kind: "fall", isKnown: false })
+  }
+  return { found, complete: found.length === falls.length } satisfies Proof
+})
+
+/** Stores what nobody explains as payments that the journal does not know, and halts. */
+export const tellDebits = Effect.fnUntraced(function* (party: string, debits: ReadonlyArray<ForeignDebit>) {
+  const listed = debits.filter(({ isKnown }) => isKnown).map(({ transfer }) => transfer)
+  yield* noteListing(party, { transfers: listed, cursor: undefined })
+  const others = debits.filter(({ isKnown }) => !isKnown)
+  const transfers = others.map(({ transfer }) => transfer)
+  const { strangers } = yield* (yield* Findings).note({ party, cursor: undefined, transfers, isOwn: () => false })
+  const last = strangers.at(-1)
+  if (last === undefined) return
+  const kind = others.find(({ transfer }) => transfer.id === last.id)?.kind ?? "fall"
+  const detail = yield* wordsOf(last, kind)
+  const more = strangers.length > 1 ? `${strangers.length} debits that the journal does not know, the last: ` : ""
+  yield* tripWith("foreign_payment", Effect.succeed(more + detail))
+})
+
+const how = {
+  transfer: "by a transfer that the gateway does not list and the journal does not know",
+  withdrawal: "by a withdrawal that the journal does not know",
+  fall: "and no payment explains it",
+} as const
+
+const wordsOf = Effect.fnUntraced(function* (debit: ListedTransfer, kind: ForeignDebit["kind"]) {
+  const { parties, assets } = yield* SubmitterOptions
+  const party = [...parties.values()].find(({ publicKey }) => publicKey === debit.from)
+  const pinned = [...assets.values()].find(({ id }) => id === debit.asset)
+  const money =
+    pinned === undefined
+      ? `${debit.amount} of ${debit.asset.slice(0, 8)}`
+      : `${formatAmount(debit.amount, pinned.decimals)} ${pinned.symbol}`
+  const at = new Date(Number(debit.timestamp / 1_000_000n)).toISOString()
+  return `${money} left the general account of ${party?.name ?? debit.from.slice(0, 8)} in the block of ${at}, ${how[kind]}`
+})

@@ -1,0 +1,240 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { BaseUnits } from "../../src/domain/Amount.ts"
+import { Command } from "../../src/domain/Command.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Backfills } from "../../src/store/Backfills.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import type { KnownPayment } from "../../src/store/Debits.ts"
+import { Findings } from "../../src/store/Findings.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
+import { type Accounted, reckon } from "../../src/submitter/reckon.ts"
+import { alice, type Flow, flow, round, states } from "../support/Flow.ts"
+import { behind, hidingButMovements } from "../support/Instead.ts"
+import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+
+const reasons = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (halts) => halts.map((halt) => halt.reason),
+)
+const told = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (due) => due.filter(({ severity }) => severity === "page").map(({ detail }) => detail),
+)
+type Options = Parameters<Flow>[0]
+
+const withdrawal = Command.cases.Withdraw.make({ amount: BaseUnits.make(30n * one), asset: usdt })
+
+const by = Effect.fnUntraced(function* (client: TestClient, command: Command, framing: "bare" | "prefixed" = "bare") {
+  yield* submit(client, signed(client, { from: "alice", command, framing, ...(yield* head(client)) }))
+})
+
+const rounds = Effect.fnUntraced(function* (options: Options, sandbox: Sandbox["Service"], count: number) {
+  for (let i = 0; i < count; i++) yield* round(options, sandbox)
+})
+
+describe("a debit that no payment explains", () => {
+  it.effect("of a withdrawal, which no listing of transfers shows, halts and pages within ten blocks", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        yield* rounds(options, sandbox, 6)
+        assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+        yield* by(client, withdrawal)
+        yield* rounds(options, sandbox, 10)
+        assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        const [detail] = yield* told
+        assert.match(
+          detail ?? "",
+          /30.00 USDT left the general account of alice in the block of 20.*Z, by a withdrawal/,
+        )
+        const [stranger] = yield* (yield* Findings).strangers
+        assert.deepStrictEqual([stranger?.from, stranger?.amount], [alice, 30n * one])
+        yield* adopt([alice], { reason: "to the cold wallet", author: "ana" })
+        yield* rounds(options, sandbox, 10)
+        assert.deepStrictEqual(yield* reasons, [], "told of once")
+      }),
+    ),
+  )
+
+  it.effect("where the gateway lists no transfers is seen in the balances, names what is lost, and halts", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 14)
+          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+          yield* rounds(options, sandbox, 10)
+          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+          assert.match((yield* told)[0] ?? "", /^nothing is signed: 10.* USDT left the general account of alice/)
+          yield* adopt([alice], { reason: "the other wallet", author: "ana" })
+          yield* rounds(options, sandbox, 10)
+          assert.deepStrictEqual(yield* reasons, [], "told of once")
+        }),
+      { change: { profile: "specification" } },
+    ),
+  )
+
+  it.effect("of a transfer that the gateway hides, but for its movements, halts with the transfer's id", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["decide"]))
+          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }))
+          for (let i = 0; i < 10; i++) yield* round(options, sandbox, new Set(["decide"]))
+          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+          assert.include((yield* told)[0] ?? "", "by a transfer that the gateway does not list")
+          const [stranger] = yield* (yield* Findings).strangers
+          assert.match(stranger?.id ?? "", /^[0-9a-f]{64}$/)
+        }),
+      behind(hidingButMovements),
+    ),
+  )
+
+  it.effect("after a time in which the daemon was off is told all the same, and our own payments then are not", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          for (let i = 0; i < 30; i++) {
+            yield* TestClock.adjust("1 second")
+            yield* sandbox.stepBlock
+          }
+          yield* rounds(options, sandbox, 10)
+          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+          for (let i = 0; i < 30; i++) {
+            yield* TestClock.adjust("1 second")
+            yield* sandbox.stepBlock
+          }
+          yield* rounds(options, sandbox, 6)
+          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        }),
+      {
+        change: {
+          profile: "specification",
+          pow: "{ difficulty: 3, pastBlocks: 60, txPerBlock: 2, increaseDifficulty: true }",
+        },
+      },
+    ),
+  )
+
+  it.effect("is none where balances began anew over a time whose rows are lost", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 16)
+          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+          for (let i = 0; i < 8; i++) {
+            yield* TestClock.adjust("1 second")
+            yield* sandbox.stepBlock
+          }
+          const { timestamp, height } = (yield* (yield* Observations).watermark)!
+          const until = timestamp + 8_000_000_000n
+          yield* (yield* Backfills).lost({ since: timestamp, until, cause: "forgotten" })
+          yield* (yield* Observations).rebase([], { timestamp: until, height })
+          yield* by(client, payment(client, "eve", 20n * one, { asset: usdt }), "prefixed")
+          yield* rounds(options, sandbox, 12)
+          assert.deepStrictEqual(yield* reasons, [])
+          yield* by(client, payment(client, "eve", 30n * one, { asset: usdt }), "prefixed")
+          yield* rounds(options, sandbox, 10)
+          assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        }),
+      { change: { profile: "specification" } },
+    ),
+  )
+
+  it.effect("is none of a key that trades, where nothing tells what its account fell by", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 12)
+          const observations = yield* Observations
+          const { timestamp, height } = (yield* observations.watermark)!
+          const margin = { party: alice, asset: usdt, market: "ee".repeat(32), type: "ACCOUNT_TYPE_MARGIN" }
+          yield* observations.advance([{ ...margin, balance: 1n, timestamp: timestamp - 1_000n }], {
+            timestamp,
+            height,
+          })
+          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+          yield* rounds(options, sandbox, 12)
+          assert.deepStrictEqual(yield* reasons, [])
+        }),
+      { change: { profile: "specification" } },
+    ),
+  )
+})
+
+describe("a reckoning", () => {
+  const second = 1_000_000_000n
+  const before: Accounted = {
+    from: 0n,
+    until: second,
+    held: new Map([["a", { balance: 100n, since: second }]]),
+    used: new Map(),
+  }
+  const row = (at: bigint, balance: bigint, isOpening = false) => ({
+    asset: "a",
+    balance,
+    timestamp: at * second,
+    isOpening,
+  })
+  const paid = (
+    id: string,
+    cost: bigint,
+    settled: bigint | undefined,
+    more: Partial<KnownPayment> = {},
+  ): KnownPayment => ({
+    id,
+    asset: "a",
+    cost,
+    times: 1,
+    isOpen: settled === undefined,
+    createdAt: 0,
+    updatedAt: 0,
+    settledAt: settled === undefined ? undefined : settled * second + 7n,
+    ...more,
+  })
+  const cases = [
+    ["a payment in its block", [row(2n, 90n)], [paid("p", 10n, 2n)], []],
+    ["a payment with a smaller fee than was foreseen", [row(2n, 91n)], [paid("p", 10n, 2n)], []],
+    ["a payment and what came in at once", [row(2n, 95n)], [paid("p", 10n, 2n)], []],
+    ["two payments in one block", [row(2n, 80n)], [paid("p", 10n, 2n), paid("q", 10n, 2n)], []],
+    ["two payments whose first row is missing", [row(3n, 80n)], [paid("p", 10n, 2n), paid("q", 10n, 3n)], []],
+    ["a payment whose time is later than its row", [row(2n, 90n)], [paid("p", 10n, 9n)], []],
+    ["a payment without an end", [row(2n, 90n)], [paid("p", 10n, undefined)], []],
+    ["a second execution that is known", [row(2n, 90n), row(8n, 80n)], [paid("p", 10n, 2n, { times: 2 })], []],
+    ["a refund", [row(2n, 110n), row(3n, 110n)], [], []],
+    ["an account begun anew", [row(2n, 50n, true)], [], []],
+    ["nothing", [row(2n, 90n)], [], [10n]],
+    ["nothing the second time", [row(2n, 90n), row(3n, 80n)], [paid("p", 10n, 2n)], [10n]],
+    ["a payment, but not all", [row(2n, 70n)], [paid("p", 10n, 2n)], [20n]],
+    ["only a payment of long before", [row(100n, 90n)], [paid("p", 10n, 2n)], [10n]],
+    ["only a payment of long after", [row(2n, 90n)], [paid("p", 10n, undefined, { createdAt: 90_000 })], [10n]],
+    ["only a payment without an end of long before", [row(2_000n, 90n)], [paid("p", 10n, undefined)], [10n]],
+    ["only what another asset paid", [row(2n, 90n)], [paid("p", 10n, 2n, { asset: "b" })], [10n]],
+  ] as const
+
+  it.each(cases)("explains by %s", (_, rows, payments, expected) => {
+    const { debits } = reckon(before, { rows, payments, gaps: [] })
+    assert.deepStrictEqual(
+      debits.map(({ amount }) => amount),
+      [...expected],
+    )
+  })
+
+  it("remembers over several looks how often a payment has explained a debit", () => {
+    const payments = [paid("p", 10n, 20n)]
+    const first = reckon(before, { rows: [row(2n, 90n)], payments, gaps: [] })
+    assert.deepStrictEqual(first.debits, [])
+    const next = reckon(first.accounted, { rows: [row(3n, 80n)], payments, gaps: [] })
+    assert.deepStrictEqual(
+      next.debits.map(({ timestamp, amount }) => [timestamp, amount]),
+      [[3n * second, 10n]],
+    )
+  })
+})
