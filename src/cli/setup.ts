@@ -12,13 +12,15 @@ import { failWith } from "./CliFailure.ts"
 
 /** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
 export const fileArgument = Argument.String("file").pipe(
-  Argument.withDescription("Treasury file; default treasury.yaml"),
+  Argument.withDescription("Treasury file or folder; default treasury.yaml"),
   Argument.optional,
 )
 export const configFlag = Flag.String("config").pipe(
   Flag.withAlias("c"),
-  Flag.withDescription("Treasury file; default treasury.yaml"),
-  Flag.optional,
+  Flag.withDescription(
+    "Treasury file or folder; default treasury.yaml. Each further one is an overlay on those before",
+  ),
+  Flag.atLeast(0),
 )
 export const dataFlag = Flag.String("data").pipe(
   Flag.withAlias("d"),
@@ -28,7 +30,7 @@ export const dataFlag = Flag.String("data").pipe(
 
 export interface Chosen {
   readonly file?: Option.Option<string>
-  readonly config: Option.Option<string>
+  readonly config: ReadonlyArray<string>
   readonly data: Option.Option<string>
 }
 
@@ -41,18 +43,20 @@ export interface Setup {
   readonly listen: { readonly host: string; readonly port: number }
 }
 
-export const fileOf = (chosen: Chosen): string =>
-  Option.getOrElse(
-    Option.orElse(chosen.file ?? Option.none(), () => chosen.config),
-    () => "treasury.yaml",
-  )
+/** The treasury's file or folder, and what lies over it. */
+export const filesOf = (chosen: Chosen): readonly [string, ...ReadonlyArray<string>] => {
+  const named = [...Option.toArray(chosen.file ?? Option.none()), ...chosen.config]
+  return [named[0] ?? "treasury.yaml", ...named.slice(1)]
+}
+
+export const fileOf = (chosen: Chosen): string => filesOf(chosen)[0]
 
 export const defaultDataDir = ".cofferer"
 
 /** Loads the file and settles what the environment and the flags may settle. */
 export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
   const environment = yield* readEnvironment(process.env)
-  const treasury = yield* loadTreasury(fileOf(chosen))
+  const treasury = yield* loadTreasury(...filesOf(chosen))
   const written = Option.getOrUndefined(chosen.data) ?? environment.dataDir ?? treasury.storeDir ?? defaultDataDir
   return {
     treasury,
@@ -70,10 +74,10 @@ export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen) {
   if (data !== undefined) return resolve(data)
   const file = fileOf(chosen)
   if (!existsSync(file)) {
-    if (Option.isSome(chosen.config)) return yield* failWith("notFound", `no such file: ${file}`)
+    if (chosen.config.length > 0) return yield* failWith("notFound", `no such file: ${file}`)
     return resolve(defaultDataDir)
   }
-  return resolve((yield* loadTreasury(file)).storeDir ?? defaultDataDir)
+  return resolve((yield* loadTreasury(...filesOf(chosen))).storeDir ?? defaultDataDir)
 })
 
 /** The setup of a data directory whose daemon does not run, for commands that read its database themselves. */

@@ -10,9 +10,17 @@ export interface Problem {
   readonly remedy: string
 }
 
+const textMax = 400
+
+/** One line whatever the file holds: control characters are shown, and what is too long is cut. */
+const oneLine = (text: string): string =>
+  text
+    .slice(0, textMax)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
 /** "treasury.yaml:12:3  unknown key "chianId"; did you mean "chainId"?": one line, fit for an editor to jump to. */
 export const formatProblem = (p: Problem): string =>
-  `${p.file}${p.line > 0 ? `:${p.line}:${p.column}` : ""}  ${p.message}; ${p.remedy}`
+  `${p.file}${p.line > 0 ? `:${p.line}:${p.column}` : ""}  ${oneLine(p.message)}; ${oneLine(p.remedy)}`
 
 /** The configuration cannot be used. Holds every problem found, not the first alone; the process exits with 3. */
 export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError", {

@@ -13,8 +13,22 @@ export const AssetIdText = text(/^([0-9a-f]{64}|[A-Za-z]{2,12})$/, "an asset id:
 
 const unitMillis: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** "30s", "10m", "6h": a whole number and a unit. */
-export const DurationText = text(/^[0-9]{1,9}(ms|s|m|h|d)$/, 'a duration such as "30s", "10m" or "6h"')
+const durationForm = /^[0-9]{1,9}(ms|s|m|h|d)$/
+const durationMillisMax = 36_500 * 86_400_000
+
+/** "30s", "10m", "6h": a whole number and a unit, at most a hundred years. */
+export const DurationText = text(durationForm, 'a duration such as "30s", "10m" or "6h"').check(
+  Schema.makeFilter((value) => !durationForm.test(value) || durationMillis(value) <= durationMillisMax, {
+    expected: "a duration of at most 36500d",
+  }),
+)
+
+/** A duration that is not zero, for what is done again and again. */
+export const PeriodText = text(/^0*[1-9][0-9]{0,8}(ms|s|m|h|d)$/, 'a duration above zero, such as "5s"').check(
+  Schema.makeFilter((value) => !durationForm.test(value) || durationMillis(value) <= durationMillisMax, {
+    expected: "a duration of at most 36500d",
+  }),
+)
 
 /** Milliseconds of a DurationText. */
 export const durationMillis = (duration: string): number => {
@@ -33,6 +47,10 @@ export const formatDuration = (millis: number): string => {
 }
 
 export const WholeText = text(/^[0-9]{1,9}$/, "a whole number")
+/** Decimals of an asset: no ledger has more than fit a 256-bit number. */
+export const DecimalsText = text(/^([0-9]|[1-6][0-9]|7[0-7])$/, "a whole number from 0 to 77")
+/** A whole number that is not zero. */
+export const CountText = text(/^[1-9][0-9]{0,8}$/, "a whole number above zero")
 export const AmountText = text(/^[0-9][0-9_,.]*$/, 'an amount in units of the asset, such as "25_000" or "0.5"')
 /** "0.2%": at most six places, so that it is an exact fraction of whole numbers. */
 export const PercentText = text(/^[0-9]{1,3}(\.[0-9]{1,6})?%$/, 'a percentage such as "0.2%"')

@@ -11,21 +11,24 @@ export interface Reporter {
   readonly add: (path: ReadonlyArray<PropertyKey>, message: string, remedy: string) => void
   /** Parses an amount of the pinned asset, reporting at the path. */
   readonly amount: (path: ReadonlyArray<PropertyKey>, text: string, asset: PinnedAsset | undefined) => BaseUnits
-  /** Absolute form of a path written in the file. */
-  readonly path: (written: string) => string
+  /** Absolute form of a file's path that is written at `at`: relative to the file in which it stands. */
+  readonly path: (written: string, at?: ReadonlyArray<PropertyKey>) => string
 }
+
+/** Of an asset that nobody pinned: its amounts are looked at for their form alone. */
+const decimalsUnknown = 30
 
 /** Collects problems of one document. */
 export const reporter = (document: YamlDocument, problems: Array<Problem>): Reporter => ({
   document,
   add: (path, message, remedy) => problems.push(document.problem(path, message, remedy)),
   amount: (path, text, asset) => {
-    const parsed = parseAmount(text, asset?.decimals ?? 77)
+    const parsed = parseAmount(text, asset?.decimals ?? decimalsUnknown)
     if ("units" in parsed) return parsed.units
     problems.push(document.problem(path, parsed.error, "write it in units of the asset"))
     return 0n as BaseUnits
   },
-  path: (written) => resolve(dirname(document.file), written),
+  path: (written, at = []) => resolve(dirname(document.problem(at, "", "").file), written),
 })
 
 /** Header or key name to the absolute path of the file that holds its secret value. */
@@ -36,8 +39,9 @@ export const secretFiles = (
 ): ReadonlyMap<string, string> =>
   new Map(
     Object.entries(headers).map(([header, { file }]) => {
-      const full = report.path(file)
-      needFile(full, [...path, header, "file"], report)
+      const at = [...path, header, "file"]
+      const full = report.path(file, at)
+      needFile(full, at, report)
       return [header, full]
     }),
   )

@@ -3,13 +3,17 @@ import { Effect } from "effect"
 import { majorityOf } from "../domain/quorum.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
-import { ConfigError, type Problem } from "./ConfigError.ts"
+import { ConfigError, formatProblem, type Problem } from "./ConfigError.ts"
+import { type Complaint, decodeAll } from "./decodeAll.ts"
 import { durationMillis, parseListen } from "./Fields.ts"
+import { nameRemedy } from "./nearest.ts"
 import { needFile, type Reporter, reporter, secretFiles } from "./Reporter.ts"
+import { readSources } from "./readSources.ts"
 import { resolvePolicy } from "./resolvePolicy.ts"
 import { resolveAssets, resolveParties, resolveRules } from "./resolveRules.ts"
 import { TreasuryFile } from "./TreasuryFile.ts"
-import { decodeYaml, readYaml, type YamlDocument } from "./Yaml.ts"
+import { withoutFaults } from "./withoutFaults.ts"
+import type { YamlDocument } from "./Yaml.ts"
 
 export type Mode = "observe" | "shadow" | "live"
 export type Severity = "page" | "ticket" | "info"
@@ -93,20 +97,63 @@ export interface Treasury {
   readonly document: YamlDocument
 }
 
-/** Reads one treasury file. Fails with every problem found, each with line and remedy. */
-export const loadTreasury = (file: string): Effect.Effect<Treasury, ConfigError> =>
-  Effect.flatMap(readYaml(file), treasuryOf)
+/** Reads a treasury file or folder, and overlays on it. Fails with every problem found, each with line and remedy. */
+export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): Effect.Effect<Treasury, ConfigError> =>
+  Effect.flatMap(readSources([file, ...overlays]), treasuryOf)
 
 /** The treasury that a document describes; file paths in it are checked on disk. */
-export const treasuryOf = Effect.fnUntraced(function* (document: YamlDocument) {
-  const raw = yield* decodeYaml(TreasuryFile, document)
+export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
+  Effect.suspend(() => {
+    const problems: Array<Problem> = [...document.problems]
+    const decoded = decodeAll(TreasuryFile, document.value)
+    if ("value" in decoded) {
+      const treasury = resolve(document, decoded.value, reporter(document, problems))
+      return problems.length === 0 ? Effect.succeed(treasury) : Effect.fail(allOf(problems))
+    }
+    for (const { path, message, remedy, at } of decoded.complaints) {
+      problems.push(document.problem(path, message, remedy, at))
+    }
+    problems.push(...beyond(document, decoded.complaints))
+    return Effect.fail(allOf(problems))
+  })
+
+/** In the order of the file, each once. */
+const allOf = (problems: ReadonlyArray<Problem>): ConfigError => {
+  const texts = new Map(problems.map((problem) => [formatProblem(problem), problem]))
+  return new ConfigError({ problems: [...texts.values()].toSorted(byPlace) })
+}
+
+const byPlace = (a: Problem, b: Problem): number =>
+  a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1
+
+/** What else is wrong in the parts that the schema takes. */
+const beyond = (document: YamlDocument, complaints: ReadonlyArray<Complaint>): ReadonlyArray<Problem> => {
+  const { value, lost, isLost, original } = withoutFaults(document.value, complaints)
+  const decoded = decodeAll(TreasuryFile, value)
+  if (!("value" in decoded)) return []
+  const follows = (message: string) => [...lost].some((name) => message.includes(`"${name}"`))
   const problems: Array<Problem> = []
-  const report = reporter(document, problems)
+  const report = reporter(
+    {
+      ...document,
+      problem: (path, message, remedy, at) => {
+        const problem = document.problem(original(path), message, remedy, at)
+        return isLost(path) || follows(message) ? { ...problem, line: 0 } : problem
+      },
+    },
+    problems,
+  )
+  resolve(document, decoded.value, report)
+  return problems.filter(({ line }) => line > 0)
+}
+
+const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): Treasury => {
   const assets = resolveAssets(raw)
   const parties = resolveParties(raw, assets, report)
   const rules = resolveRules(raw, parties, assets, report)
   const policy = resolvePolicy(raw, parties, assets, report)
-  const treasury: Treasury = {
+  const { dir, keep, watermark } = raw.store ?? {}
+  return {
     file: document.file,
     name: raw.name ?? basename(document.file, extname(document.file)),
     mode: raw.mode ?? "observe",
@@ -116,16 +163,14 @@ export const treasuryOf = Effect.fnUntraced(function* (document: YamlDocument) {
     rules,
     policy,
     ...resolveAlerts(raw, report),
-    storeDir: raw.store?.dir === undefined ? undefined : report.path(raw.store.dir),
-    keepMillis: durationMillis(raw.store?.keep ?? "400d"),
-    watermarkFile: raw.store?.watermark === undefined ? undefined : report.path(raw.store.watermark),
+    storeDir: dir === undefined ? undefined : report.path(dir, ["store", "dir"]),
+    keepMillis: durationMillis(keep ?? "400d"),
+    watermarkFile: watermark === undefined ? undefined : report.path(watermark, ["store", "watermark"]),
     listen: parseListen(raw.daemon?.listen ?? "127.0.0.1:9464"),
     logLevel: raw.daemon?.logLevel ?? "info",
     document,
   }
-  if (problems.length > 0) return yield* new ConfigError({ problems })
-  return treasury
-})
+}
 
 const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
   const { network } = raw
@@ -203,7 +248,7 @@ const resolveAlerts = (
       if (value.webhook === undefined) return { name, kind: "log" }
       const { url } = value.webhook
       const path = ["alerts", "receivers", name, "webhook"]
-      const urlFile = typeof url === "string" ? undefined : report.path(url.file)
+      const urlFile = typeof url === "string" ? undefined : report.path(url.file, [...path, "url", "file"])
       if (urlFile !== undefined) needFile(urlFile, [...path, "url", "file"], report)
       return {
         name,
@@ -219,7 +264,8 @@ const resolveAlerts = (
   const routes = (raw.alerts?.routes ?? [{ severity: all, to: names }]).map((route, i): RouteConfig => {
     for (const [j, to] of route.to.entries()) {
       if (!names.includes(to)) {
-        report.add(["alerts", "routes", i, "to", j], `"${to}" is no receiver`, `known: ${names.join(", ")}`)
+        const remedy = nameRemedy(to, names, "add it under alerts.receivers")
+        report.add(["alerts", "routes", i, "to", j], `"${to}" is no receiver`, remedy)
       }
     }
     return { severities: new Set(route.severity), receivers: route.to }

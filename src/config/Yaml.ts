@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs"
-import { Effect, Exit, Schema, SchemaIssue } from "effect"
-import { closest, distance } from "fastest-levenshtein"
-import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml"
-import { ConfigError, type Problem } from "./ConfigError.ts"
+import { Effect, type Schema } from "effect"
+import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
+import { decodeAll } from "./decodeAll.ts"
+import { type Placed, parsePlaced, placeOf, valueOf } from "./Placed.ts"
 
 type Path = ReadonlyArray<PropertyKey>
 
@@ -11,82 +11,57 @@ export interface YamlDocument {
   readonly file: string
   readonly text: string
   readonly value: unknown
-  /** A problem at the value (or, for `key`, at the name) that the path leads to, or at the nearest parent. */
-  readonly problem: (path: Path, message: string, remedy: string, at?: "key" | "value") => Problem
+  /** Every value with its place. */
+  readonly tree: Placed
+  /** What is wrong with the writing while the values can still be read: names given twice, broken aliases. */
+  readonly problems: ReadonlyArray<Problem>
+  /** A problem at the value (or, for `name`, at the name) that the path leads to, or at the nearest parent. */
+  readonly problem: (path: Path, message: string, remedy: string, at?: "name" | "value") => Problem
 }
+
+const bytesMax = 4_000_000
+
+/** Text of a file. Fails where it cannot be read, is no UTF-8 or has more than 4 MB. */
+export const readText = (file: string): Effect.Effect<string, ConfigError> =>
+  Effect.try({
+    try: () => readFileSync(file),
+    catch: (error) => {
+      const code = (error as NodeJS.ErrnoException).code
+      return configProblem(file, code === "ENOENT" ? "no such file" : `cannot be read (${code})`, "name a YAML file")
+    },
+  }).pipe(
+    Effect.flatMap((bytes) =>
+      Effect.try({
+        try: () => {
+          if (bytes.length > bytesMax) throw new RangeError("too long")
+          return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+        },
+        catch: (error) =>
+          error instanceof RangeError
+            ? configProblem(file, "has more than 4 MB", "name a treasury file")
+            : configProblem(file, "is not UTF-8 text", "save it as UTF-8"),
+      }),
+    ),
+  )
 
 /** Reads and parses a file. Fails with a ConfigError that names line and remedy. */
 export const readYaml = (file: string): Effect.Effect<YamlDocument, ConfigError> =>
-  Effect.suspend(() => {
-    let text: string
-    try {
-      text = readFileSync(file, "utf8")
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code
-      const message = code === "ENOENT" ? "no such file" : `cannot be read (${code})`
-      return Effect.fail(
-        new ConfigError({ problems: [{ file, line: 0, column: 0, message, remedy: "name a readable YAML file" }] }),
-      )
-    }
-    return parseYaml(file, text)
-  })
+  Effect.flatMap(readText(file), (text) => parseYaml(file, text))
 
 /** Parses text as if it were read from `file`. */
 export const parseYaml = (file: string, text: string): Effect.Effect<YamlDocument, ConfigError> =>
   Effect.suspend(() => {
-    const counter = new LineCounter()
-    const parsed = parseDocument(text, { schema: "failsafe", lineCounter: counter, prettyErrors: false })
-    const place = (offset: number) => {
-      const { line, col } = counter.linePos(offset)
-      return { file, line, column: col }
-    }
-    if (parsed.errors.length > 0) {
-      const problems = parsed.errors.map((e) => ({
-        ...place(e.pos[0]),
-        message: e.message.split("\n")[0]!,
-        remedy: e.code === "DUPLICATE_KEY" ? "keep one of the two" : "mend the YAML there",
-      }))
-      return Effect.fail(new ConfigError({ problems }))
-    }
-    let value: unknown
-    try {
-      value = parsed.toJS({ maxAliasCount: 100 })
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      return Effect.fail(
-        new ConfigError({ problems: [{ file, line: 1, column: 1, message, remedy: "write the values out" }] }),
-      )
-    }
-    return Effect.succeed({
-      file,
-      text,
-      value,
-      problem: (path, message, remedy, at = "value") => ({
-        ...place(offsetOf(parsed.contents, path, at)),
-        message,
-        remedy,
-      }),
-    })
+    const { tree, problems } = parsePlaced(file, text)
+    if (problems.length > 0) return Effect.fail(new ConfigError({ problems: [...problems] }))
+    return Effect.succeed(documentOf({ file, text, tree, problems }))
   })
 
-const offsetOf = (root: Node | null, path: Path, at: "key" | "value"): number => {
-  let node: unknown = root
-  let offset = root?.range?.[0] ?? 0
-  for (const [i, step] of path.entries()) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === String(step))
-      if (pair === undefined) return offset
-      const key = (pair.key as Node).range?.[0] ?? offset
-      node = pair.value
-      const value = (pair.value as Node | null)?.range?.[0] ?? key
-      offset = at === "key" && i === path.length - 1 ? key : value
-    } else if (isSeq(node)) {
-      node = node.items[Number(step)]
-      offset = (node as Node | undefined)?.range?.[0] ?? offset
-    } else return offset
-  }
-  return offset
-}
+/** A document of values with their places, which may come from several files. */
+export const documentOf = (parts: Pick<YamlDocument, "file" | "text" | "tree" | "problems">): YamlDocument => ({
+  ...parts,
+  value: valueOf(parts.tree),
+  problem: (path, message, remedy, at = "value") => ({ ...placeOf(parts.tree, path, at), message, remedy }),
+})
 
 /**
  * Decodes the value under `path` by a schema, strictly: an unknown key is a problem that names the nearest known one.
@@ -100,56 +75,8 @@ export const decodeYaml = <A>(
   Effect.suspend(() => {
     let value = document.value
     for (const step of path) value = (value as Record<PropertyKey, unknown> | undefined)?.[step]
-    const exit = Schema.decodeUnknownExit(schema)(value, { errors: "all", onExcessProperty: "error" })
-    if (Exit.isSuccess(exit)) return Effect.succeed(exit.value)
-    const problems: Array<Problem> = []
-    for (const reason of exit.cause.reasons) {
-      if (reason._tag !== "Fail") return Effect.failCause(exit.cause as never)
-      collect(reason.error.issue, path, undefined, document, problems)
-    }
+    const decoded = decodeAll(schema, value, path)
+    if ("value" in decoded) return Effect.succeed(decoded.value)
+    const problems = decoded.complaints.map((c) => document.problem(c.path, c.message, c.remedy, c.at))
     return Effect.fail(new ConfigError({ problems }))
   })
-
-const format = SchemaIssue.makeFormatterDefault()
-
-const collect = (
-  issue: SchemaIssue.Issue,
-  path: Path,
-  siblings: ReadonlyArray<string> | undefined,
-  document: YamlDocument,
-  out: Array<Problem>,
-): void => {
-  const name = path.map(String).join(".") || "the file"
-  const into = (inner: SchemaIssue.Issue, at = path, known = siblings) => collect(inner, at, known, document, out)
-  if (issue._tag === "Pointer") into(issue.issue, [...path, ...issue.path])
-  else if (issue._tag === "Composite") for (const inner of issue.issues) into(inner, path, knownKeys(issue.ast))
-  else if (issue._tag === "Encoding") into(issue.issue)
-  else if (issue._tag === "Filter" && (issue.issue._tag === "Pointer" || issue.issue._tag === "Composite")) {
-    into(issue.issue)
-  } else if (issue._tag === "AnyOf" && issue.issues.length > 0) into(issue.issues[0]!)
-  else if (issue._tag === "UnexpectedKey") {
-    const key = String(path.at(-1))
-    out.push(document.problem(path, `unknown key "${key}"`, nearest(key, siblings ?? []), "key"))
-  } else if (issue._tag === "MissingKey") out.push(document.problem(path, `${name} is missing`, "add it"))
-  else out.push(document.problem(path, ...split(name, format(issue))))
-}
-
-const nearest = (key: string, known: ReadonlyArray<string>): string => {
-  if (known.length === 0) return "remove it"
-  const near = closest(key, known)
-  return distance(key, near) <= Math.max(2, key.length / 2)
-    ? `did you mean "${near}"?`
-    : `known here: ${known.join(", ")}`
-}
-
-/** A message may carry its remedy behind a semicolon; else the expectation is the remedy. */
-const split = (name: string, message: string): [string, string] => {
-  const at = message.indexOf("; ")
-  if (at >= 0) return [`${name}: ${message.slice(0, at)}`, message.slice(at + 2)]
-  return [`${name} is not valid`, message.replace(/^Expected/, "write").replace(/, got .*$/s, "")]
-}
-
-const knownKeys = (ast: unknown): ReadonlyArray<string> => {
-  const properties = (ast as { propertySignatures?: ReadonlyArray<{ name: PropertyKey }> }).propertySignatures
-  return properties?.map((p) => String(p.name)) ?? []
-}

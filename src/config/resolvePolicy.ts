@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import type { Policy, PolicyLine, Share } from "../rules/Policy.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
+import { nameRemedy, nearest } from "./nearest.ts"
 import type { Reporter } from "./Reporter.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
@@ -22,28 +23,27 @@ export const resolvePolicy = (
     const path = ["policy", "allow", i]
     const asset = assets.get(line.asset)
     if (asset === undefined) {
-      report.add(
-        [...path, "asset"],
-        `"${line.asset}" is not pinned`,
-        `add ${line.asset}: { id, decimals } under assets`,
-      )
+      const near = nearest(line.asset, [...assets.keys()])
+      const remedy = near === undefined ? `add ${line.asset}: { id, decimals } under assets` : `did you mean "${near}"?`
+      report.add([...path, "asset"], `"${line.asset}" is not pinned`, remedy)
     }
-    const keys = (key: string, names: ReadonlyArray<string>) =>
-      names.flatMap((name) => {
+    const keys = (key: string, names: string | ReadonlyArray<string>) =>
+      asArray(names).flatMap((name, j) => {
         const party = parties.get(name)
         if (party === undefined) {
-          report.add([...path, key], `"${name}" is no party`, `known: ${[...parties.keys()].join(", ")}`)
+          const at = typeof names === "string" ? [...path, key] : [...path, key, j]
+          report.add(at, `"${name}" is no party`, nameRemedy(name, [...parties.keys()], "add it under parties"))
         }
         return party === undefined ? [] : [party.publicKey]
       })
     const perTransfer = report.amount([...path, "perTransfer"], line.perTransfer, asset)
     const per24h = report.amount([...path, "per24h"], line.per24h, asset)
-    if (per24h < perTransfer) {
+    if (asset !== undefined && per24h < perTransfer) {
       report.add([...path, "per24h"], `per24h ${line.per24h} is below perTransfer ${line.perTransfer}`, "raise it")
     }
     lines.push({
       line: i + 1,
-      from: new Set(keys("from", asArray(line.from))),
+      from: new Set(keys("from", line.from)),
       to: new Set(keys("to", line.to)),
       assetId: asset?.id ?? "",
       perTransfer,

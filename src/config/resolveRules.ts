@@ -31,7 +31,7 @@ export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Report
       }
       keys.set(party.publicKey, name)
       const signer = party.signer
-      const file = signer?.file === undefined ? undefined : report.path(signer.file)
+      const file = signer?.file === undefined ? undefined : report.path(signer.file, [...path, "signer", "file"])
       if (file !== undefined) needFile(file, [...path, "signer", "file"], report)
       return [
         name,
