@@ -1,6 +1,6 @@
 import { Exit, Schema, SchemaIssue } from "effect"
 import type { Problem } from "./ConfigError.ts"
-import { nameRemedy } from "./nearest.ts"
+import { nameRemedy, nearest } from "./nearest.ts"
 
 type Path = ReadonlyArray<PropertyKey>
 
@@ -26,13 +26,15 @@ export const decodeAll = <A>(
   const complaints: Array<Complaint> = []
   for (const reason of exit.cause.reasons) {
     if (reason._tag !== "Fail") throw new Error("a schema of the configuration needs no service and has no defect")
-    complaints.push(...collect(reason.error.issue, under, { siblings: [], value, under }))
+    complaints.push(...collect(reason.error.issue, under, { siblings: [], nameForm: undefined, value, under }))
   }
   return { complaints }
 }
 
 interface Context {
   readonly siblings: ReadonlyArray<string>
+  /** The form that names have, where they are free. */
+  readonly nameForm: string | undefined
   /** The whole value that was decoded, and where it stands. */
   readonly value: unknown
   readonly under: Path
@@ -41,18 +43,22 @@ interface Context {
 const format = SchemaIssue.makeFormatterDefault()
 
 const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): ReadonlyArray<Complaint> => {
-  const into = (inner: SchemaIssue.Issue, at = path, siblings = context.siblings) =>
-    collect(inner, at, { ...context, siblings })
+  const into = (inner: SchemaIssue.Issue, at = path, around = context) => collect(inner, at, around)
   const name = nameOf(path)
   switch (issue._tag) {
     case "Pointer":
       return into(issue.issue, [...path, ...issue.path])
     case "Composite":
-      return issue.issues.flatMap((inner) => into(inner, path, knownKeys(issue.ast)))
+      return issue.issues.flatMap((inner) =>
+        into(inner, path, { ...context, siblings: knownKeys(issue.ast), nameForm: nameFormOf(issue.ast) }),
+      )
     case "Encoding":
       return into(issue.issue)
     case "UnexpectedKey": {
       const key = String(path.at(-1))
+      if (context.nameForm !== undefined) {
+        return [{ path, at: "name", message: `"${key}" cannot be a name here`, remedy: `write ${context.nameForm}` }]
+      }
       const remedy = nameRemedy(key, context.siblings, "remove it")
       return [{ path, at: "name", message: `unknown key "${key}"`, remedy }]
     }
@@ -102,21 +108,20 @@ const worded = (name: string, issue: SchemaIssue.Issue, value: unknown): { messa
   const literals = "ast" in issue ? literalsOf(issue.ast) : []
   if (literals.length > 0) {
     const all = literals.filter((each) => each !== "")
-    const near = typeof value === "string" ? nameRemedy(value, all, "") : `write one of ${all.join(", ")}`
-    const remedy = near.replace(/^known here: /, all.length === 1 ? "write " : "write one of ")
+    const near = typeof value === "string" && all.length > 1 ? nearest(value, all) : undefined
+    const one = all.length === 1 ? "write" : "write one of"
+    const remedy = near === undefined ? `${one} ${all.join(", ")}` : `did you mean "${near}"?`
     return { message: `${name} is not valid: it is ${shown(value)}`, remedy }
   }
-  if (issue._tag === "InvalidType") {
-    const wanted = wantedOf(issue.ast)
-    if (wanted !== undefined)
-      return { message: `${name} is not valid: it is ${shown(value)}`, remedy: `write ${wanted}` }
-  }
+  const wanted = issue._tag === "Filter" || !("ast" in issue) ? undefined : wantedOf(issue.ast)
+  if (wanted !== undefined) return { message: `${name} is not valid: it is ${shown(value)}`, remedy: `write ${wanted}` }
   const remedy = text.replace(/^Expected/, "write").replace(/, got .*$/s, "")
   return { message: `${name} is not valid: it is ${shown(value)}`, remedy }
 }
 
 const wantedOf = (ast: unknown): string | undefined => {
-  const { _tag } = ast as { readonly _tag?: string }
+  const { _tag, types } = ast as { readonly _tag?: string; readonly types?: ReadonlyArray<unknown> }
+  if (types !== undefined) return types.map(wantedOf).find((wanted) => wanted !== undefined)
   if (_tag === "String") return "one text"
   if (_tag === "Arrays") return "a list, such as [ a, b ]"
   if (_tag === "Objects") return `a map${keysText(knownKeys(ast))}`
@@ -128,4 +133,14 @@ const keysText = (keys: ReadonlyArray<string>): string => (keys.length === 0 ? "
 const knownKeys = (ast: unknown): ReadonlyArray<string> => {
   const properties = (ast as { propertySignatures?: ReadonlyArray<{ name: PropertyKey }> }).propertySignatures
   return properties?.map((p) => String(p.name)) ?? []
+}
+
+/** What the names of a map of free names look like. */
+const nameFormOf = (ast: unknown): string | undefined => {
+  interface Signature {
+    readonly parameter: { readonly checks?: ReadonlyArray<{ readonly annotations?: { readonly expected?: unknown } }> }
+  }
+  const [signature] = (ast as { readonly indexSignatures?: ReadonlyArray<Signature> }).indexSignatures ?? []
+  const expected = signature?.parameter.checks?.[0]?.annotations?.expected
+  return typeof expected === "string" ? expected : undefined
 }

@@ -1,0 +1,231 @@
+/** A good treasury file, one value a line, so that a line names a mistake. */
+export const goodText = `version: 1
+name: harbor
+mode: live
+network:
+  chainId: harbor-1
+  gateways:
+    main: { url: "https://a.gateway.example", reads: windows }
+    spare: "https://b.gateway.example"
+  quorum: 2
+  maxAge: 30s
+  requestDeadline: 2s
+  reconcile: 5m
+  poll: { busy: 1s, idle: 5s }
+  streams: false
+  framing: auto
+  submitType: sync
+assets:
+  USDT: { id: "cd1634ef55b13679e59bae595cc026417dc9010738ea0a20ae3b694b54fa82fa", decimals: 6 }
+  VEGA: { id: "313ce7d71787960e3bb5f8258c173ae466b4e08e1e7d24b9c7a5ba81c9a02d96", decimals: 18 }
+parties:
+  reserve:
+    publicKey: "6df24c372c044a0fd8d05774ee70449d7a035d99b3bc3b570a0bf5b22556a904"
+    signer: { sandbox: reserve }
+    floor: { USDT: "100_000" }
+  hot:
+    publicKey: "e383a8c934c2edac9c6358d7442680b7959158768d055c0881edda4a0984bcae"
+    signer: { sandbox: hot }
+  cold:
+    publicKey: "e272deecde720ffc773d7a6a81adabbc366ccbb64da5abdb6b26f52cd3f952cb"
+rules:
+  - name: keep-hot-funded
+    topUp:
+      from: reserve
+      levels:
+        - { party: hot, asset: USDT, balance: free, below: "10_000", target: "25_000" }
+    for: 30s
+    cooldown: 10m
+    min: { USDT: "500" }
+    priority: 1
+    onShort: partial
+  - name: skim
+    sweep: { from: [hot], to: cold, asset: VEGA, above: "60", target: "30" }
+  - name: new-asset
+    notify: { asset: any, becomes: [enabled, rejected] }
+policy:
+  maxFee: 0.2%
+  allow:
+    - { from: reserve, to: [hot], asset: USDT, perTransfer: "25_000", per24h: "100_000", transfersPer24h: 10 }
+    - { from: [hot], to: [cold], asset: VEGA, perTransfer: "100", per24h: "200", transfersPer24h: 4 }
+alerts:
+  receivers:
+    log: { log: {} }
+    desk: { webhook: { url: "https://desk.example/hook" } }
+  routes:
+    - { severity: [page, ticket], to: [log, desk] }
+    - { severity: [info], to: [log] }
+store: { keep: 400d }
+daemon: { listen: "127.0.0.1:9464", logLevel: info }
+`
+
+/** What is written instead of what, on which line the mistake then is, and what its one line must say. */
+export interface Broken {
+  readonly title: string
+  readonly from: string
+  readonly to: string
+  /** Lines from the replaced text to the mistake; 0 where it begins there. */
+  readonly after?: number
+  readonly says: RegExp
+}
+
+const mistake = (title: string, from: string, to: string, says: RegExp, after = 0): Broken => ({
+  title,
+  from,
+  to,
+  says,
+  after,
+})
+
+export const broken: ReadonlyArray<Broken> = [
+  mistake("a misspelled part", "assets:", "asets:", /unknown key "asets"; did you mean "assets"\?/),
+  mistake("a part that is none", "store:", "weather:", /unknown key "weather"; known here: version, name/),
+  mistake("a misspelled key", "chainId:", "chianId:", /unknown key "chianId"; did you mean "chainId"\?/),
+  mistake("a key in another case", "maxAge:", "maxage:", /unknown key "maxage"; did you mean "maxAge"\?/),
+  mistake("a key of another place", "  quorum: 2", "  cooldown: 2s", /unknown key "cooldown"/),
+  mistake("a misspelled key of a gateway", "reads: windows", "raeds: windows", /"raeds"; did you mean "reads"\?/),
+  mistake("a misspelled key of a rule", "cooldown:", "cooldwon:", /"cooldwon"; did you mean "cooldown"\?/),
+  mistake("a misspelled key of a level", "below:", "belwo:", /"belwo"; did you mean "below"\?/),
+  mistake("a misspelled key of a policy line", 'per24h: "100', 'per24: "100', /"per24"; did you mean "per24h"\?/),
+  mistake("a misspelled key of a receiver", "{ webhook:", "{ webhok:", /"webhok"; did you mean "webhook"\?/),
+  mistake("a misspelled key of a route", "{ severity: [info]", "{ severty: [info]", /did you mean "severity"\?/),
+  mistake("a misspelled key of the poll", "idle: 5s", "idel: 5s", /did you mean "idle"\?/),
+  mistake("a misspelled key of the process", "logLevel:", "loglevel:", /did you mean "logLevel"\?/),
+  mistake("a key given twice", "mode: live", "mode: live\nmode: shadow", /"mode" is given twice, first on line 3/, 1),
+  mistake("a party given twice", "  cold:", "  hot:", /"hot" is given twice, first on line 25/),
+  mistake("a version of the future", "version: 1", "version: 2", /version is not valid: it is "2"; write 1/),
+  mistake("no version", "version: 1\n", "", /version is missing; add it/),
+  mistake("no chain id", "  chainId: harbor-1\n", "", /network\.chainId is missing; add it/),
+  mistake("no gateways", "gateways:", "pools:", /network\.gateways is missing/, -1),
+  mistake("a mode that is none", "mode: live", "mode: lvie", /mode is not valid: it is "lvie"; did you mean "live"\?/),
+  mistake("a chain id with a space", "harbor-1", "harbor 1", /network\.chainId.*chain id/),
+  mistake("a duration without its unit", "for: 30s", "for: 30", /rules\.0\.for.*it is "30"; write a duration such as/),
+  mistake("a duration in words", "cooldown: 10m", "cooldown: 10 minutes", /write a duration such as "30s"/),
+  mistake("a duration of centuries", "keep: 400d", "keep: 999999999d", /a duration of at most 36500d/),
+  mistake("a duration of nothing", "busy: 1s", "busy: 0s", /a duration above zero/),
+  mistake("a negative duration", "maxAge: 30s", "maxAge: -30s", /network\.maxAge.*write a duration/),
+  mistake("a quorum of none", "quorum: 2", "quorum: 0", /a whole number above zero/),
+  mistake("a quorum of more than there are", "quorum: 2", "quorum: 3", /3 of 2 gateways cannot agree; write 1 to 2/),
+  mistake("a fraction of a gateway", "quorum: 2", "quorum: 1.5", /quorum.*a whole number/),
+  mistake(
+    "a gateway that is no address",
+    '"https://b.gateway.example"',
+    "b",
+    /"b" is not an address; write one such as/,
+  ),
+  mistake("a gateway in the clear", '"https://b.', '"http://b.', /is not encrypted; use https except on loopback/),
+  mistake("a gateway with a password", '"https://b.', '"https://u:p@b.', /must not hold credentials; put them in/),
+  mistake("a gateway over ftp", '"https://b.', '"ftp://b.', /is not http; write https/),
+  mistake("one gateway under two names", '"https://b.', '"https://a.', /its address is named twice/),
+  mistake("a way of reading that is none", "reads: windows", "reads: window", /did you mean "windows"\?/),
+  mistake("yes for true", "streams: false", "streams: yes", /streams.*it is "yes"; write one of true, false/),
+  mistake(
+    "a list for a map",
+    "poll: { busy: 1s, idle: 5s }",
+    "poll: [1s, 5s]",
+    /it is a list; write a map with busy, idle/,
+  ),
+  mistake(
+    "a text for a map",
+    "    signer: { sandbox: hot }",
+    "    signer: hot",
+    /it is "hot"; write a map with file, sandbox/,
+  ),
+  mistake("a map for a text", "harbor-1", "{ id: harbor-1 }", /network\.chainId.*it is a map; write one text/),
+  mistake("a text for a list", "to: [cold], asset: VEGA, per", "to: cold, asset: VEGA, per", /write a list, such as/),
+  mistake(
+    "nothing where a map belongs",
+    "poll: { busy: 1s, idle: 5s }",
+    "poll:",
+    /network\.poll.*it is empty; write a map/,
+  ),
+  mistake("an id that is none", "cd1634ef", "CD1634EF", /assets\.USDT\.id.*64 lower-case hex/),
+  mistake("decimals of no ledger", "decimals: 18", "decimals: 78", /a whole number from 0 to 77/),
+  mistake("decimals in words", "decimals: 6", "decimals: six", /decimals.*it is "six"/),
+  mistake("a name with a space", "  USDT: { id", "  US DT: { id", /a name of letters, digits/),
+  mistake("a short key", "e272deecde", "e272", /publicKey.*64 lower-case hex/),
+  mistake(
+    "one key under two names",
+    "e272deecde720ffc773d7a6a81adabbc366ccbb64da5abdb6b26f52cd3f952cb",
+    "e383a8c934c2edac9c6358d7442680b7959158768d055c0881edda4a0984bcae",
+    /the same key as party "hot"; give each key one name/,
+  ),
+  mistake(
+    "a signer of two kinds",
+    "{ sandbox: hot }",
+    "{ sandbox: hot, file: x }",
+    /has file and sandbox; give exactly one/,
+  ),
+  mistake("a signer of no kind", "{ sandbox: hot }", "{}", /the signer is empty; give exactly one of file, sandbox/),
+  mistake("a key file that is not there", "{ sandbox: hot }", "{ file: nowhere/hot }", /no such file: .*nowhere.hot/),
+  mistake("a floor of an unknown asset", 'floor: { USDT: "100', 'floor: { USDC: "100', /"USDC" is not pinned/),
+  mistake("an amount with its symbol", '"10_000"', '"10_000 USDT"', /an amount in units of the asset/),
+  mistake("an amount with odd groups", '"10_000"', '"10_00"', /groups its digits oddly/),
+  mistake("an amount finer than the asset", '"25_000" }', '"25_000.0000001" }', /has 6 decimals|6 decimals/),
+  mistake("an amount in floating point", '"10_000"', "1e4", /an amount in units of the asset/),
+  mistake("a negative amount", 'min: { USDT: "500" }', "min: { USDT: -500 }", /min\.USDT.*an amount/),
+  mistake("an amount beyond every ledger", 'above: "60"', `above: "${"9".repeat(90)}"`, /too large/),
+  mistake("a party that nobody defined", "from: reserve\n", "from: resreve\n", /"resreve" is no party/),
+  mistake(
+    "a watch-only payer",
+    "from: [hot], to: cold, asset: VEGA, above",
+    "from: [cold], to: hot, asset: VEGA, above",
+    /no signer/,
+  ),
+  mistake(
+    "a rule on an unknown asset",
+    "{ party: hot, asset: USDT",
+    "{ party: hot, asset: USDX",
+    /"USDX" is not pinned/,
+  ),
+  mistake("a target on the wrong side", 'target: "25_000" }', 'target: "2_500" }', /wrong side of below/),
+  mistake(
+    "a payment to itself",
+    "from: [hot], to: cold, asset: VEGA, above",
+    "from: [hot], to: hot, asset: VEGA, above",
+    /would pay itself/,
+  ),
+  mistake("a second rule of one name", "name: skim", "name: keep-hot-funded", /a second rule "keep-hot-funded"/),
+  mistake("a rule with the name of people's payments", "name: skim", "name: submit", /stands for payments of people/),
+  mistake(
+    "a rule of no kind",
+    "    notify: { asset: any, becomes: [enabled, rejected] }\n",
+    "",
+    /the rule is empty; give exactly one/,
+    -1,
+  ),
+  mistake("a status that is none", "[enabled, rejected]", "[enabeld, rejected]", /did you mean "enabled"\?/),
+  mistake("no status", "[enabled, rejected]", "[]", /at least one status/),
+  mistake("a fee without per cent", "maxFee: 0.2%", "maxFee: 0.2", /maxFee.*a percentage such as "0\.2%"/),
+  mistake(
+    "a limit below one transfer",
+    'per24h: "100_000"',
+    'per24h: "10_000"',
+    /per24h 10_000 is below perTransfer 25_000; raise it/,
+  ),
+  mistake(
+    "a policy for an unknown party",
+    "to: [hot], asset: USDT, perT",
+    "to: [hto], asset: USDT, perT",
+    /"hto" is no party; did you mean "hot"\?/,
+  ),
+  mistake(
+    "a policy for an unknown asset",
+    "asset: VEGA, perT",
+    "asset: VEGE, perT",
+    /"VEGE" is not pinned; did you mean "VEGA"\?/,
+  ),
+  mistake("a policy without a limit", ", transfersPer24h: 10 }", " }", /allow\.0\.transfersPer24h is missing; add it/),
+  mistake("a route to nobody", "to: [log, desk]", "to: [log, dsek]", /"dsek" is no receiver; did you mean "desk"\?/),
+  mistake("a severity that is none", "[info]", "[infos]", /did you mean "info"\?/),
+  mistake("a port without its host", '"127.0.0.1:9464"', '"9464"', /daemon\.listen.*host:port/),
+  mistake("a tab", "  maxAge: 30s", "\tmaxAge: 30s", /tab|indent with spaces/i),
+  mistake("an open quote", "maxFee: 0.2%", 'maxFee: "0.2%', /quote|Missing closing/i),
+  mistake("an open brace", "{ busy: 1s, idle: 5s }", "{ busy: 1s, idle: 5s", /mend the YAML there/, 1),
+  mistake("an alias of nothing", "mode: live", "mode: *live", /alias|nothing above is called/i),
+  mistake("an alias in itself", "gateways:", "gateways: &g\n    loop: *g", /"\*g" stands inside itself/, 1),
+  mistake("a tag", "quorum: 2", "quorum: !!int 2", /remove the tag|tag/i),
+  mistake("a second document", "policy:", "---\npolicy:", /document/i),
+  mistake("a merge key", "poll: {", "poll: { <<: *x, ", /nothing above is called "&x"|alias/i),
+  mistake("a list as a name", "  quorum: 2", "  ? [a, b]\n  : 2", /a list or a map cannot be a name; write a word/),
+]

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { broken, goodText } from "./Broken.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-broken-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const load = (text: string) => {
+  const file = join(dir, "harbor.yaml")
+  writeFileSync(file, text)
+  return loadTreasury(file)
+}
+
+/** file:line:column, what is wrong, what to do. */
+const form = /^(.+):([0-9]+):([0-9]+) {2}(.+); (.+)$/
+
+describe("a broken treasury file", () => {
+  it.effect("would be loaded without its mistake", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* load(goodText)).rules.length, 3)
+      assert.isAtLeast(broken.length, 60)
+      assert.lengthOf(new Set(broken.map(({ title }) => title)), broken.length)
+    }),
+  )
+
+  it.effect.each(broken)("is refused for $title, with its line and a remedy", ({ from, to, says, after = 0 }) =>
+    Effect.gen(function* () {
+      assert.strictEqual(goodText.split(from).length, 2, `the file has "${from}" exactly once`)
+      const error = yield* Effect.flip(load(goodText.replace(from, to)))
+      assert.strictEqual(error._tag, "ConfigError")
+      const lines = error.message.split("\n")
+      for (const line of lines) assert.match(line, form)
+      const said = lines.find((line) => says.test(line)) ?? assert.fail(`no line says ${says}:\n${error.message}`)
+      const line = goodText.slice(0, goodText.indexOf(from)).split("\n").length + after
+      assert.strictEqual(Number(form.exec(said)?.[2]), line, error.message)
+    }),
+  )
+
+  it.effect("with mistakes everywhere is told all of them, in the order of the file", () =>
+    Effect.gen(function* () {
+      const all = broken.filter(({ title }) =>
+        [
+          "a mode that is none",
+          "a misspelled key of the poll",
+          "decimals in words",
+          "a duration without its unit",
+          "a policy for an unknown asset",
+          "a route to nobody",
+          "a payment to itself",
+        ].includes(title),
+      )
+      const error = yield* Effect.flip(load(all.reduce((text, { from, to }) => text.replace(from, to), goodText)))
+      for (const { says } of all) assert.match(error.message, says)
+      const lines = error.problems.map(({ line }) => line)
+      assert.deepStrictEqual(
+        lines,
+        lines.toSorted((a, b) => a - b),
+      )
+      assert.lengthOf(error.problems, all.length, error.message)
+    }),
+  )
+
+  it.effect("is told once for a mistake from which others follow", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(load(goodText.replace("decimals: 6", "decimals: six")))
+      assert.lengthOf(error.problems, 1, error.message)
+    }),
+  )
+})
