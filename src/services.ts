@@ -15,6 +15,7 @@ import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
 import { Signer } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/AlertQueue.ts"
+import { Asks } from "./store/Asks.ts"
 import { Backfills } from "./store/Backfills.ts"
 import { Brake } from "./store/Brake.ts"
 import { Clearance } from "./store/Clearance.ts"
@@ -76,6 +77,7 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" |
     Findings.layerNoDeps,
     Disagreement.layerNoDeps,
     Backfills.layerNoDeps,
+    Asks.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))

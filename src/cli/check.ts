@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import type { Treasury } from "../config/Treasury.ts"
-import { isPaying } from "../rules/Rule.ts"
+import { lineFor } from "../rules/Policy.ts"
+import { isPaying, type Party, type PayingRule, type PinnedAsset } from "../rules/Rule.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { checkKeys, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
@@ -11,20 +12,52 @@ const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: 
 
 const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
 
+interface Way {
+  readonly from: Party
+  readonly to: Party
+  readonly asset: PinnedAsset
+  /** The largest single payment that the rule can want; undefined where the balances decide. */
+  readonly most: bigint | undefined
+}
+
+/** Every way on which the rule may move money. */
+const paths = (rule: PayingRule): ReadonlyArray<Way> => {
+  switch (rule.kind) {
+    case "topUp":
+      return rule.levels.map(({ party, asset, target }) => ({ from: rule.from, to: party, asset, most: target }))
+    case "sweep":
+      return rule.levels.map(({ party, asset }) => ({ from: party, to: rule.to, asset, most: undefined }))
+    case "rebalance":
+      return rule.weights.flatMap(({ party: from }) =>
+        rule.weights
+          .filter(({ party }) => party !== from)
+          .map(({ party: to }) => ({ from, to, asset: rule.asset, most: undefined })),
+      )
+    case "split":
+      return rule.to.map(({ party }) => ({
+        from: rule.level.party,
+        to: party,
+        asset: rule.level.asset,
+        most: undefined,
+      }))
+    case "payout":
+      return [{ from: rule.from, to: rule.to, asset: rule.asset, most: rule.amount }]
+    case "request":
+      return []
+  }
+}
+
 /** What is legal and still worth a second look. */
 const warnings = (treasury: Treasury): ReadonlyArray<string> => {
   const notes: Array<string> = []
   const paying = treasury.rules.filter(isPaying)
   if (paying.length > 0 && treasury.mode !== "live") notes.push(`mode ${treasury.mode}: nothing will be paid`)
   for (const rule of paying) {
-    for (const level of rule.levels) {
-      const [from, to] = rule.kind === "topUp" ? [rule.from, level.party] : [level.party, rule.to]
-      const line = treasury.policy.lines.find(
-        (l) => l.from.has(from.publicKey) && l.to.has(to.publicKey) && l.assetId === level.asset.id,
-      )
-      const what = `${rule.name}: ${from.name} -> ${to.name}, ${level.asset.symbol}`
+    for (const { from, to, asset, most } of paths(rule)) {
+      const line = lineFor(treasury.policy, { from: from.publicKey, to: to.publicKey, assetId: asset.id })
+      const what = `${rule.name}: ${from.name} -> ${to.name}, ${asset.symbol}`
       if (line === undefined) notes.push(`${what} is denied: no policy line allows it`)
-      else if (rule.kind === "topUp" && level.target > line.perTransfer) {
+      else if (most !== undefined && most > line.perTransfer) {
         notes.push(`${what}: an empty account needs more than policy line ${line.line} allows for one transfer`)
       }
     }

@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { balanceOf } from "../engine/snapshot.ts"
-import { isPaying } from "../rules/Rule.ts"
+import { levelsOf } from "../rules/Rule.ts"
 import type { Sandbox } from "../sandbox/Sandbox.ts"
 import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
@@ -28,8 +28,8 @@ export const sayReady = Effect.fnUntraced(function* (treasury: Treasury) {
       return units === undefined ? [] : [`${party.name} ${formatAmount(units, asset.decimals)} ${asset.symbol}`]
     }),
   )
-  const bands = treasury.rules.filter(isPaying).flatMap((rule) =>
-    rule.levels.map(({ trigger, target, asset }) => {
+  const bands = treasury.rules.flatMap((rule) =>
+    levelsOf(rule).map(({ trigger, target, asset }) => {
       const [low, high] = trigger < target ? [trigger, target] : [target, trigger]
       return `band ${formatLevel(low, asset.decimals)} .. ${formatLevel(high, asset.decimals)}`
     }),

@@ -1,6 +1,7 @@
 import type { Treasury } from "../config/Treasury.ts"
 import { formatLevel } from "../domain/Amount.ts"
-import type { PolicyLine, Share } from "../rules/Policy.ts"
+import type { PolicyLine } from "../rules/Policy.ts"
+import type { Share } from "../rules/Rule.ts"
 
 const names = (treasury: Treasury, keys: ReadonlySet<string>): string =>
   [...treasury.parties.values()]

@@ -94,3 +94,20 @@ export const oneOf = <const T extends ReadonlyArray<string>>(...values: T) => Sc
 export const oneOrMany = (schema: Schema.ConstraintDecoder<string>) => Schema.Union([schema, Schema.Array(schema)])
 export const asArray = (value: string | ReadonlyArray<string>): ReadonlyArray<string> =>
   typeof value === "string" ? [value] : value
+
+/** Amounts by the symbols of their assets. */
+export const Amounts = Schema.Record(Schema.String, AmountText)
+
+/** Exactly one of the keys is given; `what` names the thing in the error. */
+export const exactlyOne = (what: string, keys: ReadonlyArray<string>) =>
+  Schema.makeFilter((value: object) => {
+    const given = keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined)
+    if (given.length === 1) return true
+    return `${what} ${given.length === 0 ? "is empty" : `has ${given.join(" and ")}`}; give exactly one of ${keys.join(", ")}`
+  })
+
+/** "2026-12-24T12:00:00Z": with its zone, so that it means one moment. */
+export const InstantText = text(
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})$/,
+  'a time with its zone, such as "2026-12-24T12:00:00Z"',
+)

@@ -1,10 +1,12 @@
 import { Schema } from "effect"
 import {
+  Amounts,
   AmountText,
   AssetIdText,
   CountText,
   DecimalsText,
   DurationText,
+  exactlyOne,
   Hex64Text,
   ListenText,
   Name,
@@ -15,20 +17,13 @@ import {
   UrlText,
   WholeText,
 } from "./Fields.ts"
+import { HoursText, RuleText, WindowText } from "./RuleText.ts"
 
 const optional = Schema.optional
 const File = Schema.String.check(Schema.isNonEmpty({ expected: "the path of a file" }))
-const amounts = Schema.Record(Schema.String, AmountText)
 
 /** A secret is named by the file that holds it; the file itself never holds one. */
 const SecretFile = Schema.Struct({ file: File })
-
-const exactlyOne = (what: string, keys: ReadonlyArray<string>) =>
-  Schema.makeFilter((value: object) => {
-    const given = keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined)
-    if (given.length === 1) return true
-    return `${what} ${given.length === 0 ? "is empty" : `has ${given.join(" and ")}`}; give exactly one of ${keys.join(", ")}`
-  })
 
 const Gateway = Schema.Union([
   UrlText,
@@ -72,46 +67,9 @@ const Party = Schema.Struct({
       exactlyOne("the signer", ["file", "sandbox"]),
     ),
   ),
-  floor: optional(amounts),
+  floor: optional(Amounts),
+  transfersKept: optional(WholeText),
 })
-
-const balance = optional(oneOf("free", "total"))
-
-const Rule = Schema.Struct({
-  name: Name,
-  topUp: optional(
-    Schema.Struct({
-      from: Name,
-      levels: Schema.Array(
-        Schema.Struct({ party: Name, asset: Schema.String, balance, below: AmountText, target: AmountText }),
-      ).check(Schema.isMinLength(1, { expected: "at least one level" })),
-    }),
-  ),
-  sweep: optional(
-    Schema.Struct({
-      from: oneOrMany(Name),
-      to: Name,
-      asset: Schema.String,
-      balance,
-      above: AmountText,
-      target: AmountText,
-    }),
-  ),
-  notify: optional(
-    Schema.Struct({
-      asset: Schema.String,
-      becomes: Schema.Array(oneOf("proposed", "rejected", "pendingListing", "enabled")).check(
-        Schema.isMinLength(1, { expected: "at least one status" }),
-      ),
-    }),
-  ),
-  for: optional(DurationText),
-  maxAge: optional(DurationText),
-  cooldown: optional(DurationText),
-  min: optional(amounts),
-  priority: optional(WholeText),
-  onShort: optional(oneOf("partial", "hold")),
-}).check(exactlyOne("the rule", ["topUp", "sweep", "notify"]))
 
 const PolicyLine = Schema.Struct({
   from: oneOrMany(Name),
@@ -140,7 +98,9 @@ export const TreasuryFile = Schema.Struct({
   network: Network,
   assets: optional(Schema.Record(Name, Schema.Struct({ id: AssetIdText, decimals: DecimalsText }))),
   parties: optional(Schema.Record(Name, Party)),
-  rules: optional(Schema.Array(Rule)),
+  hours: optional(Schema.Record(Name, HoursText)),
+  maintenance: optional(Schema.Array(WindowText)),
+  rules: optional(Schema.Array(RuleText)),
   policy: optional(Schema.Struct({ maxFee: optional(PercentText), allow: Schema.Array(PolicyLine) })),
   alerts: optional(
     Schema.Struct({

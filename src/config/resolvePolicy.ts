@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto"
-import type { Policy, PolicyLine, Share } from "../rules/Policy.ts"
-import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import type { Policy, PolicyLine } from "../rules/Policy.ts"
+import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
 import type { Reporter } from "./Reporter.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
 /** "0.2%" as an exact fraction. */
-const shareOf = (percent: string): Share => {
+/** "0.2%" as an exact fraction. */
+export const shareOf = (percent: string): Share => {
   const [whole, fraction = ""] = percent.slice(0, -1).split(".")
   return { numerator: BigInt(`${whole}${fraction}`), denominator: 100n * 10n ** BigInt(fraction.length) }
 }

@@ -1,100 +1,29 @@
-import type { BaseUnits } from "../domain/Amount.ts"
-import type { AssetStatusWord } from "../domain/Asset.ts"
-import type { PublicKey } from "../domain/Hex.ts"
 import { submittedRule } from "../domain/Intent.ts"
-import type { Level, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
+import type { Rule, RuleBase } from "../rules/Rule.ts"
 import { asArray, durationMillis } from "./Fields.ts"
-import { needFile, type Reporter } from "./Reporter.ts"
+import { nameRemedy } from "./nearest.ts"
+import type { Reporter } from "./Reporter.ts"
+import type { RuleText } from "./RuleText.ts"
+import { resolveHours, resolveMaintenance } from "./resolveHours.ts"
+import { type Known, resolveKind, resolveNotify } from "./resolveKind.ts"
+import { type Assets, amountsByAsset, type Parties, type Path } from "./resolveNames.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
-type Path = ReadonlyArray<PropertyKey>
-type RawRule = NonNullable<TreasuryFile["rules"]>[number]
-type Assets = ReadonlyMap<string, PinnedAsset>
-type Parties = ReadonlyMap<string, Party>
-
-export const resolveAssets = (raw: TreasuryFile): Assets =>
-  new Map(
-    Object.entries(raw.assets ?? {}).map(([symbol, { id, decimals }]) => [
-      symbol,
-      { symbol, id, decimals: Math.min(Number(decimals), 77) },
-    ]),
-  )
-
-export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Reporter): Parties => {
-  const keys = new Map<string, string>()
-  return new Map(
-    Object.entries(raw.parties ?? {}).map(([name, party]) => {
-      const path = ["parties", name]
-      const twin = keys.get(party.publicKey)
-      if (twin !== undefined) {
-        report.add([...path, "publicKey"], `the same key as party "${twin}"`, "give each key one name")
-      }
-      keys.set(party.publicKey, name)
-      const signer = party.signer
-      const file = signer?.file === undefined ? undefined : report.path(signer.file, [...path, "signer", "file"])
-      if (file !== undefined) needFile(file, [...path, "signer", "file"], report)
-      return [
-        name,
-        {
-          name,
-          publicKey: party.publicKey as PublicKey,
-          signer:
-            file !== undefined ? { file } : signer?.sandbox === undefined ? undefined : { sandbox: signer.sandbox },
-          floor: amountsByAsset(party.floor, [...path, "floor"], assets, report),
-        },
-      ]
-    }),
-  )
-}
-
-const amountsByAsset = (
-  raw: Readonly<Record<string, string>> | undefined,
-  path: Path,
-  assets: Assets,
-  report: Reporter,
-): ReadonlyMap<string, BaseUnits> =>
-  new Map(
-    Object.entries(raw ?? {}).flatMap(([symbol, text]) => {
-      const asset = assetOf(symbol, [...path, symbol], assets, report)
-      return asset === undefined ? [] : [[asset.id, report.amount([...path, symbol], text, asset)] as const]
-    }),
-  )
-
-const assetOf = (symbol: string, path: Path, assets: Assets, report: Reporter): PinnedAsset | undefined => {
-  const asset = assets.get(symbol)
-  if (asset === undefined) {
-    report.add(path, `"${symbol}" is not pinned`, `add ${symbol}: { id, decimals } under assets`)
-  }
-  return asset
-}
-
-const partyOf = (name: string, path: Path, parties: Parties, report: Reporter): Party | undefined => {
-  const party = parties.get(name)
-  if (party === undefined) {
-    report.add(
-      path,
-      `"${name}" is no party`,
-      `known: ${[...parties.keys()].join(", ") || "none; add it under parties"}`,
-    )
-  }
-  return party
-}
-
-const payerOf = (name: string, path: Path, parties: Parties, report: Reporter): Party | undefined => {
-  const party = partyOf(name, path, parties, report)
-  if (party !== undefined && party.signer === undefined) {
-    report.add(path, `"${name}" has no signer, so it cannot pay`, `add signer: { file } to party ${name}`)
-    return undefined
-  }
-  return party
-}
-
+/** The rules of the file; each name, amount and time in them is checked. */
 export const resolveRules = (
   raw: TreasuryFile,
   parties: Parties,
   assets: Assets,
   report: Reporter,
 ): ReadonlyArray<Rule> => {
+  const known = {
+    parties,
+    assets,
+    report,
+    hours: resolveHours(raw, report),
+    maintenance: resolveMaintenance(raw, report),
+    rules: (raw.rules ?? []).map(({ name }) => name),
+  }
   const names = new Set<string>()
   return (raw.rules ?? []).flatMap((rule, i) => {
     if (names.has(rule.name)) {
@@ -104,90 +33,77 @@ export const resolveRules = (
       report.add(["rules", i, "name"], `"${rule.name}" stands for payments of people`, "give the rule another name")
     }
     names.add(rule.name)
-    const resolved = resolveRule(rule, ["rules", i], parties, assets, report)
+    const resolved = resolveRule(rule, ["rules", i], known)
     return resolved === undefined ? [] : [resolved]
   })
 }
 
-const resolveRule = (
-  raw: RawRule,
-  path: Path,
-  parties: Parties,
-  assets: Assets,
-  report: Reporter,
-): Rule | undefined => {
-  if (raw.notify !== undefined) return resolveNotify(raw, raw.notify, path, assets, report)
-  const base = {
+/** Modifiers that say something about money only. */
+const ofMoney = [
+  "for",
+  "cooldown",
+  "settle",
+  "maxAge",
+  "min",
+  "floor",
+  "priority",
+  "onShort",
+  "onNoData",
+  "during",
+  "maintenance",
+  "inhibitedBy",
+  "mode",
+  "schedule",
+] as const
+
+/** Modifiers that a kind has no use for. */
+const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>> = {
+  notify: ofMoney,
+  topUp: ["schedule"],
+  sweep: ["schedule", "onShort"],
+  rebalance: ["schedule"],
+  split: ["schedule"],
+  payout: ["onShort", "onNoData", "min", "cooldown"],
+  request: ["schedule", "onShort", "floor"],
+}
+
+const resolveRule = (raw: RuleText, path: Path, known: Known): Rule | undefined => {
+  const { report } = known
+  const kind = Object.keys(useless).find((key) => raw[key as keyof RuleText] !== undefined) ?? ""
+  for (const key of useless[kind] ?? []) {
+    if (raw[key] !== undefined) report.add([...path, key], `${key} means nothing for ${kind}`, `remove ${key}`)
+  }
+  if (raw.notify !== undefined) return resolveNotify(raw.name, raw.notify, path, known)
+  return resolveKind(raw, resolveBase(raw, path, known), path, known)
+}
+
+const resolveBase = (raw: RuleText, path: Path, { assets, hours, maintenance, rules, report }: Known): RuleBase => {
+  const during = raw.during === undefined ? undefined : hours.get(raw.during)
+  if (raw.during !== undefined && during === undefined) {
+    const remedy = nameRemedy(raw.during, [...hours.keys()], "add it under hours")
+    report.add([...path, "during"], `no hours are named "${raw.during}"`, remedy)
+  }
+  const inhibitedBy = asArray(raw.inhibitedBy ?? [])
+  for (const name of inhibitedBy) {
+    if (rules.includes(name) && name !== raw.name) continue
+    const others = rules.filter((other) => other !== raw.name)
+    const remedy = nameRemedy(name, others, "remove it: there is no other rule")
+    report.add([...path, "inhibitedBy"], `"${name}" is no other rule`, remedy)
+  }
+  return {
     name: raw.name,
     forMillis: durationMillis(raw.for ?? "0s"),
     cooldownMillis: durationMillis(raw.cooldown ?? "0s"),
+    settleMillis: durationMillis(raw.settle ?? "0s"),
     maxAgeMillis: raw.maxAge === undefined ? undefined : durationMillis(raw.maxAge),
     min: amountsByAsset(raw.min, [...path, "min"], assets, report),
+    floor: amountsByAsset(raw.floor, [...path, "floor"], assets, report),
     priority: Number(raw.priority ?? "100"),
-    onShort: raw.onShort ?? ("hold" as const),
+    onShort: raw.onShort ?? "hold",
+    onNoData: raw.onNoData ?? "hold",
+    during,
+    maintenance: raw.maintenance === "ignore" ? [] : maintenance,
+    inhibitedBy,
+    trial: raw.mode === "shadow",
   }
-  if (raw.topUp !== undefined) {
-    const at = [...path, "topUp"]
-    const from = payerOf(raw.topUp.from, [...at, "from"], parties, report)
-    const levels = raw.topUp.levels.flatMap((l, i) =>
-      resolveLevel({ ...l, trigger: l.below, word: "below" }, [...at, "levels", i], parties, assets, report),
-    )
-    for (const [i, l] of levels.entries()) {
-      if (l.party.name === raw.topUp.from) {
-        report.add([...at, "levels", i, "party"], `${l.party.name} would pay itself`, "name another party")
-      }
-    }
-    return from === undefined ? undefined : { ...base, kind: "topUp", from, levels }
-  }
-  const sweep = raw.sweep!
-  const at = [...path, "sweep"]
-  const to = partyOf(sweep.to, [...at, "to"], parties, report)
-  const levels = asArray(sweep.from).flatMap((party) => {
-    payerOf(party, [...at, "from"], parties, report)
-    if (party === sweep.to) report.add([...at, "to"], `${party} would pay itself`, "name another party")
-    return resolveLevel({ ...sweep, party, trigger: sweep.above, word: "above" }, at, parties, assets, report)
-  })
-  return to === undefined ? undefined : { ...base, kind: "sweep", to, levels }
-}
-
-const resolveNotify = (
-  raw: RawRule,
-  notify: NonNullable<RawRule["notify"]>,
-  path: Path,
-  assets: Assets,
-  report: Reporter,
-): Rule => {
-  for (const key of ["for", "cooldown", "maxAge", "min", "priority", "onShort"] as const) {
-    if (raw[key] !== undefined) report.add([...path, key], `${key} means nothing for notify`, `remove ${key}`)
-  }
-  const asset = notify.asset === "any" ? "any" : assetOf(notify.asset, [...path, "notify", "asset"], assets, report)
-  const becomes: ReadonlyArray<AssetStatusWord> = notify.becomes
-  return { kind: "notify", name: raw.name, asset: asset ?? "any", becomes }
-}
-
-const resolveLevel = (
-  raw: {
-    readonly party: string
-    readonly asset: string
-    readonly balance?: "free" | "total" | undefined
-    readonly trigger: string
-    readonly target: string
-    readonly word: "below" | "above"
-  },
-  path: Path,
-  parties: Parties,
-  assets: Assets,
-  report: Reporter,
-): ReadonlyArray<Level> => {
-  const party = partyOf(raw.party, [...path, raw.word === "below" ? "party" : "from"], parties, report)
-  const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
-  const trigger = report.amount([...path, raw.word], raw.trigger, asset)
-  const target = report.amount([...path, "target"], raw.target, asset)
-  const sound = raw.word === "below" ? target >= trigger : target <= trigger
-  if (!sound) {
-    const remedy = raw.word === "below" ? "set target at or over below" : "set target at or under above"
-    report.add([...path, "target"], `target ${raw.target} is on the wrong side of ${raw.word} ${raw.trigger}`, remedy)
-  }
-  if (party === undefined || asset === undefined) return []
-  return [{ party, asset, balance: raw.balance ?? "free", trigger, target }]
 }

@@ -49,7 +49,10 @@ export interface Payment {
 /** What a rule says about one subject. Doing nothing has a reason, and the sentence that explains it. */
 export type Decision =
   | { readonly _tag: "Hold"; readonly reason: HoldReason; readonly detail: string }
-  | { readonly _tag: "Act"; readonly payment: Payment; readonly detail: string }
+  /** At least one payment; all of them are recorded together, or none. */
+  | { readonly _tag: "Act"; readonly payments: ReadonlyArray<Payment>; readonly detail: string }
+  /** People are asked to make these payments: their key is elsewhere. */
+  | { readonly _tag: "Ask"; readonly payments: ReadonlyArray<Payment>; readonly detail: string }
 
 /** Where a rule stands for one subject. */
 export type RuleState = "inactive" | "pending" | "acting" | "holding"

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
 import { decide } from "../rules/decide.ts"
-import { isPaying, subjectOf } from "../rules/Rule.ts"
-import { idle } from "../rules/Timer.ts"
+import { isPaying } from "../rules/Rule.ts"
+import { isOfSubject, subjectsOf } from "../rules/Subject.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { takeSnapshot } from "./snapshot.ts"
@@ -16,18 +16,23 @@ const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", 
  */
 export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) {
   const options = yield* EngineOptions
-  const memory = (yield* (yield* RuleStates).all).find((m) => m.rule === intent.rule && m.subject === intent.subject)
+  const memories = yield* (yield* RuleStates).all
   const rule = options.rules.filter(isPaying).find((r) => r.name === intent.rule)
-  const level = rule?.levels.find((l) => subjectOf(l) === intent.subject)
-  if (rule === undefined || level === undefined) return "gone"
-  const snapshot = yield* takeSnapshot()
-  const without = { ...snapshot, open: snapshot.open.filter((other) => other.id !== intent.id) }
-  const { decision } = decide(rule, level, without, memory ?? idle)
+  const subject = rule === undefined ? undefined : subjectsOf(rule).find((s) => isOfSubject(intent, s))
+  if (subject === undefined) return "gone"
+  const memory = memories.find((m) => m.rule === intent.rule && m.subject === subject.name)
+  const snapshot = yield* takeSnapshot(memories)
+  const without = { ...snapshot, open: snapshot.open.filter((other) => !isOfSubject(other, subject)) }
+  // A planned time is concluded by its payment; without it, it would be due again.
+  const before = memory !== undefined && subject.kind === "payout" ? { ...memory, episode: memory.episode - 1 } : memory
+  const { decision } = decide(subject, without, before)
   if (decision._tag === "Hold") return needless.has(decision.reason) ? "gone" : "later"
-  const { payment } = decision
-  const same =
-    payment.fromKey === intent.payment.fromKey &&
-    payment.toKey === intent.payment.toKey &&
-    payment.assetId === intent.payment.assetId
-  return same && payment.amount >= intent.payment.amount ? "wanted" : "gone"
+  const same = decision.payments.some(
+    ({ fromKey, toKey, assetId, amount }) =>
+      fromKey === intent.payment.fromKey &&
+      toKey === intent.payment.toKey &&
+      assetId === intent.payment.assetId &&
+      amount >= intent.payment.amount,
+  )
+  return same ? "wanted" : "gone"
 })

@@ -5,8 +5,8 @@ import { Journal } from "../store/Journal.ts"
 
 /** Journals why a payment was decided, and the policy line that permits it. In the transaction that records it. */
 export const journalDecision = Effect.fnUntraced(function* (intent: Intent, policy: Policy) {
-  const { fromKey, toKey, assetId, amount } = intent.payment
-  const line = lineFor(policy, { from: fromKey, to: toKey, assetId, amount })
+  const { fromKey, toKey, assetId } = intent.payment
+  const line = lineFor(policy, { from: fromKey, to: toKey, assetId })
   yield* (yield* Journal).append({
     kind: "decision",
     subject: intent.id,

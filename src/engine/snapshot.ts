@@ -4,12 +4,15 @@ import type { AccountKey } from "../domain/Balance.ts"
 import type { PolicyLine, WindowUse } from "../rules/Policy.ts"
 import { type BalanceKind, isPaying } from "../rules/Rule.ts"
 import { type Listed, type Snapshot, termsOf } from "../rules/Snapshot.ts"
+import { Asks } from "../store/Asks.ts"
 import { Brake } from "../store/Brake.ts"
 import { Disagreement } from "../store/Disagreement.ts"
 import { type Drift, Drifts } from "../store/Drifts.ts"
+import { Lease } from "../store/Lease.ts"
 import { Listings } from "../store/Listings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
+import type { RuleMemory } from "../store/RuleStates.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 
@@ -17,18 +20,20 @@ const dayMillis = 86_400_000
 const unchecked = "the balances are not yet compared with the gateway's own since the start"
 
 /** Reads all that decisions are made of. Called inside the transaction that stores what is decided. */
-export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
+export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Iterable<RuleMemory>) {
   const options = yield* EngineOptions
   const observations = yield* Observations
   const listings = yield* Listings
   const outbox = yield* Outbox
   const brake = yield* Brake
   const drifts = yield* Drifts
+  const lease = yield* Lease
   const now = yield* Clock.currentTimeMillis
   const watermark = yield* observations.watermark
   const accounts = yield* observations.accounts
   const assets = yield* listings.assets
-  const cooldownMax = Math.max(0, ...options.rules.filter(isPaying).map((rule) => rule.cooldownMillis))
+  const paying = options.rules.filter(isPaying)
+  const cooldownMax = paying.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
   const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
   const open = yield* outbox.open
   // Rules add what they find reserved: one that waits for another signature would count twice.
@@ -51,12 +56,23 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* () {
     terms: termsOf(yield* listings.parameters),
     open,
     settled: yield* outbox.settledSince(now - Math.max(dayMillis, cooldownMax)),
+    asked: yield* (yield* Asks).since(now - cooldownMax),
+    standby: (yield* lease.isHeld) ? undefined : "another process holds the right to sign",
+    chainUnsettled: undefined,
+    firing: new Set(firingOf(memories)),
+    priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
+    quota: () => undefined,
     halts: (yield* brake.halts).map((h) => h.reason),
     pauses: yield* brake.pauses,
     policy: options.policy,
     signed: (line: PolicyLine) => windows.get(line.line) ?? { amount: 0n, count: 0 },
   } satisfies Snapshot
 })
+
+/** Rules of which a condition held at the last look. */
+const firingOf = function* (memories: Iterable<RuleMemory>): Iterable<string> {
+  for (const { rule, firingSince } of memories) if (firingSince !== undefined) yield rule
+}
 
 const windowUses = Effect.fnUntraced(function* (since: number, except: ReadonlySet<string>) {
   const { policy } = yield* EngineOptions

@@ -3,7 +3,7 @@ import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount, parseAmount } from "../domain/Amount.ts"
 import type { Payment } from "../domain/Decision.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
-import { windowUse } from "../rules/decide.ts"
+import { windowUse } from "../rules/limits.ts"
 import { feeMax, judge } from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
 import { Database } from "../store/Database.ts"
@@ -86,9 +86,9 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
         }
         return { intentId: intent.id, created: false, state: known.state }
       }
-      const snapshot = yield* takeSnapshot()
+      const snapshot = yield* takeSnapshot([])
       const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
-      const verdict = judge(treasury.policy, asked, (line) => windowUse(snapshot, line))
+      const verdict = judge(treasury.policy, asked, (line) => windowUse(snapshot, line, []))
       if (!verdict.permitted) {
         return yield* rejected(`the policy refuses it (${verdict.refusal}): ${verdict.detail}`, "see check", true)
       }

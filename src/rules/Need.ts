@@ -1,24 +1,44 @@
-import type { Level, Party, RuleBase } from "./Rule.ts"
+import type { Party } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
+import type { Subject } from "./Subject.ts"
 
-/** What one rule kind says about one balance: in band, or a payment that would bring it to its target. */
+/** One movement of money that a rule wants. */
+export interface Transfer {
+  readonly from: Party
+  readonly to: Party
+  /** Base units that would be moved if nothing limited them; the network's fee comes on top. */
+  readonly amount: bigint
+}
+
+/** What one rule kind says about one subject: nothing to do, or the transfers that would bring it where it belongs. */
 export type Need =
-  | { readonly inBand: true; readonly detail: string }
+  | { readonly _tag: "InBand"; readonly detail: string }
   | {
-      readonly inBand: false
+      readonly _tag: "NotDue"
+      readonly detail: string
+      /** Unix milliseconds of the next planned time. */
+      readonly next: number
+      /** Planned time (Unix seconds) up to which all is done or let go; it becomes the episode. */
+      readonly episode: number
+    }
+  | {
+      readonly _tag: "Wanted"
       /** "8,790.00 is below 10,000". */
       readonly detail: string
-      readonly from: Party
-      readonly to: Party
-      /** Base units that would be moved if nothing limited them. */
-      readonly amount: bigint
+      /** At least one. */
+      readonly transfers: ReadonlyArray<Transfer>
+      /** The planned time (Unix seconds) where a schedule wants it; undefined: episodes are counted. */
+      readonly episode?: number
     }
 
-/** A rule and the level of it that is looked at. */
-export interface Subject<R extends RuleBase> {
-  readonly rule: R
-  readonly level: Level
-  /** The level's observed balance in base units. */
-  readonly balance: bigint
+export type Wanted = Extract<Need, { _tag: "Wanted" }>
+
+/** What a rule kind is told of its subject. */
+export interface Seen<K extends Subject["kind"]> {
+  readonly subject: Extract<Subject, { kind: K }>
   readonly snapshot: Snapshot
+  /** Base units of each of the subject's accounts, in their order. */
+  readonly balances: ReadonlyArray<bigint>
+  /** Last concluded episode; undefined where the subject was never looked at. */
+  readonly episode: number | undefined
 }

@@ -1,4 +1,5 @@
 import type { BaseUnits } from "../domain/Amount.ts"
+import type { Share } from "./Rule.ts"
 
 /** One line of the policy: what it allows, and how much of it. What no line allows is refused. */
 export interface PolicyLine {
@@ -11,12 +12,6 @@ export interface PolicyLine {
   readonly perTransfer: BaseUnits
   readonly per24h: BaseUnits
   readonly transfersPer24h: number
-}
-
-/** A share as a fraction of whole numbers: 0.2 % is 2/1000. */
-export interface Share {
-  readonly numerator: bigint
-  readonly denominator: bigint
 }
 
 export interface Policy {
@@ -74,7 +69,7 @@ export const feeMax = (maxFee: Share, amount: bigint): bigint =>
   (amount * maxFee.numerator + maxFee.denominator - 1n) / maxFee.denominator
 
 /** The line that names this payment, if one does. The first in the file's order wins; lines do not add up. */
-export const lineFor = (policy: Policy, payment: PolicyPayment): PolicyLine | undefined =>
+export const lineFor = (policy: Policy, payment: Omit<PolicyPayment, "amount">): PolicyLine | undefined =>
   policy.lines.find((l) => l.from.has(payment.from) && l.assetId === payment.assetId && l.to.has(payment.to))
 
 /**

@@ -1,6 +1,8 @@
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { PublicKey } from "../domain/Hex.ts"
+import type { Hours, Window } from "./Hours.ts"
+import type { Schedule } from "./Schedule.ts"
 
 /** A party as configured. Without a signer it is watch-only and is never `from`. */
 export interface Party {
@@ -9,6 +11,8 @@ export interface Party {
   readonly signer: { readonly file: string } | { readonly sandbox: string } | undefined
   /** Base units by asset id that no payment of a rule or a person may take the free balance below. */
   readonly floor: ReadonlyMap<string, BaseUnits>
+  /** Transfers of each epoch of the network that rules leave to people. */
+  readonly transfersKept: number
 }
 
 /** An asset pinned by id, so that a newcomer with the same symbol changes nothing. */
@@ -21,15 +25,25 @@ export interface PinnedAsset {
 /** free: the general account; total: with margin, order margin, bond and orders. */
 export type BalanceKind = "free" | "total"
 
-/** One account that a rule looks at, and the levels that bound its band. */
-export interface Level {
+/** One account that a rule looks at. */
+export interface Account {
   readonly party: Party
   readonly asset: PinnedAsset
   readonly balance: BalanceKind
-  /** topUp acts under it; sweep acts over it. */
+}
+
+/** An account and the levels that bound its band. */
+export interface Level extends Account {
+  /** topUp and request act under it; sweep acts over it. */
   readonly trigger: BaseUnits
   /** Where the payment brings the balance to. */
   readonly target: BaseUnits
+}
+
+/** A receiver and its part of the whole: parts count in proportion to each other, whatever they add up to. */
+export interface Weight {
+  readonly party: Party
+  readonly weight: bigint
 }
 
 export interface RuleBase {
@@ -38,14 +52,28 @@ export interface RuleBase {
   readonly forMillis: number
   /** Between two executed payments for the same account. */
   readonly cooldownMillis: number
+  /** The balances must be this much younger than our last payment's block before they are judged again. */
+  readonly settleMillis: number
   /** Knowledge older than this moves no money; undefined: the network's limit holds. */
   readonly maxAgeMillis: number | undefined
   /** Nothing smaller is paid, by asset id. */
   readonly min: ReadonlyMap<string, BaseUnits>
-  /** Lower numbers take scarce funds first. */
+  /** What this rule leaves with the payer, by asset id, beside the party's own floor. */
+  readonly floor: ReadonlyMap<string, BaseUnits>
+  /** Lower numbers take scarce funds and transfers first. */
   readonly priority: number
   /** The funder cannot cover the need above its floor: pay what there is, or nothing. */
   readonly onShort: "partial" | "hold"
+  /** A balance that was never seen holds the rule, or counts as nothing. */
+  readonly onNoData: "hold" | "zero"
+  /** The hours in which it may pay; undefined: always. */
+  readonly during: Hours | undefined
+  /** Planned windows in which it pays nothing. */
+  readonly maintenance: ReadonlyArray<Window>
+  /** Rules that forbid this one while their condition holds. */
+  readonly inhibitedBy: ReadonlyArray<string>
+  /** On trial: decides beside the others and pays nothing. */
+  readonly trial: boolean
 }
 
 export interface TopUpRule extends RuleBase {
@@ -61,6 +89,42 @@ export interface SweepRule extends RuleBase {
   readonly levels: ReadonlyArray<Level>
 }
 
+/** Keeps the shares of a group of accounts near their weights. */
+export interface RebalanceRule extends RuleBase {
+  readonly kind: "rebalance"
+  readonly asset: PinnedAsset
+  readonly balance: BalanceKind
+  /** At least two parties; none twice. */
+  readonly weights: ReadonlyArray<Weight>
+  /** How far an account may be from its share, as a part of the group's whole. */
+  readonly tolerance: Share
+}
+
+/** Divides what an account holds over its target among receivers. */
+export interface SplitRule extends RuleBase {
+  readonly kind: "split"
+  readonly level: Level
+  readonly to: ReadonlyArray<Weight>
+}
+
+/** Pays a fixed amount at planned times. */
+export interface PayoutRule extends RuleBase {
+  readonly kind: "payout"
+  readonly from: Party
+  readonly to: Party
+  readonly asset: PinnedAsset
+  readonly amount: BaseUnits
+  readonly schedule: Schedule
+}
+
+/** Asks people for money whose key is elsewhere. */
+export interface RequestRule extends RuleBase {
+  readonly kind: "request"
+  readonly from: Party
+  readonly level: Level
+}
+
+/** Tells people of an asset's new status. */
 export interface NotifyRule {
   readonly kind: "notify"
   readonly name: string
@@ -69,10 +133,23 @@ export interface NotifyRule {
   readonly becomes: ReadonlyArray<AssetStatusWord>
 }
 
-export type PayingRule = TopUpRule | SweepRule
+/** A part as a fraction of whole numbers: 0.2 % is 2/1000. */
+export interface Share {
+  readonly numerator: bigint
+  readonly denominator: bigint
+}
+
+export type PayingRule = TopUpRule | SweepRule | RebalanceRule | SplitRule | PayoutRule | RequestRule
 export type Rule = PayingRule | NotifyRule
 
 export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notify"
 
-/** What a rule looked at, in names: "hot/USDT". One timer, one episode counter and one state each. */
-export const subjectOf = (level: Level): string => `${level.party.name}/${level.asset.symbol}`
+/** An account's name in decisions, messages and the store: "hot/USDT". */
+export const accountName = ({ party, asset }: Pick<Account, "party" | "asset">): string =>
+  `${party.name}/${asset.symbol}`
+
+/** The accounts of a rule that have a band, with its levels. */
+export const levelsOf = (rule: Rule): ReadonlyArray<Level> => {
+  if (rule.kind === "topUp" || rule.kind === "sweep") return rule.levels
+  return rule.kind === "split" || rule.kind === "request" ? [rule.level] : []
+}

@@ -20,6 +20,26 @@ export interface Listed {
   readonly quantum: bigint
 }
 
+/** What people were asked to send. */
+export interface Asked {
+  readonly rule: string
+  readonly subject: string
+  readonly amount: bigint
+  /** Unix milliseconds. */
+  readonly at: number
+  /** Undefined while it is open; otherwise when the money was seen, or the need was gone. */
+  readonly endedAt: number | undefined
+}
+
+/** The network lets a key send so many transfers in an epoch. */
+export interface Quota {
+  readonly limit: number
+  /** Signed in this epoch. */
+  readonly used: number
+  /** Unix milliseconds at which the epoch is expected to end; undefined where that is not known. */
+  readonly endsAt: number | undefined
+}
+
 /** All that decisions are made of: the same snapshot gives the same decisions, on any machine, at any time. */
 export interface Snapshot {
   /** Unix milliseconds. */
@@ -42,8 +62,25 @@ export interface Snapshot {
   readonly open: ReadonlyArray<Intent>
   /** Final intents of the last day and of every cooldown, oldest first. */
   readonly settled: ReadonlyArray<Intent>
+  /** What people were asked for and have not sent yet. */
+  readonly asked: ReadonlyArray<Asked>
   readonly halts: ReadonlyArray<string>
-  readonly pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string }>
+  /** Why this process may not sign, in words; undefined while it holds the lease. */
+  readonly standby: string | undefined
+  /** Why the network's rules for transactions are not to be relied on yet, in words. */
+  readonly chainUnsettled: string | undefined
+  /** Rules whose condition holds, whatever keeps them from acting. */
+  readonly firing: ReadonlySet<string>
+  /** Priorities of the rules by name; payments of people have none. */
+  readonly priorities: ReadonlyMap<string, number>
+  /** Transfers that the party's key may still send in this epoch of the network; undefined where that is not known. */
+  readonly quota: (party: string) => Quota | undefined
+  /** In force; `until` in Unix milliseconds, undefined where only a person ends it. */
+  readonly pauses: ReadonlyArray<{
+    readonly scope: string
+    readonly reason: string
+    readonly until?: number | undefined
+  }>
   readonly policy: Policy
   /** Signed in the last 24 hours under the line; open intents that are not signed yet are added by the rules. */
   readonly signed: (line: PolicyLine) => WindowUse

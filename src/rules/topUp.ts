@@ -1,19 +1,16 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
-import type { Need, Subject } from "./Need.ts"
-import type { TopUpRule } from "./Rule.ts"
+import type { Need, Seen } from "./Need.ts"
 
 /** Below its trigger an account is brought to its target by the funder. */
-export const topUpNeed = ({ rule, level, balance }: Subject<TopUpRule>): Need => {
+export const topUpNeed = ({ subject: { rule, level }, balances: [balance = 0n] }: Seen<"topUp">): Need => {
   const { decimals } = level.asset
   const now = formatAmount(balance, decimals)
   if (balance >= level.trigger) {
-    return { inBand: true, detail: `${now} is not below ${formatLevel(level.trigger, decimals)}` }
+    return { _tag: "InBand", detail: `${now} is not below ${formatLevel(level.trigger, decimals)}` }
   }
   return {
-    inBand: false,
+    _tag: "Wanted",
     detail: `${now} is below ${formatLevel(level.trigger, decimals)}`,
-    from: rule.from,
-    to: level.party,
-    amount: level.target - balance,
+    transfers: [{ from: rule.from, to: level.party, amount: level.target - balance }],
   }
 }

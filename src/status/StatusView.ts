@@ -7,7 +7,7 @@ import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
-import { isPaying, type PinnedAsset } from "../rules/Rule.ts"
+import { isPaying, levelsOf, type PinnedAsset } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
 import { Brake } from "../store/Brake.ts"
@@ -166,7 +166,7 @@ const accountViews = (
         const account = seen.find(
           (a) => a.party === party.publicKey && a.asset === asset.id && a.type === general && a.market === "",
         )
-        const levels = levelsOf(treasury, party.name, asset)
+        const levels = marksOf(treasury, party.name, asset)
         if (account === undefined && levels.length === 0) return []
         const mine = open.filter((i) => i.payment.assetId === asset.id)
         const sum = (intents: ReadonlyArray<Intent>, fee: boolean) =>
@@ -207,22 +207,20 @@ const accountViews = (
     )
     .toSorted((a, b) => Number(a.inBand) - Number(b.inBand))
 
-const levelsOf = (treasury: Treasury, party: string, asset: PinnedAsset) => {
+const marksOf = (treasury: Treasury, party: string, asset: PinnedAsset) => {
   const floor = treasury.parties.get(party)?.floor.get(asset.id)
   const floors =
     floor === undefined ? [] : [{ name: "floor", units: floor as bigint, holds: (b: bigint) => b >= floor }]
-  const bands = treasury.rules
-    .filter(isPaying)
-    .flatMap((rule) =>
-      rule.levels
-        .filter((level) => level.party.name === party && level.asset.id === asset.id)
-        .flatMap(({ trigger, target }) => [
-          rule.kind === "topUp"
-            ? { name: "below", units: trigger as bigint, holds: (b: bigint) => b >= trigger }
-            : { name: "above", units: trigger as bigint, holds: (b: bigint) => b <= trigger },
-          { name: "target", units: target as bigint, holds: () => true },
-        ]),
-    )
+  const bands = treasury.rules.flatMap((rule) =>
+    levelsOf(rule)
+      .filter((level) => level.party.name === party && level.asset.id === asset.id)
+      .flatMap(({ trigger, target }) => [
+        rule.kind === "topUp" || rule.kind === "request"
+          ? { name: "below", units: trigger as bigint, holds: (b: bigint) => b >= trigger }
+          : { name: "above", units: trigger as bigint, holds: (b: bigint) => b <= trigger },
+        { name: "target", units: target as bigint, holds: () => true },
+      ]),
+  )
   return [...floors, ...bands]
 }
 

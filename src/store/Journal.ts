@@ -28,6 +28,8 @@ export type JournalKind =
   | "backfill"
   | "gap"
   | "contradiction"
+  | "asked"
+  | "received"
 
 export interface JournalEntry {
   readonly kind: JournalKind

@@ -268,6 +268,16 @@ const drifts = Effect.gen(function* () {
   yield* sql`CREATE UNIQUE INDEX drifts_open ON drifts (party, asset, market, type) WHERE ended_at IS NULL`
 })
 
+/** What people were asked to pay, from the asking until the money was seen. */
+const asks = Effect.gen(function* () {
+  const { sql, int, serial, strict, digits } = yield* dialect
+  yield* sql`CREATE TABLE asks (
+    seq ${serial}, rule TEXT NOT NULL, subject TEXT NOT NULL, episode ${int} NOT NULL, from_party TEXT NOT NULL,
+    to_party TEXT NOT NULL, asset TEXT NOT NULL, amount TEXT NOT NULL ${digits("amount")}, decimals ${int} NOT NULL,
+    detail TEXT NOT NULL, at ${int} NOT NULL, ended_at ${int}) ${strict}`
+  yield* sql`CREATE UNIQUE INDEX asks_open ON asks (rule, subject) WHERE ended_at IS NULL`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -282,6 +292,7 @@ const loader = Migrator.fromRecord({
   "0010_account_ids": accountIds,
   "0011_asset_events": assetEvents,
   "0012_drifts": drifts,
+  "0013_asks": asks,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

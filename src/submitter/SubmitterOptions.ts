@@ -1,6 +1,5 @@
 import { Context, Layer } from "effect"
-import type { Share } from "../rules/Policy.ts"
-import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
 
 /** What the submitter knows of the treasury. */

@@ -39,7 +39,7 @@ describe("deciding", () => {
             for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
             assert.deepStrictEqual(yield* states, ["confirmed"])
             for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
-            assert.deepStrictEqual(yield* reasons, { [winner]: "in_flight", [loser]: "short" })
+            assert.deepStrictEqual(yield* reasons, { [winner]: "in_flight", [loser]: "yielded" })
             const open = yield* (yield* Outbox).open
             assert.deepStrictEqual(
               open.map((i) => i.rule),

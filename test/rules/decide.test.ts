@@ -4,9 +4,11 @@ import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent, IntentState } from "../../src/domain/Intent.ts"
 import { decide } from "../../src/rules/decide.ts"
 import { feeMax, judge, type Policy } from "../../src/rules/Policy.ts"
-import type { Level, Party, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
+import type { Level, Party, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
+import { subjectsOf } from "../../src/rules/Subject.ts"
 import { idle, type Timer } from "../../src/rules/Timer.ts"
+import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const usdt = { symbol: "USDT", id: "ab".repeat(32), decimals: 2 }
 const units = (n: number): BaseUnits => baseUnits(BigInt(Math.round(n * 100)))
@@ -15,21 +17,20 @@ const party = (name: string, floor = 0): Party => ({
   publicKey: name.padEnd(64, "0") as PublicKey,
   signer: { sandbox: name },
   floor: floor === 0 ? new Map() : new Map([[usdt.id, units(floor)]]),
+  transfersKept: 0,
 })
 const hot = party("hot")
 const reserve = party("reserve", 100)
 const level: Level = { party: hot, asset: usdt, balance: "free", trigger: units(100), target: units(250) }
 const rule: TopUpRule = {
+  ...plainRule,
   kind: "topUp",
   name: "keep",
   from: reserve,
   levels: [level],
   forMillis: 30_000,
   cooldownMillis: 60_000,
-  maxAgeMillis: undefined,
   min: new Map([[usdt.id, units(5)]]),
-  priority: 1,
-  onShort: "hold",
 }
 const policy: Policy = {
   maxFee: { numerator: 2n, denominator: 1_000n },
@@ -63,24 +64,17 @@ interface World {
 }
 
 const snapshotOf = (world: World): Snapshot => ({
+  ...calmSnapshot,
   now,
   asOf: BigInt(now - 1_000) * 1_000_000n,
   maxAgeMillis: 30_000,
-  catchingUp: undefined,
-  drift: () => undefined,
-  disagreement: undefined,
   balance: (key) => {
     if (key === hot.publicKey) return "hot" in world && world.hot === undefined ? undefined : units(world.hot ?? 40)
     return units(world.reserve ?? 5_000)
   },
   listed: new Map([[usdt.id, { status: "enabled", decimals: 2, quantum: 100n }]]),
   terms,
-  open: [],
-  settled: [],
-  halts: [],
-  pauses: [],
   policy,
-  signed: () => ({ amount: 0n, count: 0 }),
   ...world.snapshot,
 })
 
@@ -111,14 +105,20 @@ const intent = (state: IntentState, more: Partial<Intent> = {}): Intent => ({
 })
 
 const run = (world: World, timer: Timer = ripe, using: Partial<TopUpRule> = {}) =>
-  decide({ ...rule, ...using }, level, snapshotOf(world), timer).decision
+  judged({ ...rule, ...using }, snapshotOf(world), timer).decision
+
+const judged = (one: PayingRule, snapshot: Snapshot, timer: Timer) =>
+  decide(subjectsOf(one)[0]!, snapshot, { ...timer, episode: 1 })
 
 describe("a top-up", () => {
   it("brings the balance exactly to its target", () => {
     const decision = run({ hot: 40 })
     assert.strictEqual(decision._tag, "Act")
     if (decision._tag === "Act") {
-      assert.strictEqual(decision.payment.amount, units(210))
+      assert.deepStrictEqual(
+        decision.payments.map(({ amount }) => amount),
+        [units(210)],
+      )
       assert.strictEqual(decision.detail, "40.00 is below 100")
     }
   })
@@ -215,13 +215,14 @@ describe("a top-up", () => {
     const decision = run({ reserve: 200 }, ripe, { onShort: "partial" })
     assert.strictEqual(decision._tag, "Act")
     if (decision._tag !== "Act") return
-    const { amount } = decision.payment
+    const { amount } = decision.payments[0]!
     assert.isAtMost(Number(amount + feeMax(policy.maxFee, amount)), Number(units(100)))
     assert.isAtLeast(Number(amount), Number(units(99)))
   })
 
   it("counts what open payments of the funder may take", () => {
     const other = intent("in_flight", {
+      rule: "other",
       payment: { ...intent("in_flight").payment, toKey: "f".repeat(64) as PublicKey },
     })
     const decision = run({ reserve: 400, snapshot: { open: [other] } })
@@ -229,13 +230,13 @@ describe("a top-up", () => {
   })
 
   it("needs two observations and its time, and forgets them when the need is gone", () => {
-    const first = decide(rule, level, snapshotOf({}), idle).timer
+    const first = judged(rule, snapshotOf({}), idle).timer
     assert.deepInclude(first, { firingSince: now, observations: 1 })
-    const again = decide(rule, level, snapshotOf({}), first).timer
+    const again = judged(rule, snapshotOf({}), first).timer
     assert.strictEqual(again.observations, 1, "the same block seen twice counts once")
-    const later = decide(rule, level, snapshotOf({ snapshot: { asOf: BigInt(now) * 1_000_000n } }), first).timer
+    const later = judged(rule, snapshotOf({ snapshot: { asOf: BigInt(now) * 1_000_000n } }), first).timer
     assert.strictEqual(later.observations, 2)
-    assert.isUndefined(decide(rule, level, snapshotOf({ hot: 150 }), later).timer.firingSince)
+    assert.isUndefined(judged(rule, snapshotOf({ hot: 150 }), later).timer.firingSince)
   })
 })
 
@@ -246,28 +247,28 @@ describe("a sweep", () => {
     to: reserve,
     levels: [{ ...level, trigger: units(500), target: units(300) }],
   }
-  const at = (balance: number) => decide(sweep, sweep.levels[0]!, snapshotOf({ hot: balance }), ripe).decision
+  const at = (balance: number) => judged(sweep, snapshotOf({ hot: balance }), ripe).decision
 
   it("leaves the target when the fee is taken on top", () => {
     const decision = at(560.5)
     assert.strictEqual(decision._tag, "Act")
     if (decision._tag !== "Act") return
-    assert.strictEqual(decision.payment.amount, units(560.5 - 300) - 26n)
-    assert.strictEqual(decision.payment.to, "reserve")
+    assert.strictEqual(decision.payments[0]?.amount, units(560.5 - 300) - 26n)
+    assert.strictEqual(decision.payments[0]?.to, "reserve")
   })
 
   it.each(["all", "rule:keep", "party:hot", "party:reserve"])("is paused by %s, as its sending would be", (scope) => {
     const world = { hot: 600, snapshot: { pauses: [{ scope, reason: "audit" }] } }
-    const { decision } = decide(sweep, sweep.levels[0]!, snapshotOf(world), ripe)
+    const { decision } = judged(sweep, snapshotOf(world), ripe)
     assert.strictEqual(decision._tag === "Hold" && decision.reason, "paused")
   })
 
   it("pays what the account can, the highest fee included, where all of it is wanted", () => {
     const all = { ...sweep, levels: [{ ...level, trigger: units(200), target: units(0) }] }
-    const { decision } = decide(all, all.levels[0]!, snapshotOf({ hot: 250 }), ripe)
+    const { decision } = judged(all, snapshotOf({ hot: 250 }), ripe)
     assert.strictEqual(decision._tag, "Act")
     if (decision._tag !== "Act") return
-    const { amount } = decision.payment
+    const { amount } = decision.payments[0]!
     assert.isAtMost(Number(amount + feeMax(policy.maxFee, amount)), Number(units(250)))
     assert.isAtLeast(Number(amount), Number(units(249)))
   })

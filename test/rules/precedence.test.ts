@@ -7,7 +7,9 @@ import { decide } from "../../src/rules/decide.ts"
 import type { Policy } from "../../src/rules/Policy.ts"
 import type { Level, Party, TopUpRule } from "../../src/rules/Rule.ts"
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
+import { subjectsOf } from "../../src/rules/Subject.ts"
 import type { Timer } from "../../src/rules/Timer.ts"
+import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const now = 1_800_000_000_000
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
@@ -17,6 +19,7 @@ const party = (name: string): Party => ({
   publicKey: name.padEnd(64, "0") as PublicKey,
   signer: { sandbox: name },
   floor: new Map(),
+  transfersKept: 0,
 })
 const hot = party("hot")
 const reserve = party("reserve")
@@ -74,26 +77,21 @@ const policyOf = (per24h: bigint, to: Party, share: bigint): Policy => ({
 const level: Level = { party: hot, asset, balance: "free", trigger: units(1_000n), target: units(2_000n) }
 const calm: World = {
   rule: {
+    ...plainRule,
     kind: "topUp",
     name: "keep",
     from: reserve,
     levels: [level],
     forMillis: 10_000,
     cooldownMillis: 60_000,
-    maxAgeMillis: undefined,
-    min: new Map(),
-    priority: 1,
-    onShort: "hold",
   },
   level,
   timer: { firingSince: now - 20_000, observations: 3, lastObservation: 0n },
   snapshot: {
+    ...calmSnapshot,
     now,
     asOf: BigInt(now - 1_000) * 1_000_000n,
     maxAgeMillis: 30_000,
-    catchingUp: undefined,
-    drift: () => undefined,
-    disagreement: undefined,
     balance: (key) => (key === hot.publicKey ? 500n : 1_000_000n),
     listed: new Map([[asset.id, { status: "enabled", decimals: 0, quantum: 1_000n }]]),
     terms: termsOf(
@@ -103,12 +101,7 @@ const calm: World = {
         ["transfer.minTransferQuantumMultiple", "0"],
       ]),
     ),
-    open: [],
-    settled: [],
-    halts: [],
-    pauses: [],
     policy: policyOf(1_000_000n, hot, 2n),
-    signed: () => ({ amount: 0n, count: 0 }),
   },
 }
 
@@ -116,6 +109,7 @@ const seen = (world: World, change: Partial<Snapshot>): World => ({
   ...world,
   snapshot: { ...world.snapshot, ...change },
 })
+const ruled = (world: World, change: Partial<TopUpRule>): World => ({ ...world, rule: { ...world.rule, ...change } })
 const balances = (world: World, key: string, value: bigint | undefined): World => {
   const { balance } = world.snapshot
   return seen(world, { balance: (party, id, kind) => (party === key ? value : balance(party, id, kind)) })
@@ -124,12 +118,18 @@ const balances = (world: World, key: string, value: bigint | undefined): World =
 /** What makes each reason true, whatever else is. Those that cannot be true together are named beside it. */
 const spoilers: ReadonlyArray<readonly [HoldReason, (world: World) => World, ReadonlyArray<HoldReason>?]> = [
   ["halted", (w) => seen(w, { halts: ["operator"] })],
-  ["paused", (w) => seen(w, { pauses: [{ scope: "rule:keep", reason: "x" }] })],
+  ["standby", (w) => seen(w, { standby: "another process holds the right to sign" })],
+  ["paused", (w) => seen(w, { pauses: [...w.snapshot.pauses, { scope: "rule:keep", reason: "x" }] })],
+  ["maintenance", (w) => ruled(w, { maintenance: [{ name: "audit", from: now - 1, until: now + 1 }] })],
+  ["outside_hours", (w) => ruled(w, { during: { name: "never", weekdays: new Set(), spans: [], location: "UTC" } })],
+  ["locked", (w) => seen(w, { pauses: [...w.snapshot.pauses, { scope: "lock:keep", reason: "it failed 3 times" }] })],
+  ["inhibited", (w) => ruled(seen(w, { firing: new Set(["alarm"]) }), { inhibitedBy: ["alarm"] })],
   ["no_data", (w) => balances(w, hot.publicKey, undefined), ["in_band"]],
   ["stale", (w) => seen(w, { maxAgeMillis: 10 })],
   ["catching_up", (w) => seen(w, { catchingUp: "not yet compared" })],
   ["disagreement", (w) => seen(w, { disagreement: "b shows other balances" })],
   ["drift", (w) => seen(w, { drift: (key) => (key === reserve.publicKey ? "they differ" : undefined) })],
+  ["chain_unsettled", (w) => seen(w, { chainUnsettled: "the difficulty changed" })],
   ["in_band", (w) => balances(w, hot.publicKey, 1_500n), ["no_data"]],
   ["pending", (w) => ({ ...w, timer: { ...w.timer, firingSince: now - 1_000 } })],
   ["in_flight", (w) => seen(w, { open: [...w.snapshot.open, intent("in_flight")] })],
@@ -150,12 +150,23 @@ const spoilers: ReadonlyArray<readonly [HoldReason, (world: World) => World, Rea
   ["asset_status", (w) => seen(w, { listed: new Map() }), ["fee"]],
   ["policy", (w) => seen(w, { policy: { ...w.snapshot.policy, lines: [] } }), ["limit"]],
   ["limit", (w) => seen(w, { signed: () => ({ amount: 999_999n, count: 1 }) }), ["policy"]],
+  ["quota", (w) => seen(w, { quota: () => ({ limit: 20, used: 20, endsAt: undefined }) })],
   ["fee", (w) => seen(w, { policy: { ...w.snapshot.policy, maxFee: { numerator: 0n, denominator: 1n } } })],
   ["short", (w) => balances(w, reserve.publicKey, 100n)],
+  [
+    "yielded",
+    (w) => {
+      const payment = { ...intent("proposed").payment, toKey: "f".repeat(64) as PublicKey, amount: units(999_000n) }
+      const earlier = intent("proposed", { rule: "first", payment })
+      return ruled(seen(w, { open: [...w.snapshot.open, earlier], priorities: new Map([["first", 0]]) }), {})
+    },
+    ["short", "quota"],
+  ],
 ]
 
 const reasonOf = ({ rule, level, snapshot, timer }: World): string => {
-  const { decision } = decide(rule, level, snapshot, timer)
+  const [subject] = subjectsOf({ ...rule, levels: [level] })
+  const { decision } = decide(subject!, snapshot, { ...timer, episode: 1 })
   return decision._tag === "Hold" ? decision.reason : "act"
 }
 

@@ -2,11 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { type BaseUnits, baseUnits } from "../../src/domain/Amount.ts"
 import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
-import { decide } from "../../src/rules/decide.ts"
+import type { Memory } from "../../src/rules/Look.ts"
 import { feeMax, type Policy } from "../../src/rules/Policy.ts"
-import { type Level, type Party, type PayingRule, subjectOf } from "../../src/rules/Rule.ts"
+import type { Level, Party, PayingRule } from "../../src/rules/Rule.ts"
 import { networkFee, type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
-import { idle, type Timer } from "../../src/rules/Timer.ts"
+import { type Subject, subjectsOf } from "../../src/rules/Subject.ts"
+import { step } from "../../src/rules/step.ts"
+import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const day = 86_400_000
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
@@ -16,6 +18,7 @@ const party = (name: string, floor = 0): Party => ({
   publicKey: name.padEnd(64, "0") as PublicKey,
   signer: { sandbox: name },
   floor: new Map(floor === 0 ? [] : [[asset.id, units(floor)]]),
+  transfersKept: 0,
 })
 const floor = 5_000
 const reserve = party("reserve", floor)
@@ -23,11 +26,10 @@ const hots = [party("hot1"), party("hot2"), party("hot3")]
 const levels = (trigger: number, target: number): ReadonlyArray<Level> =>
   hots.map((hot) => ({ party: hot, asset, balance: "free", trigger: units(trigger), target: units(target) }))
 const base = {
+  ...plainRule,
   forMillis: 5_000,
   cooldownMillis: 20_000,
-  maxAgeMillis: undefined,
   min: new Map([[asset.id, units(10)]]),
-  priority: 1,
 }
 const rules: ReadonlyArray<PayingRule> = [
   { ...base, kind: "topUp", name: "keep", from: reserve, levels: levels(1_000, 2_500), onShort: "partial" },
@@ -73,7 +75,7 @@ class World {
   /** True balances, and what they were at each change, oldest first. */
   readonly balances = new Map<string, number>()
   readonly history: Array<{ readonly at: number; readonly balances: ReadonlyMap<string, number> }> = []
-  readonly timers = new Map<string, Timer>()
+  readonly memories = new Map<string, Memory>()
   flights: Array<Flight> = []
   readonly settled: Array<Intent> = []
   readonly signed: Array<Intent> = []
@@ -128,12 +130,10 @@ class World {
     const seen = this.history.findLast(({ at }) => at < asOf)
     const since = asOf - day
     return {
+      ...calmSnapshot,
       now: this.now,
       asOf: BigInt(asOf) * 1_000_000n,
       maxAgeMillis: 30_000,
-      catchingUp: undefined,
-      drift: () => undefined,
-      disagreement: undefined,
       balance: (key) => {
         const value = seen?.balances.get(key)
         return value === undefined ? undefined : BigInt(value)
@@ -142,8 +142,6 @@ class World {
       terms,
       open: this.flights.map(({ intent }) => ({ ...intent, settledAt: undefined })),
       settled: this.settled,
-      halts: [],
-      pauses: [],
       policy,
       signed: ({ from }) => {
         const used = this.signed.filter((i) => i.createdAt >= since && from.has(i.payment.fromKey))
@@ -153,26 +151,22 @@ class World {
   }
 
   decideAll(): void {
-    const observed = this.snapshot()
-    for (const rule of rules) {
-      for (const level of rule.levels) {
-        const key = `${rule.name}|${subjectOf(level)}`
-        const now = this.snapshot()
-        const snapshot = { ...observed, open: now.open, signed: now.signed }
-        const judged = decide(rule, level, snapshot, this.timers.get(key) ?? idle)
-        this.timers.set(key, judged.timer)
-        if (judged.decision._tag === "Act") this.start(rule, level, judged.decision.payment)
-      }
+    const keyOf = (subject: Subject) => `${subject.rule.name}|${subject.name}`
+    const outcomes = step(rules.flatMap(subjectsOf), this.snapshot(), (subject) => this.memories.get(keyOf(subject)))
+    for (const { look, judgement } of outcomes) {
+      this.memories.set(keyOf(look.subject), { ...judgement.timer, episode: 1 })
+      if (judgement.decision._tag !== "Act") continue
+      for (const payment of judgement.decision.payments) this.start(look.subject, payment)
     }
   }
 
-  start(rule: PayingRule, level: Level, payment: Intent["payment"]): void {
+  start(subject: Subject, payment: Intent["payment"]): void {
     const episode = ++this.episodes
     const intent: Intent = {
       id: String(episode).padStart(64, "0") as IntentId,
       treasury: "t",
-      rule: rule.name,
-      subject: subjectOf(level),
+      rule: subject.rule.name,
+      subject: subject.name,
       episode,
       payment,
       decimals: 0,

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { loadTreasury, type Treasury } from "../../src/config/Treasury.ts"
 import { readYaml } from "../../src/config/Yaml.ts"
-import { isPaying } from "../../src/rules/Rule.ts"
+import { levelsOf } from "../../src/rules/Rule.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { decodeScenario, type Scenario } from "../../src/sandbox/Scenario.ts"
 import * as Test from "../support/TestClient.ts"
@@ -40,8 +40,9 @@ const perDay = (scenario: Scenario, end: "from" | "to", name: string, assetId: s
 /** What a policy line would have to let through in a day, so that every account stays in its band. */
 const demands = (treasury: Treasury, scenario: Scenario) =>
   treasury.policy.lines.map((line) => {
-    const levels = treasury.rules.filter(isPaying).flatMap((rule) =>
-      rule.levels.flatMap((level) => {
+    const levels = treasury.rules.flatMap((rule) =>
+      levelsOf(rule).flatMap((level) => {
+        if (rule.kind !== "topUp" && rule.kind !== "sweep") return []
         const [from, to] = rule.kind === "topUp" ? [rule.from, level.party] : [level.party, rule.to]
         const covered = line.from.has(from.publicKey) && line.to.has(to.publicKey) && line.assetId === level.asset.id
         return covered

@@ -80,7 +80,7 @@ const withSigner = <E>(
 ) =>
   Effect.gen(function* () {
     const store = testStore()
-    const party = { name: "p", publicKey: publicKey as PublicKey, signer: { file }, floor }
+    const party = { name: "p", publicKey: publicKey as PublicKey, signer: { file }, floor, transfersKept: 0 }
     const layer = Signer.layerNoDeps({
       chainId: "chain",
       policy,

@@ -106,9 +106,9 @@ export const planted: ReadonlyArray<Planted> = [
     name: "decides again before the last payment is seen in the balance",
     edits: [
       {
-        file: "rules/decide.ts",
-        source: '  if (unseen !== undefined) return hold("settling", "the last payment is newer than the balances")\n',
-        instead: "",
+        file: "rules/history.ts",
+        source: '(unseenBy(look) === undefined ? undefined : "the last payment is newer than the balances")',
+        instead: "undefined && unseenBy(look)",
       },
     ],
   },

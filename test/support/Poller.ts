@@ -20,7 +20,7 @@ export const pollerOptions = (
   parties: new Map(
     keys.map((key): [string, Party] => {
       const name = key.slice(0, 4)
-      return [name, { name, publicKey: key as PublicKey, signer: undefined, floor: new Map() }]
+      return [name, { name, publicKey: key as PublicKey, signer: undefined, floor: new Map(), transfersKept: 0 }]
     }),
   ),
   assets: new Map(),

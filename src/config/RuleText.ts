@@ -1,0 +1,101 @@
+import { Schema } from "effect"
+import {
+  Amounts,
+  AmountText,
+  DurationText,
+  exactlyOne,
+  InstantText,
+  Name,
+  oneOf,
+  oneOrMany,
+  PercentText,
+  WholeText,
+} from "./Fields.ts"
+
+const optional = Schema.optional
+const balance = optional(oneOf("free", "total"))
+const Symbol = Schema.String.check(Schema.isNonEmpty({ expected: "the symbol of an asset" }))
+const parts = Schema.Record(Name, WholeText)
+
+/** Weekly opening hours as written. */
+export const HoursText = Schema.Struct({
+  weekdays: oneOrMany(Schema.String),
+  times: oneOrMany(Schema.String),
+  location: Schema.String,
+})
+
+/** A planned stretch without payments. */
+export const WindowText = Schema.Struct({
+  name: Name,
+  from: InstantText,
+  until: InstantText,
+  hold: optional(oneOf("payments")),
+})
+
+const kinds = {
+  topUp: Schema.Struct({
+    from: Name,
+    levels: Schema.Array(
+      Schema.Struct({ party: Name, asset: Symbol, balance, below: AmountText, target: AmountText }),
+    ).check(Schema.isMinLength(1, { expected: "at least one level" })),
+  }),
+  sweep: Schema.Struct({
+    from: oneOrMany(Name),
+    to: Name,
+    asset: Symbol,
+    balance,
+    above: AmountText,
+    target: AmountText,
+  }),
+  rebalance: Schema.Struct({ asset: Symbol, balance, weights: parts, tolerance: PercentText }),
+  split: Schema.Struct({ from: Name, asset: Symbol, above: AmountText, target: optional(AmountText), to: parts }),
+  payout: Schema.Struct({ from: Name, to: Name, asset: Symbol, amount: AmountText }),
+  request: Schema.Struct({
+    from: Name,
+    to: Name,
+    asset: Symbol,
+    balance,
+    below: AmountText,
+    target: AmountText,
+  }),
+  notify: Schema.Struct({
+    asset: Symbol,
+    becomes: Schema.Array(oneOf("proposed", "rejected", "pendingListing", "enabled")).check(
+      Schema.isMinLength(1, { expected: "at least one status" }),
+    ),
+  }),
+}
+export const ruleKinds = Object.keys(kinds) as ReadonlyArray<keyof typeof kinds>
+
+const Cron = Schema.Struct({
+  cron: Schema.String,
+  location: optional(Schema.String),
+  missed: optional(oneOf("once", "skip")),
+})
+
+/** One rule as written: exactly one kind, and what modifies it. */
+export const RuleText = Schema.Struct({
+  name: Name,
+  topUp: optional(kinds.topUp),
+  sweep: optional(kinds.sweep),
+  rebalance: optional(kinds.rebalance),
+  split: optional(kinds.split),
+  payout: optional(kinds.payout),
+  request: optional(kinds.request),
+  notify: optional(kinds.notify),
+  schedule: optional(Cron),
+  for: optional(DurationText),
+  cooldown: optional(DurationText),
+  settle: optional(DurationText),
+  maxAge: optional(DurationText),
+  min: optional(Amounts),
+  floor: optional(Amounts),
+  priority: optional(WholeText),
+  onShort: optional(oneOf("partial", "hold")),
+  onNoData: optional(oneOf("hold", "zero")),
+  during: optional(Name),
+  maintenance: optional(oneOf("hold", "ignore")),
+  inhibitedBy: optional(oneOrMany(Name)),
+  mode: optional(oneOf("shadow", "live")),
+}).check(exactlyOne("the rule", ruleKinds))
+export type RuleText = typeof RuleText.Type

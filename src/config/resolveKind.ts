@@ -1,0 +1,184 @@
+import { Cron, Result } from "effect"
+import type { Hours, Window } from "../rules/Hours.ts"
+import type { Level, PayingRule, Rule, RuleBase, Weight } from "../rules/Rule.ts"
+import type { Schedule } from "../rules/Schedule.ts"
+import { asArray } from "./Fields.ts"
+import type { Reporter } from "./Reporter.ts"
+import type { RuleText } from "./RuleText.ts"
+import { isLocation } from "./resolveHours.ts"
+import { type Assets, assetOf, type Parties, type Path, partyOf, payerOf } from "./resolveNames.ts"
+import { shareOf } from "./resolvePolicy.ts"
+
+/** What the rest of the file defines. */
+export interface Known {
+  readonly parties: Parties
+  readonly assets: Assets
+  readonly hours: ReadonlyMap<string, Hours>
+  readonly maintenance: ReadonlyArray<Window>
+  /** Names of all rules. */
+  readonly rules: ReadonlyArray<string>
+  readonly report: Reporter
+}
+
+type Kind<K extends keyof RuleText> = NonNullable<RuleText[K]>
+
+/** The rule of the one kind that is given; undefined where a name in it is not known. */
+export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: Known): PayingRule | undefined => {
+  if (raw.topUp !== undefined) return resolveTopUp(raw.topUp, base, [...path, "topUp"], known)
+  if (raw.sweep !== undefined) return resolveSweep(raw.sweep, base, [...path, "sweep"], known)
+  if (raw.rebalance !== undefined) return resolveRebalance(raw.rebalance, base, [...path, "rebalance"], known)
+  if (raw.split !== undefined) return resolveSplit(raw.split, base, [...path, "split"], known)
+  if (raw.payout !== undefined) return resolvePayout(raw, raw.payout, base, path, known)
+  return raw.request === undefined ? undefined : resolveRequest(raw.request, base, [...path, "request"], known)
+}
+
+const resolveTopUp = (raw: Kind<"topUp">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+  const { parties, report } = known
+  const from = payerOf(raw.from, [...at, "from"], parties, report)
+  const levels = raw.levels.flatMap((l, i) =>
+    resolveLevel({ ...l, trigger: l.below, word: "below" }, [...at, "levels", i], known),
+  )
+  for (const [i, l] of levels.entries()) {
+    if (l.party.name === raw.from) refuseSelf(l.party.name, [...at, "levels", i, "party"], report)
+    const twin = levels.findIndex((other) => other.party === l.party && other.asset === l.asset)
+    if (twin < i) {
+      report.add([...at, "levels", i], `a second level for ${l.party.name}/${l.asset.symbol}`, "keep one of them")
+    }
+  }
+  return from === undefined ? undefined : { ...base, kind: "topUp", from, levels }
+}
+
+const resolveSweep = (raw: Kind<"sweep">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+  const { parties, report } = known
+  const to = partyOf(raw.to, [...at, "to"], parties, report)
+  const levels = asArray(raw.from).flatMap((party) => {
+    payerOf(party, [...at, "from"], parties, report)
+    if (party === raw.to) refuseSelf(party, [...at, "to"], report)
+    return resolveLevel({ ...raw, party, trigger: raw.above, word: "above" }, at, known)
+  })
+  return to === undefined ? undefined : { ...base, kind: "sweep", to, levels }
+}
+
+const resolveRebalance = (raw: Kind<"rebalance">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+  const { assets, report } = known
+  const asset = assetOf(raw.asset, [...at, "asset"], assets, report)
+  const weights = resolveWeights(raw.weights, [...at, "weights"], known, payerOf)
+  if (Object.keys(raw.weights).length < 2) {
+    report.add([...at, "weights"], "one party cannot be balanced", "name at least two parties")
+  }
+  const tolerance = shareOf(raw.tolerance)
+  if (tolerance.numerator === 0n) {
+    report.add([...at, "tolerance"], "without a tolerance every change is a payment", 'write one such as "5%"')
+  }
+  if (asset === undefined || weights.length < 2) return undefined
+  return { ...base, kind: "rebalance", asset, balance: raw.balance ?? "free", weights, tolerance }
+}
+
+const resolveSplit = (raw: Kind<"split">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+  const { parties, report } = known
+  payerOf(raw.from, [...at, "from"], parties, report)
+  const to = resolveWeights(raw.to, [...at, "to"], known, partyOf)
+  if (to.length === 0) report.add([...at, "to"], "nobody receives a part", "name at least one party with its part")
+  if (to.some(({ party }) => party.name === raw.from)) refuseSelf(raw.from, [...at, "to", raw.from], report)
+  const written = { ...raw, party: raw.from, trigger: raw.above, target: raw.target ?? "0", word: "above" as const }
+  const [level] = resolveLevel(written, at, known)
+  return level === undefined || to.length === 0 ? undefined : { ...base, kind: "split", level, to }
+}
+
+const resolvePayout = (
+  { schedule: plan }: RuleText,
+  raw: Kind<"payout">,
+  base: RuleBase,
+  path: Path,
+  known: Known,
+): PayingRule | undefined => {
+  const { parties, assets, report } = known
+  const at = [...path, "payout"]
+  const from = payerOf(raw.from, [...at, "from"], parties, report)
+  const to = partyOf(raw.to, [...at, "to"], parties, report)
+  const asset = assetOf(raw.asset, [...at, "asset"], assets, report)
+  const amount = report.amount([...at, "amount"], raw.amount, asset)
+  if (asset !== undefined && amount === 0n) report.add([...at, "amount"], "a payment of nothing", "write an amount")
+  if (raw.from === raw.to) refuseSelf(raw.from, [...at, "to"], report)
+  if (plan === undefined) {
+    report.add(at, "a payout needs its times", 'add schedule: { cron: "0 9 1 * *", location: Europe/Zurich }')
+    return undefined
+  }
+  const schedule = resolveSchedule(plan, [...path, "schedule"], report)
+  if (from === undefined || to === undefined || asset === undefined || schedule === undefined) return undefined
+  return { ...base, kind: "payout", from, to, asset, amount, schedule }
+}
+
+const resolveRequest = (raw: Kind<"request">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+  const { parties, report } = known
+  const from = partyOf(raw.from, [...at, "from"], parties, report)
+  if (raw.from === raw.to) refuseSelf(raw.from, [...at, "to"], report)
+  if (from?.signer !== undefined) {
+    report.add([...at, "from"], `${raw.from} has a signer: it can pay itself`, "use topUp, or take its signer away")
+  }
+  const [level] = resolveLevel({ ...raw, party: raw.to, trigger: raw.below, word: "below", key: "to" }, at, known)
+  return from === undefined || level === undefined ? undefined : { ...base, kind: "request", from, level }
+}
+
+/** A rule that tells of assets. */
+export const resolveNotify = (name: string, raw: Kind<"notify">, path: Path, { assets, report }: Known): Rule => {
+  const asset = raw.asset === "any" ? "any" : assetOf(raw.asset, [...path, "notify", "asset"], assets, report)
+  return { kind: "notify", name, asset: asset ?? "any", becomes: raw.becomes }
+}
+
+const refuseSelf = (name: string, path: Path, report: Reporter): void =>
+  report.add(path, `${name} would pay itself`, "name another party")
+
+const resolveWeights = (
+  raw: Readonly<Record<string, string>>,
+  path: Path,
+  { parties, report }: Known,
+  find: typeof partyOf,
+): ReadonlyArray<Weight> =>
+  Object.entries(raw).flatMap(([name, weight]) => {
+    const party = find(name, [...path, name], parties, report)
+    if (Number(weight) === 0) report.add([...path, name], "a part of nothing", "write a whole number above 0")
+    return party === undefined || Number(weight) === 0 ? [] : [{ party, weight: BigInt(weight) }]
+  })
+
+const resolveSchedule = (raw: Kind<"schedule">, path: Path, report: Reporter): Schedule | undefined => {
+  const location = raw.location ?? "UTC"
+  if (!isLocation(location, [...path, "location"], report)) return undefined
+  const parsed = Cron.parse(raw.cron, location)
+  if (Result.isFailure(parsed)) {
+    report.add(
+      [...path, "cron"],
+      `"${raw.cron}" is no plan`,
+      'write minute hour day month weekday, such as "0 9 1 * *"',
+    )
+    return undefined
+  }
+  return { cron: parsed.success, text: raw.cron, location, missed: raw.missed ?? "once" }
+}
+
+const resolveLevel = (
+  raw: {
+    readonly party: string
+    readonly asset: string
+    readonly balance?: "free" | "total" | undefined
+    readonly trigger: string
+    readonly target: string
+    readonly word: "below" | "above"
+    readonly key?: string
+  },
+  path: Path,
+  { parties, assets, report }: Known,
+): ReadonlyArray<Level> => {
+  const key = raw.key ?? (raw.word === "below" ? "party" : "from")
+  const party = partyOf(raw.party, [...path, key], parties, report)
+  const asset = assetOf(raw.asset, [...path, "asset"], assets, report)
+  const trigger = report.amount([...path, raw.word], raw.trigger, asset)
+  const target = report.amount([...path, "target"], raw.target, asset)
+  const sound = raw.word === "below" ? target >= trigger : target <= trigger
+  if (!sound) {
+    const remedy = raw.word === "below" ? "set target at or over below" : "set target at or under above"
+    report.add([...path, "target"], `target ${raw.target} is on the wrong side of ${raw.word} ${raw.trigger}`, remedy)
+  }
+  if (party === undefined || asset === undefined) return []
+  return [{ party, asset, balance: raw.balance ?? "free", trigger, target }]
+}

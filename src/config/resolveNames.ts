@@ -1,0 +1,86 @@
+import type { BaseUnits } from "../domain/Amount.ts"
+import type { PublicKey } from "../domain/Hex.ts"
+import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import { nameRemedy, nearest } from "./nearest.ts"
+import { needFile, type Reporter } from "./Reporter.ts"
+import type { TreasuryFile } from "./TreasuryFile.ts"
+
+export type Path = ReadonlyArray<PropertyKey>
+export type Assets = ReadonlyMap<string, PinnedAsset>
+export type Parties = ReadonlyMap<string, Party>
+
+export const resolveAssets = (raw: TreasuryFile): Assets =>
+  new Map(
+    Object.entries(raw.assets ?? {}).map(([symbol, { id, decimals }]) => [
+      symbol,
+      { symbol, id, decimals: Math.min(Number(decimals), 77) },
+    ]),
+  )
+
+export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Reporter): Parties => {
+  const keys = new Map<string, string>()
+  return new Map(
+    Object.entries(raw.parties ?? {}).map(([name, party]) => {
+      const path = ["parties", name]
+      const twin = keys.get(party.publicKey)
+      if (twin !== undefined) {
+        report.add([...path, "publicKey"], `the same key as party "${twin}"`, "give each key one name")
+      }
+      keys.set(party.publicKey, name)
+      const signer = party.signer
+      const file = signer?.file === undefined ? undefined : report.path(signer.file, [...path, "signer", "file"])
+      if (file !== undefined) needFile(file, [...path, "signer", "file"], report)
+      return [
+        name,
+        {
+          name,
+          publicKey: party.publicKey as PublicKey,
+          signer:
+            file !== undefined ? { file } : signer?.sandbox === undefined ? undefined : { sandbox: signer.sandbox },
+          floor: amountsByAsset(party.floor, [...path, "floor"], assets, report),
+          transfersKept: Number(party.transfersKept ?? "0"),
+        },
+      ]
+    }),
+  )
+}
+
+export const amountsByAsset = (
+  raw: Readonly<Record<string, string>> | undefined,
+  path: Path,
+  assets: Assets,
+  report: Reporter,
+): ReadonlyMap<string, BaseUnits> =>
+  new Map(
+    Object.entries(raw ?? {}).flatMap(([symbol, text]) => {
+      const asset = assetOf(symbol, [...path, symbol], assets, report)
+      return asset === undefined ? [] : [[asset.id, report.amount([...path, symbol], text, asset)] as const]
+    }),
+  )
+
+export const assetOf = (symbol: string, path: Path, assets: Assets, report: Reporter): PinnedAsset | undefined => {
+  const asset = assets.get(symbol)
+  if (asset === undefined) {
+    const add = `add ${symbol}: { id, decimals } under assets`
+    const near = nearest(symbol, [...assets.keys()])
+    report.add(path, `"${symbol}" is not pinned`, near === undefined ? add : `did you mean "${near}"? Otherwise ${add}`)
+  }
+  return asset
+}
+
+export const partyOf = (name: string, path: Path, parties: Parties, report: Reporter): Party | undefined => {
+  const party = parties.get(name)
+  if (party === undefined) {
+    report.add(path, `"${name}" is no party`, nameRemedy(name, [...parties.keys()], "add it under parties"))
+  }
+  return party
+}
+
+export const payerOf = (name: string, path: Path, parties: Parties, report: Reporter): Party | undefined => {
+  const party = partyOf(name, path, parties, report)
+  if (party !== undefined && party.signer === undefined) {
+    report.add(path, `"${name}" has no signer, so it cannot pay`, `add signer: { file } to party ${name}`)
+    return undefined
+  }
+  return party
+}

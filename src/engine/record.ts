@@ -1,0 +1,81 @@
+import { Clock, Effect, Option } from "effect"
+import type { Decision, Payment } from "../domain/Decision.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { feeMax } from "../rules/Policy.ts"
+import { partName, type Subject } from "../rules/Subject.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { EngineOptions } from "./EngineOptions.ts"
+import { intentIdOf } from "./intentIdOf.ts"
+import { journalDecision } from "./journalDecision.ts"
+
+type Act = Extract<Decision, { _tag: "Act" }>
+
+/** Kinds whose decisions may be several payments: each has a name of its own. */
+const several: ReadonlySet<string> = new Set(["rebalance", "split"])
+
+const nameOf = ({ kind, name }: Subject, { from, to }: Payment): string =>
+  several.has(kind) ? partName(name, from, to) : name
+
+/**
+ * Stores the payments of this episode; where that one is over already, of the next. Open ones are left as they are. A
+ * planned time has one payment whatever became of it.
+ */
+export const record = Effect.fnUntraced(function* (
+  subject: Subject,
+  decision: Act,
+  firstEpisode: number,
+  isPlanned: boolean,
+) {
+  const { treasury, mode } = yield* EngineOptions
+  const outbox = yield* Outbox
+  const none: ReadonlyArray<Intent> = []
+  for (let episode = firstEpisode; ; episode++) {
+    const ids = decision.payments.map((payment) =>
+      intentIdOf({ treasury, rule: subject.rule.name, subject: nameOf(subject, payment), episode }),
+    )
+    const stored = (yield* Effect.forEach(ids, outbox.byId)).flatMap(Option.toArray)
+    if (stored.length === 0) {
+      const intents = yield* Effect.forEach(decision.payments, (payment, i) =>
+        propose({ subject, decision, payment, episode, id: ids[i]! }),
+      )
+      return { intents, episode }
+    }
+    // A rehearsed payment moves no balance, so its need stays: it is told once, until the condition has cleared. Once
+    // the treasury is live, the same need is paid.
+    const told = stored.some(({ state }) => state === "rehearsed") && mode !== "live"
+    if (isPlanned || told || stored.some(({ state }) => !isFinalIntent(state))) return { intents: none, episode }
+  }
+})
+
+const propose = Effect.fnUntraced(function* (planned: {
+  readonly subject: Subject
+  readonly decision: Act
+  readonly payment: Payment
+  readonly episode: number
+  readonly id: Intent["id"]
+}) {
+  const { subject, decision, payment, episode, id } = planned
+  const { treasury, policy, mode } = yield* EngineOptions
+  const outbox = yield* Outbox
+  const now = yield* Clock.currentTimeMillis
+  const intent: Intent = {
+    id,
+    treasury,
+    rule: subject.rule.name,
+    subject: nameOf(subject, payment),
+    episode,
+    payment,
+    decimals: subject.asset.decimals,
+    feeMax: feeMax(policy.maxFee, payment.amount),
+    state: "proposed",
+    detail: decision.detail,
+    fee: undefined,
+    settledAt: undefined,
+    createdAt: now,
+    updatedAt: now,
+  }
+  yield* outbox.record(intent)
+  yield* journalDecision(intent, policy)
+  if (mode === "live") return intent
+  return yield* outbox.move(intent, "rehearsed", { detail: `mode ${mode}: would have been paid` })
+})

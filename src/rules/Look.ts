@@ -1,0 +1,131 @@
+import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import type { Need, Transfer, Wanted } from "./Need.ts"
+import { needOf } from "./needOf.ts"
+import { feeMax } from "./Policy.ts"
+import type { Party } from "./Rule.ts"
+import { networkMinimum, reservedFrom, type Snapshot } from "./Snapshot.ts"
+import type { Subject } from "./Subject.ts"
+import { advance, idle, type Timer } from "./Timer.ts"
+
+/** What a subject remembers between two looks. */
+export interface Memory extends Timer {
+  /** Counts the needs; for schedules the planned time (Unix seconds) up to which all is done. */
+  readonly episode: number
+}
+
+/** Base units that a subject may take from a payer at most, fee included; where needs share what does not suffice. */
+export type Allotment = (payer: Party) => bigint | undefined
+
+/** One transfer after the payer's funds were looked at. */
+export interface Sized {
+  readonly transfer: Transfer
+  /** What would be paid now: the transfer's amount, or the part that the payer can afford. */
+  readonly amount: bigint
+  /** Whether the payer can pay all of it with its fee. */
+  readonly covered: boolean
+  /** What the payer may spend above its floors and beside what is under way; negative where that exceeds it. */
+  readonly spendable: bigint
+  /** The payer's balance as seen; undefined where none ever was. */
+  readonly observed: bigint | undefined
+}
+
+/** One look at one subject: all that its decision is made of. */
+export interface Look {
+  readonly subject: Subject
+  readonly snapshot: Snapshot
+  readonly memory: Memory | undefined
+  readonly allotment: Allotment | undefined
+  /** Balances of the subject's accounts in their order; undefined while one of them is not known. */
+  readonly balances: ReadonlyArray<bigint> | undefined
+  /** Undefined while the balances are. */
+  readonly need: Need | undefined
+  /** How long the condition has been true, this look counted; of use only where the knowledge is sound. */
+  readonly timer: Timer
+  /** The transfers as the payers' funds allow them, in the need's order; each sees what the ones before it take. */
+  readonly sized: ReadonlyArray<Sized>
+}
+
+export const lookAt = (
+  subject: Subject,
+  snapshot: Snapshot,
+  memory: Memory | undefined,
+  allotment?: Allotment,
+): Look => {
+  const balances = balancesOf(subject, snapshot)
+  const need = balances === undefined ? undefined : needOf({ subject, snapshot, balances, episode: memory?.episode })
+  let sized: ReadonlyArray<Sized> | undefined
+  return {
+    subject,
+    snapshot,
+    memory,
+    allotment,
+    balances,
+    need,
+    timer: timerAfter(memory ?? idle, need, snapshot),
+    // Most looks end before funds are asked for.
+    get sized() {
+      sized ??= need?._tag === "Wanted" ? sizesOf(this, need) : []
+      return sized
+    },
+  }
+}
+
+/** The timer after a look that could see. */
+const timerAfter = (before: Timer, need: Need | undefined, { now, asOf }: Snapshot): Timer =>
+  need === undefined || asOf === undefined
+    ? before
+    : advance(before, { firing: need._tag === "Wanted", now, observation: asOf })
+
+/** The least that is paid: the rule's own, the network's, and never nothing. */
+export const leastOf = ({ subject: { rule, asset }, snapshot }: Look): bigint =>
+  [rule.min.get(asset.id) ?? 0n, networkMinimum(snapshot, asset), 1n].reduce((a, b) => (a > b ? a : b))
+
+/** "8,790.00" in units of the asset. */
+export const sayAmount = ({ subject }: Look, units: bigint): string => formatAmount(units, subject.asset.decimals)
+
+/** "10,000": a number of the configuration, without places that say nothing. */
+export const sayLevel = ({ subject }: Look, units: bigint): string => formatLevel(units, subject.asset.decimals)
+
+const balancesOf = (subject: Subject, snapshot: Snapshot): ReadonlyArray<bigint> | undefined => {
+  if (subject.accounts.length === 0) return []
+  if (snapshot.asOf === undefined) return undefined
+  const zero = subject.rule.onNoData === "zero" ? 0n : undefined
+  const balances: Array<bigint> = []
+  for (const { party, asset, balance } of subject.accounts) {
+    const units = snapshot.balance(party.publicKey, asset.id, balance) ?? zero
+    if (units === undefined) return undefined
+    balances.push(units)
+  }
+  return balances
+}
+
+/** What a payer keeps whatever happens: its own floor or the rule's, the higher of both. */
+export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
+  const own = payer.floor.get(asset.id) ?? 0n
+  const ruled = rule.floor.get(asset.id) ?? 0n
+  return own > ruled ? own : ruled
+}
+
+const sizesOf = (look: Look, need: Wanted): ReadonlyArray<Sized> => {
+  const { subject, snapshot } = look
+  const { asset, rule } = subject
+  const share = snapshot.policy.maxFee
+  const taken = new Map<string, bigint>()
+  return need.transfers.map((transfer) => {
+    const { from } = transfer
+    const observed = snapshot.balance(from.publicKey, asset.id, "free")
+    const before = taken.get(from.publicKey) ?? 0n
+    const free = (observed ?? 0n) - reservedFrom(snapshot, from.publicKey, asset.id) - floorOf(subject, from) - before
+    const allotted = look.allotment?.(from)
+    const spendable = allotted === undefined || free < allotted ? free : allotted
+    const covered = spendable >= transfer.amount + feeMax(share, transfer.amount)
+    const affordable = spendable > 0n ? (spendable * share.denominator) / (share.denominator + share.numerator) : 0n
+    const amount = !covered && takesPart(rule) ? affordable : transfer.amount
+    taken.set(from.publicKey, before + amount + feeMax(share, amount))
+    return { transfer, amount, covered, spendable, observed }
+  })
+}
+
+/** Whether the rule pays less where it cannot pay all. A sweep's own account pays: what it cannot pay stays in it. */
+export const takesPart = (rule: Subject["rule"]): boolean =>
+  rule.kind === "sweep" || (rule.kind !== "payout" && rule.onShort === "partial")

@@ -1,0 +1,88 @@
+import {
+  type Account,
+  accountName,
+  type Level,
+  type Party,
+  type PayingRule,
+  type PayoutRule,
+  type PinnedAsset,
+  type RebalanceRule,
+  type RequestRule,
+  type SplitRule,
+  type SweepRule,
+  type TopUpRule,
+} from "./Rule.ts"
+
+/** What every subject has: one timer, one episode counter and one state each. */
+interface Common {
+  /** Its name within the rule, such as "hot/USDT". */
+  readonly name: string
+  readonly asset: PinnedAsset
+  /** The balances that decide whether there is a need; none where a schedule does. */
+  readonly accounts: ReadonlyArray<Account>
+  /** Parties that may pay for it. */
+  readonly payers: ReadonlyArray<Party>
+  /** All whose pause stops it. */
+  readonly parties: ReadonlyArray<Party>
+}
+
+/** One thing that a rule looks at and decides on its own. */
+export type Subject =
+  | (Common & { readonly kind: "topUp"; readonly rule: TopUpRule; readonly level: Level })
+  | (Common & { readonly kind: "sweep"; readonly rule: SweepRule; readonly level: Level })
+  | (Common & { readonly kind: "rebalance"; readonly rule: RebalanceRule })
+  | (Common & { readonly kind: "split"; readonly rule: SplitRule })
+  | (Common & { readonly kind: "payout"; readonly rule: PayoutRule })
+  | (Common & { readonly kind: "request"; readonly rule: RequestRule })
+
+/** A rule's subjects, in the order of the file. */
+export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
+  switch (rule.kind) {
+    case "topUp":
+      return rule.levels.map((level) => ({
+        ...ofLevel(level),
+        kind: rule.kind,
+        rule,
+        level,
+        payers: [rule.from],
+        parties: [level.party, rule.from],
+      }))
+    case "sweep":
+      return rule.levels.map((level) => ({
+        ...ofLevel(level),
+        kind: rule.kind,
+        rule,
+        level,
+        payers: [level.party],
+        parties: [level.party, rule.to],
+      }))
+    case "rebalance": {
+      const parties = rule.weights.map(({ party }) => party)
+      const { asset, balance } = rule
+      const accounts = parties.map((party) => ({ party, asset, balance }))
+      return [{ name: asset.symbol, asset, accounts, payers: parties, parties, kind: rule.kind, rule }]
+    }
+    case "split": {
+      const { level } = rule
+      const parties = [level.party, ...rule.to.map(({ party }) => party)]
+      return [{ ...ofLevel(level), payers: [level.party], parties, kind: rule.kind, rule }]
+    }
+    case "payout": {
+      const { from, to, asset } = rule
+      const name = accountName({ party: to, asset })
+      return [{ name, asset, accounts: [], payers: [from], parties: [from, to], kind: rule.kind, rule }]
+    }
+    case "request":
+      return [{ ...ofLevel(rule.level), payers: [], parties: [rule.level.party], kind: rule.kind, rule }]
+  }
+}
+
+const ofLevel = (level: Level) => ({ name: accountName(level), asset: level.asset, accounts: [level] })
+
+/** A payment's own name where one decision makes several: "VEGA: maker-1 -> maker-2". */
+export const partName = (subject: string, from: string, to: string): string => `${subject}: ${from} -> ${to}`
+
+/** Whether an intent came from the rule's subject. */
+export const isOfSubject = (intent: { readonly rule: string; readonly subject: string }, subject: Subject): boolean =>
+  intent.rule === subject.rule.name &&
+  (intent.subject === subject.name || intent.subject.startsWith(`${subject.name}: `))

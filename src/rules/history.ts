@@ -1,0 +1,142 @@
+import type { Intent } from "../domain/Intent.ts"
+import { type Check, timeText } from "./Check.ts"
+import { type Look, sayAmount } from "./Look.ts"
+import type { Party } from "./Rule.ts"
+import type { Asked } from "./Snapshot.ts"
+import { isOfSubject, type Subject } from "./Subject.ts"
+import { observationsMin } from "./Timer.ts"
+
+/** After a payment that failed or was denied nothing is tried again for this long, whatever the cooldown. */
+export const failureCooldownMillis = 60_000
+
+/** Open payments that do not move by themselves. */
+const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_approval"])
+const executed: ReadonlySet<string> = new Set(["confirmed", "rehearsed"])
+const calledOff: ReadonlySet<string> = new Set(["cancelled", "rejected"])
+
+/** Accounts on which any open payment keeps the subject from deciding another. */
+const busyParties = (subject: Subject): ReadonlyArray<Party> => {
+  switch (subject.kind) {
+    case "payout":
+      return []
+    case "rebalance":
+      return subject.parties
+    default:
+      return subject.accounts.map(({ party }) => party)
+  }
+}
+
+const touches = ({ payment }: Intent, assetId: string, key: string): boolean =>
+  payment.assetId === assetId && (payment.toKey === key || payment.fromKey === key)
+
+const openOf = ({ subject, snapshot }: Look): ReadonlyArray<Intent> => {
+  if (snapshot.open.length === 0) return []
+  const parties = busyParties(subject)
+  return snapshot.open.filter(
+    (intent) =>
+      isOfSubject(intent, subject) || parties.some(({ publicKey }) => touches(intent, subject.asset.id, publicKey)),
+  )
+}
+
+const askedOf = ({ subject, snapshot }: Look): Asked | undefined =>
+  snapshot.asked.findLast(({ rule, subject: name }) => rule === subject.rule.name && name === subject.name)
+
+const wordsOf = (look: Look, { payment }: Intent): string =>
+  `${sayAmount(look, payment.amount)} ${look.subject.asset.symbol}`
+
+const forLeft = ({ subject, snapshot, timer }: Look): number =>
+  subject.rule.forMillis - (snapshot.now - (timer.firingSince ?? snapshot.now))
+
+const needText = ({ need }: Look): string => need?.detail ?? ""
+
+/** Unix milliseconds at which the subject's cooldown is over; 0 where none runs. */
+const cooldownEnd = (look: Look): number => {
+  const { subject, snapshot } = look
+  const { rule } = subject
+  let end = 0
+  for (const intent of snapshot.settled) {
+    if (!isOfSubject(intent, subject) || calledOff.has(intent.state)) continue
+    const wait = executed.has(intent.state) ? rule.cooldownMillis : Math.max(rule.cooldownMillis, failureCooldownMillis)
+    end = Math.max(end, intent.updatedAt + wait)
+  }
+  const asked = askedOf(look)?.endedAt
+  return asked === undefined ? end : Math.max(end, asked + rule.cooldownMillis)
+}
+
+/** A payment of one of the need's ends that is newer than the balances. */
+const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
+  if (need?._tag !== "Wanted") return undefined
+  const seen = (snapshot.asOf ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
+  const touched = (intent: Intent) =>
+    need.transfers.some(
+      ({ from, to }) =>
+        touches(intent, subject.asset.id, from.publicKey) || touches(intent, subject.asset.id, to.publicKey),
+    )
+  return snapshot.settled.find(
+    (intent) => intent.settledAt !== undefined && intent.settledAt >= seen && touched(intent),
+  )
+}
+
+/** Whether there is a need, and what time and earlier payments say to it, in the order of `holdReasons`. */
+export const history: ReadonlyArray<Check> = [
+  {
+    reason: "in_band",
+    held: ({ need }) => (need?._tag === "InBand" ? need.detail : undefined),
+    passed: needText,
+  },
+  {
+    reason: "pending",
+    held: (look) => {
+      const left = forLeft(look)
+      if (left <= 0 && look.timer.observations >= observationsMin) return undefined
+      const wait =
+        left > 0 ? `must stay so for ${(left / 1_000).toFixed(left % 1_000 === 0 ? 0 : 1)} s` : "must be seen twice"
+      return `${needText(look)}; ${wait}`
+    },
+    passed: ({ snapshot, timer }) =>
+      `so for ${timeText(snapshot.now - (timer.firingSince ?? snapshot.now))}, seen ${timer.observations} times`,
+    ends: (look) => (forLeft(look) > 0 ? look.snapshot.now + forLeft(look) : undefined),
+  },
+  {
+    reason: "in_flight",
+    held: (look) => {
+      const moving = openOf(look).find(({ state }) => !waits.has(state))
+      if (moving !== undefined) return `${wordsOf(look, moving)} is under way (${moving.state})`
+      const asked = askedOf(look)
+      if (asked === undefined || asked.endedAt !== undefined) return undefined
+      return `people were asked for ${sayAmount(look, asked.amount)} ${timeText(look.snapshot.now - asked.at)} ago`
+    },
+    passed: () => "no payment of this account is under way",
+  },
+  {
+    reason: "settling",
+    held: (look) => (unseenBy(look) === undefined ? undefined : "the last payment is newer than the balances"),
+    passed: () => "the balances are newer than the last payment",
+  },
+  {
+    reason: "cooldown",
+    held: (look) => {
+      const left = cooldownEnd(look) - look.snapshot.now
+      return left > 0 ? `${Math.ceil(left / 1_000)} s left` : undefined
+    },
+    passed: ({ subject }) =>
+      subject.rule.cooldownMillis === 0 ? "none is set" : `${timeText(subject.rule.cooldownMillis)} are over`,
+    ends: cooldownEnd,
+  },
+  {
+    reason: "unresolved",
+    held: (look) => {
+      const stuck = openOf(look).find(({ state }) => state === "unknown" || state === "manual")
+      return stuck === undefined ? undefined : `an earlier payment is ${stuck.state}: ${stuck.detail}`
+    },
+    passed: () => "no earlier payment is unknown or waits for a person",
+  },
+  {
+    reason: "awaiting_approval",
+    held: (look) => {
+      const asked = openOf(look).find(({ state }) => state === "awaiting_approval")
+      return asked === undefined ? undefined : `${wordsOf(look, asked)} waits for people`
+    },
+    passed: () => "nothing waits for approval",
+  },
+]

@@ -1,0 +1,75 @@
+import type { Check } from "./Check.ts"
+import type { Look } from "./Look.ts"
+import { accountName } from "./Rule.ts"
+import { ageMillis } from "./Snapshot.ts"
+
+const seconds = (millis: number): string => (millis / 1_000).toFixed(1)
+
+const limitOf = ({ subject, snapshot }: Look): number => subject.rule.maxAgeMillis ?? snapshot.maxAgeMillis
+
+/** Whether what is known may move money, in the order of `holdReasons`. */
+export const knowledge: ReadonlyArray<Check> = [
+  {
+    reason: "no_data",
+    held: ({ subject, snapshot, balances }) => {
+      if (snapshot.asOf === undefined) return "no balance was read yet"
+      if (balances !== undefined) return undefined
+      const unseen = subject.accounts.find(
+        ({ party, asset, balance }) => snapshot.balance(party.publicKey, asset.id, balance) === undefined,
+      )
+      return `no balance of ${unseen === undefined ? subject.name : accountName(unseen)} was ever seen`
+    },
+    passed: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is known`,
+  },
+  {
+    reason: "stale",
+    held: (look) => {
+      const { snapshot } = look
+      if (snapshot.asOf === undefined) return undefined
+      const age = ageMillis(snapshot, snapshot.asOf)
+      // A block from the future never grows old, so it would be believed for ever.
+      if (-age > snapshot.maxAgeMillis) {
+        const most = seconds(snapshot.maxAgeMillis)
+        return `the newest final block is ${seconds(-age)} s ahead of our clock; the limit is ${most} s`
+      }
+      const limit = limitOf(look)
+      if (age <= limit) return undefined
+      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limit)} s`
+    },
+    passed: (look) => {
+      const { snapshot } = look
+      const age = snapshot.asOf === undefined ? 0 : ageMillis(snapshot, snapshot.asOf)
+      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limitOf(look))} s`
+    },
+  },
+  {
+    reason: "catching_up",
+    held: ({ snapshot }) => snapshot.catchingUp,
+    passed: () => "history is complete and was compared",
+  },
+  {
+    reason: "disagreement",
+    held: ({ snapshot }) => snapshot.disagreement,
+    passed: () => "enough gateways agree",
+  },
+  {
+    reason: "drift",
+    held: ({ subject, snapshot }) => {
+      for (const { party, asset, balance } of subject.accounts) {
+        const drift = snapshot.drift(party.publicKey, asset.id, balance)
+        if (drift !== undefined) return drift
+      }
+      for (const payer of subject.payers) {
+        const drift = snapshot.drift(payer.publicKey, subject.asset.id, "free")
+        if (drift !== undefined) return drift
+      }
+      return undefined
+    },
+    passed: () => "rows and reported balances are the same",
+  },
+  {
+    reason: "chain_unsettled",
+    held: ({ snapshot }) => snapshot.chainUnsettled,
+    passed: () => "the network's rules for transactions are known and unchanged",
+  },
+]

@@ -1,0 +1,17 @@
+import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import type { Need, Seen } from "./Need.ts"
+
+/** Below its trigger people are asked to bring the account to its target. */
+export const requestNeed = ({ subject: { rule }, balances: [balance = 0n] }: Seen<"request">): Need => {
+  const { level } = rule
+  const { decimals } = level.asset
+  const now = formatAmount(balance, decimals)
+  if (balance >= level.trigger) {
+    return { _tag: "InBand", detail: `${now} is not below ${formatLevel(level.trigger, decimals)}` }
+  }
+  return {
+    _tag: "Wanted",
+    detail: `${now} is below ${formatLevel(level.trigger, decimals)}`,
+    transfers: [{ from: rule.from, to: level.party, amount: level.target - balance }],
+  }
+}

@@ -1,0 +1,132 @@
+import type { Payment } from "../domain/Decision.ts"
+import type { IntentId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { type Judgement, judge } from "./decide.ts"
+import { type Allotment, type Look, lookAt, type Memory } from "./Look.ts"
+import { feeMax } from "./Policy.ts"
+import type { Party } from "./Rule.ts"
+import type { Snapshot } from "./Snapshot.ts"
+import { partName, type Subject } from "./Subject.ts"
+import { share } from "./share.ts"
+
+/** What one round said of one subject. */
+export interface Outcome {
+  readonly look: Look
+  readonly judgement: Judgement
+}
+
+export type MemoryOf = (subject: Subject) => Memory | undefined
+
+/** Subjects in the order in which they take scarce funds: by priority, then as in the file. */
+export const inOrder = (subjects: ReadonlyArray<Subject>): ReadonlyArray<Subject> =>
+  subjects.toSorted((a, b) => a.rule.priority - b.rule.priority)
+
+/**
+ * Decides all subjects once. What one of them is to pay counts as under way for those after it; where the needs of one
+ * priority exceed what their payer can spend, they share it. The same arguments give the same outcomes.
+ */
+export const step = (
+  subjects: ReadonlyArray<Subject>,
+  snapshot: Snapshot,
+  memoryOf: MemoryOf,
+): ReadonlyArray<Outcome> => {
+  const outcomes: Array<Outcome> = []
+  const ordered = inOrder(subjects)
+  let now = snapshot
+  for (let i = 0; i < ordered.length; ) {
+    let end = i
+    while (end < ordered.length && ordered[end]!.rule.priority === ordered[i]!.rule.priority) end++
+    const decided = decideClass(ordered.slice(i, end), now, memoryOf)
+    outcomes.push(...decided.outcomes)
+    now = decided.snapshot
+    i = end
+  }
+  return outcomes
+}
+
+interface Round {
+  readonly outcomes: ReadonlyArray<Outcome>
+  readonly snapshot: Snapshot
+}
+
+const decideClass = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf): Round => {
+  const tried = decideEach(subjects, snapshot, memoryOf, () => undefined)
+  const shares = sharesOf(tried.outcomes, snapshot, memoryOf)
+  return shares.size === 0 ? tried : decideEach(subjects, snapshot, memoryOf, (subject) => shares.get(subject))
+}
+
+const decideEach = (
+  subjects: ReadonlyArray<Subject>,
+  snapshot: Snapshot,
+  memoryOf: MemoryOf,
+  allotmentOf: (subject: Subject) => Allotment | undefined,
+): Round => {
+  let now = snapshot
+  const outcomes = subjects.map((subject) => {
+    const look = lookAt(subject, now, memoryOf(subject), allotmentOf(subject))
+    const judgement = judge(look)
+    const { decision } = judgement
+    if (decision._tag === "Act") now = { ...now, open: [...now.open, ...decision.payments.map(planned(look))] }
+    return { look, judgement }
+  })
+  return { outcomes, snapshot: now }
+}
+
+/** A payment of this round as those after it see it: both ends are reserved. */
+const planned =
+  ({ subject, snapshot }: Look) =>
+  (payment: Payment): Intent => ({
+    id: "" as IntentId,
+    treasury: "",
+    rule: subject.rule.name,
+    subject: partName(subject.name, payment.from, payment.to),
+    episode: 0,
+    payment,
+    decimals: subject.asset.decimals,
+    feeMax: feeMax(snapshot.policy.maxFee, payment.amount),
+    state: "proposed",
+    detail: "",
+    fee: undefined,
+    settledAt: undefined,
+    createdAt: snapshot.now,
+    updatedAt: snapshot.now,
+  })
+
+/** Whether funds alone decide: it is paid, or would be with more of them. */
+const wantsFunds = ({ judgement: { decision } }: Outcome): boolean =>
+  decision._tag === "Act" || (decision._tag === "Hold" && decision.reason === "short")
+
+const isCut = ({ look, judgement: { decision } }: Outcome): boolean =>
+  decision._tag === "Hold" || look.sized.some(({ covered }) => !covered)
+
+/** What each subject may take, where two or more of them want more than their payer can spend. */
+const sharesOf = (
+  outcomes: ReadonlyArray<Outcome>,
+  snapshot: Snapshot,
+  memoryOf: MemoryOf,
+): ReadonlyMap<Subject, Allotment> => {
+  const wanting = outcomes.filter(wantsFunds)
+  const found = new Map<Subject, Map<Party, bigint>>()
+  if (!wanting.some(isCut)) return new Map()
+  const payers = new Set(wanting.flatMap(({ look }) => look.sized.map(({ transfer }) => transfer.from)))
+  for (const payer of payers) {
+    const byAsset = Map.groupBy(
+      wanting.filter(({ look }) => look.sized.some(({ transfer }) => transfer.from === payer)),
+      ({ look }) => look.subject.asset.id,
+    )
+    for (const group of byAsset.values()) {
+      if (group.length < 2 || !group.some(isCut)) continue
+      // As the first of them found it, before any of them took a part.
+      const looks = group.map(({ look: { subject } }) => lookAt(subject, snapshot, memoryOf(subject)))
+      const spendable = looks
+        .flatMap((look) => look.sized.filter(({ transfer }) => transfer.from === payer).slice(0, 1))
+        .map((sized) => sized.spendable)
+        .reduce((a, b) => (a < b ? a : b))
+      for (const [look, amount] of share(looks, payer, spendable)) {
+        const own = found.get(look.subject) ?? new Map<Party, bigint>()
+        found.set(look.subject, own.set(payer, amount))
+      }
+    }
+  }
+  return new Map([...found].map(([subject, own]) => [subject, (payer: Party) => own.get(payer)]))
+}

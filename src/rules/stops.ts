@@ -1,0 +1,99 @@
+import { type Check, instantText, timeText } from "./Check.ts"
+import { hoursAt, openWindow } from "./Hours.ts"
+import type { Look } from "./Look.ts"
+
+/** Scope of the pause by which a rule that failed too often locks itself. */
+export const lockScope = (rule: string): string => `lock:${rule}`
+
+/** Scopes whose pause stops the subject. */
+const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<string> => [
+  "all",
+  `rule:${rule.name}`,
+  ...parties.map(({ name }) => `party:${name}`),
+  `asset:${asset.symbol}`,
+]
+
+const lockOf = ({ subject, snapshot }: Look) =>
+  snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
+
+/** What stops a rule whatever the balances are, in the order of `holdReasons`. */
+export const stops: ReadonlyArray<Check> = [
+  {
+    reason: "halted",
+    held: ({ snapshot: { halts } }) => (halts.length > 0 ? `halted: ${halts.join(", ")}` : undefined),
+    passed: () => "nothing is halted",
+  },
+  {
+    reason: "standby",
+    held: ({ snapshot }) => snapshot.standby,
+    passed: () => "this process holds the right to sign",
+  },
+  {
+    reason: "paused",
+    held: (look) => {
+      const scopes = scopesOf(look)
+      const pause = look.snapshot.pauses.find(({ scope }) => scopes.includes(scope))
+      return pause === undefined ? undefined : `paused (${pause.scope}): ${pause.reason}`
+    },
+    passed: (look) => `no pause of ${scopesOf(look).join(", ")}`,
+    ends: (look) => {
+      const scopes = scopesOf(look)
+      const ends = look.snapshot.pauses.filter(({ scope }) => scopes.includes(scope)).map(({ until }) => until)
+      return ends.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b)), 0) || undefined
+    },
+  },
+  {
+    reason: "maintenance",
+    held: ({ subject, snapshot }) => {
+      const window = openWindow(subject.rule.maintenance, snapshot.now)
+      return window === undefined ? undefined : `maintenance ${window.name} until ${instantText(window.until)}`
+    },
+    passed: ({ subject, snapshot }) => {
+      const next = subject.rule.maintenance
+        .filter(({ from }) => from > snapshot.now)
+        .toSorted((a, b) => a.from - b.from)[0]
+      return next === undefined ? "no maintenance is planned" : `${next.name} begins ${instantText(next.from)}`
+    },
+    ends: ({ subject, snapshot }) => openWindow(subject.rule.maintenance, snapshot.now)?.until,
+  },
+  {
+    reason: "outside_hours",
+    held: ({ subject: { rule }, snapshot: { now } }) => {
+      if (rule.during === undefined) return undefined
+      const { open, until } = hoursAt(rule.during, now)
+      return open
+        ? undefined
+        : `outside ${rule.during.name}; it opens ${instantText(until)}, in ${timeText(until - now)}`
+    },
+    passed: ({ subject: { rule }, snapshot: { now } }) =>
+      rule.during === undefined
+        ? "acts at all hours"
+        : `within ${rule.during.name} until ${instantText(hoursAt(rule.during, now).until)}`,
+    ends: ({ subject: { rule }, snapshot: { now } }) =>
+      rule.during === undefined ? undefined : hoursAt(rule.during, now).until,
+  },
+  {
+    reason: "not_due",
+    held: ({ need }) => (need?._tag === "NotDue" ? need.detail : undefined),
+    passed: ({ need, subject }) =>
+      subject.kind === "payout" && need?._tag === "Wanted" ? `due: ${need.detail}` : "has no schedule",
+    ends: ({ need }) => (need?._tag === "NotDue" ? need.next : undefined),
+  },
+  {
+    reason: "locked",
+    held: (look) => {
+      const lock = lockOf(look)
+      return lock === undefined ? undefined : `${lock.reason}; unlock: cofferer resume --scope ${lock.scope} --reason …`
+    },
+    passed: () => "not locked",
+  },
+  {
+    reason: "inhibited",
+    held: ({ subject, snapshot }) => {
+      const by = subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name))
+      return by.length === 0 ? undefined : `while ${by.join(" and ")} ${by.length === 1 ? "fires" : "fire"}`
+    },
+    passed: ({ subject: { rule } }) =>
+      rule.inhibitedBy.length === 0 ? "no other rule forbids it" : `none of ${rule.inhibitedBy.join(", ")} fires`,
+  },
+]

@@ -1,0 +1,53 @@
+import type { RuleBase } from "../../src/rules/Rule.ts"
+import type { Snapshot } from "../../src/rules/Snapshot.ts"
+
+/** A rule without any modifier. */
+export const plainRule: Omit<RuleBase, "name"> = {
+  forMillis: 0,
+  cooldownMillis: 0,
+  settleMillis: 0,
+  maxAgeMillis: undefined,
+  min: new Map(),
+  floor: new Map(),
+  priority: 1,
+  onShort: "hold",
+  onNoData: "hold",
+  during: undefined,
+  maintenance: [],
+  inhibitedBy: [],
+  trial: false,
+}
+
+/** What keeps no rule from acting. */
+export const calmSnapshot: Pick<
+  Snapshot,
+  | "catchingUp"
+  | "drift"
+  | "disagreement"
+  | "open"
+  | "settled"
+  | "asked"
+  | "halts"
+  | "pauses"
+  | "standby"
+  | "chainUnsettled"
+  | "firing"
+  | "priorities"
+  | "quota"
+  | "signed"
+> = {
+  catchingUp: undefined,
+  drift: () => undefined,
+  disagreement: undefined,
+  open: [],
+  settled: [],
+  asked: [],
+  halts: [],
+  pauses: [],
+  standby: undefined,
+  chainUnsettled: undefined,
+  firing: new Set(),
+  priorities: new Map(),
+  quota: () => undefined,
+  signed: () => ({ amount: 0n, count: 0 }),
+}
