@@ -19,6 +19,7 @@ import { Asks } from "./store/Asks.ts"
 import { Backfills } from "./store/Backfills.ts"
 import { Brake } from "./store/Brake.ts"
 import { Clearance } from "./store/Clearance.ts"
+import { Comparisons } from "./store/Comparisons.ts"
 import * as Database from "./store/Database.ts"
 import { Debits } from "./store/Debits.ts"
 import { Disagreement } from "./store/Disagreement.ts"
@@ -81,7 +82,8 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" |
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
-  return Layer.merge(plain, journalled).pipe(
+  return Comparisons.layerNoDeps.pipe(
+    Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(
       Database.layer({
         filename: join(options.dataDir, Database.databaseFile),

@@ -33,6 +33,8 @@ export interface View {
     readonly next: string
     readonly share: number
   }>
+  /** Since when and why balances cannot be compared with the gateway's own; null while they can. */
+  readonly uncompared: { readonly since: string; readonly detail: string } | null
   readonly alertsPending: number
   readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>
   readonly pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly author: string }>

@@ -24,6 +24,10 @@ export const sentenceOf = (
   if (view.ageSeconds === null) return warn("No balance was read yet: no money moves.")
   const age = `${view.ageSeconds.toFixed(1)} s`
   if (view.ageSeconds > more.maxAgeSeconds) return warn(`Knowledge is ${age} old: no money moves.`)
+  if (view.uncompared !== null)
+    return warn(
+      `Not compared with the gateway's own balances since ${minute(view.uncompared.since)}: ${view.uncompared.detail}.`,
+    )
   const unknown = view.intents.filter((i) => i.state === "unknown").length
   if (unknown > 0)
     return warn(`${count(unknown, "payment")} may or may not be in the network; the same bytes are sent again.`)

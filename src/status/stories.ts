@@ -3,7 +3,7 @@ import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { Journal } from "../store/Journal.ts"
 import { Outbox } from "../store/Outbox.ts"
-import { intentView } from "./StatusView.ts"
+import { intentView } from "./intentView.ts"
 
 const listMax = 1_000
 const listDefault = 20

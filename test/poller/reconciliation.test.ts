@@ -1,8 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { viewText } from "../../src/cli/viewText.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
 import { reconcileNow } from "../../src/status/reconcileNow.ts"
+import { StatusView } from "../../src/status/StatusView.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { type FlowSetup, flow, reason, round } from "../support/Flow.ts"
@@ -54,6 +57,38 @@ describe("comparing rows with the gateway's own balances", () => {
           assert.strictEqual(yield* reason, "catching_up")
           for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
           assert.notStrictEqual(yield* reason, "catching_up")
+        }),
+      spending,
+    ),
+  )
+
+  it.effect("tells people once where it cannot be done for five minutes, shows it, and tells when it can again", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const told = Effect.map(
+            Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+            (due) => due.filter(({ subject }) => subject === "comparison").map((a) => `${a.severity} ${a.detail}`),
+          )
+          const shown = Effect.flatMap(StatusView, ({ view }) => view).pipe(
+            Effect.provide(StatusView.layer({ treasury: options.treasury, mode: "live", version: "1" })),
+          )
+          yield* round(options, sandbox, new Set([...looking, "compare"]))
+          yield* arm(client, { operation: "accounts", kind: "reorganised_pages" })
+          for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)
+          assert.deepStrictEqual([yield* told, (yield* shown).uncompared], [[], null], "not yet")
+          yield* TestClock.adjust("5 minutes")
+          for (let i = 0; i < 12; i++) yield* round(options, sandbox, looking)
+          const [ticket, ...others] = yield* told
+          assert.match(ticket ?? "", /^ticket .*the listing tells one account twice; no rule pays/)
+          assert.deepStrictEqual(others, [])
+          const view = yield* shown
+          assert.include(view.sentence.text, "Not compared with the gateway's own balances since")
+          assert.include(viewText(view), "the listing tells one account twice")
+          yield* disarm(client)
+          for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)
+          assert.deepStrictEqual((yield* told).slice(1), ["info balances are compared with the gateway's own again"])
+          assert.isNull((yield* shown).uncompared)
         }),
       spending,
     ),

@@ -6,6 +6,7 @@ import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
+import { Comparisons } from "../../src/store/Comparisons.ts"
 import * as Database from "../../src/store/Database.ts"
 import { Disagreement } from "../../src/store/Disagreement.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
@@ -23,7 +24,8 @@ import { SpendLog } from "../../src/store/SpendLog.ts"
 /** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
 export const testStore = () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
-  const layer = () =>
+  const layer = () => Comparisons.layerNoDeps.pipe(Layer.provideMerge(plain()))
+  const plain = () =>
     Layer.mergeAll(
       Outbox.layerNoDeps,
       Listings.layerNoDeps,

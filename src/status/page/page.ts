@@ -65,6 +65,32 @@ const Policy = (p: PolicyView) => html`
 const Gateway = (g: GatewayView) => html`
   <li><b>${g.name}</b> <span class=${g.state === "up" ? "" : "bad"}>${g.state}</span>${g.height === null ? "" : ` at block ${g.height}`} <small>${g.detail}</small></li>`
 
+const minute = (iso: string) => iso.slice(0, 16).replace("T", " ")
+
+/** "3 h 20 min", for the eye. */
+const span = (since: string, until: string) => {
+  const minutes = Math.max(1, Math.round((Date.parse(until) - Date.parse(since)) / 60_000))
+  const [days, hours] = [Math.floor(minutes / 1_440), Math.floor((minutes % 1_440) / 60)]
+  if (days > 0) return `${days} d ${hours} h`
+  return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`
+}
+
+const Lost = (g: View["gaps"][number]) => html`
+  <tr><td class="time">${minute(g.since)}</td><td class="time">${minute(g.until)}</td><td class="figure">${span(g.since, g.until)}</td>
+    <td class="detail"><b class="bad">lost</b> ${g.cause}; noticed ${minute(g.seenAt)}</td></tr>`
+
+const Reading = (b: View["backfills"][number]) => html`
+  <tr><td class="time">${minute(b.since)}</td><td class="time">${minute(b.until)}</td><td class="figure">${span(b.since, b.until)}</td>
+    <td class="detail">being read, ${Math.floor(b.share * 100)} %<div class="meter"><i style=${{ width: `${b.share * 100}%` }}></i></div></td></tr>`
+
+const Past = ({ gaps, backfills }: View) =>
+  gaps.length + backfills.length === 0
+    ? ""
+    : html`
+      <section class="past"><h2>Missing history</h2>
+        <p>Balance changes of all watched accounts in these times (UTC) are not known. Balances now are.</p>
+        <div class="scroll"><table><tr><th>from</th><th>to</th><th>for</th><th></th></tr>${gaps.map(Lost)}${backfills.map(Reading)}</table></div></section>`
+
 const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSeconds: number }) => {
   const { accepted, refused, lost } = view.acceptance
   const definite = accepted + refused
@@ -83,12 +109,14 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
         ${view.rules.length === 0 ? html`<p>No rule is written yet.</p>` : html`<ul>${view.rules.map(Rule)}</ul>`}</section>
       <section class="intents"><h2>Payments</h2>
         ${view.intents.length === 0 ? html`<p>No rule has acted yet.</p>` : html`<div class="scroll"><table>${view.intents.map(Intent)}</table></div>`}</section>
+      ${Past(view)}
       <section class="limits"><h2>Limits</h2>
         <ul>${view.policy.map(Policy)}</ul>
         <p>Mempool accepted ${accepted} of ${definite} definite answers in 24 h; ${lost} lost. ${view.alertsPending} alerts wait for delivery.</p>
         <h2>Gateways</h2>
         <ul>${view.network.gateways.map(Gateway)}</ul>
-        ${view.network.gateways.length === 1 ? "" : html`<p>${view.network.quorum} of them must agree before money moves.</p>`}</section>
+        ${view.network.gateways.length === 1 ? "" : html`<p>${view.network.quorum} of them must agree before money moves.</p>`}
+        ${view.uncompared === null ? "" : html`<p class="bad">Balances are not compared with the gateway's own since ${minute(view.uncompared.since)} UTC: ${view.uncompared.detail}</p>`}</section>
     </main>
     <footer>${view.treasury} · block ${view.height}, chain ${view.network.chainId} · journal ${view.journal.seq} ${view.journal.head.slice(0, 8)} · cofferer ${view.version} · ${view.at.slice(0, 19).replace("T", " ")} UTC</footer>
   </div>`

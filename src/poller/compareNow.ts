@@ -1,0 +1,42 @@
+import { Effect } from "effect"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { accountName, type Difference, Drifts } from "../store/Drifts.ts"
+import { Observations } from "../store/Observations.ts"
+import { keysOf, type ReconciliationOptions } from "./Comparison.ts"
+import { compareAccounts } from "./compareAccounts.ts"
+import { tellMissed } from "./driftWords.ts"
+import type { AccountListing } from "./listAccounts.ts"
+import { rereadAccounts } from "./rereadRows.ts"
+
+const pageRows = 1_000
+/** Rows since a listing that are held in memory to compare it; one that is older is made anew. */
+const rowsMax = 100_000
+/** Accounts whose balance before a listing is looked up; more are left to the next comparison. */
+const movingMax = 200
+
+/** Compares a listing with the rows as they are now; undefined where the rows since are too many. */
+export const compareNow = Effect.fnUntraced(function* (options: ReconciliationOptions, listing: AccountListing) {
+  const observations = yield* Observations
+  const parties = new Set<string>(keysOf(options))
+  const accounts = (yield* observations.accounts).filter(({ party }) => parties.has(party))
+  const end = accounts.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), listing.since)
+  const drifts = yield* Drifts
+  const rows = yield* drifts.rowsBetween(listing.since, end + 1n, rowsMax)
+  if (rows === undefined) return undefined
+  const first = compareAccounts(listing, accounts, rows)
+  if (first.moving.length === 0) return first
+  const before = new Map<string, bigint>()
+  for (const account of first.moving.slice(0, movingMax)) {
+    const balance = yield* drifts.balanceBefore(account, listing.since)
+    if (balance !== undefined) before.set(accountName(account), balance)
+  }
+  return compareAccounts(listing, accounts, rows, before)
+})
+
+/** Reads the rows that could explain it a second time. */
+export const readAgain = Effect.fnUntraced(function* (differing: ReadonlyArray<Difference>) {
+  const observations = yield* Observations
+  const newest = new Map((yield* observations.accounts).map((account) => [accountName(account), account.timestamp]))
+  const places = differing.map((one) => ({ party: one.party, timestamp: newest.get(accountName(one)) ?? 0n }))
+  yield* tellMissed(yield* rereadAccounts(yield* GatewayReader, { parties: [], pageRows }, places))
+})

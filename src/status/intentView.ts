@@ -1,0 +1,33 @@
+import { Effect } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import { deadlineHeight } from "../domain/Attempt.ts"
+import { shortId } from "../domain/Hex.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { Outbox } from "../store/Outbox.ts"
+import type { IntentView } from "./View.ts"
+
+/** An intent with its attempts, as people see it. */
+export const intentView = Effect.fnUntraced(function* (intent: Intent) {
+  const outbox = yield* Outbox
+  const attempts = yield* outbox.attempts(intent.id)
+  return {
+    id: intent.id,
+    short: shortId(intent.id).slice(0, 4),
+    state: intent.state,
+    open: !isFinalIntent(intent.state),
+    rule: intent.rule,
+    amount: `${formatAmount(intent.payment.amount, intent.decimals)} ${intent.payment.asset}`,
+    from: intent.payment.from,
+    to: intent.payment.to,
+    detail: intent.detail,
+    createdAt: new Date(intent.createdAt).toISOString(),
+    attempts: attempts.map((attempt) => ({
+      k: attempt.k,
+      state: attempt.state,
+      sends: attempt.sends,
+      deadline: String(deadlineHeight(attempt)),
+      transferId: attempt.transferId,
+      txHash: (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? null,
+    })),
+  } satisfies IntentView
+})
