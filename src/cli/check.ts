@@ -1,14 +1,31 @@
-import { Effect } from "effect"
-import { Command } from "effect/cli"
+import { Console, Effect, Schema } from "effect"
+import { Command, Flag } from "effect/cli"
+import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { TreasuryFile } from "../config/TreasuryFile.ts"
 import { lineFor } from "../rules/Policy.ts"
 import { isPaying, type Party, type PayingRule, type PinnedAsset } from "../rules/Rule.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
+import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { outputFlag, printResult } from "./output.ts"
+import { printOrigins } from "./printOrigins.ts"
 import { checkKeys, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
 import { worstCase } from "./worstCase.ts"
 
-const flags = { file: fileArgument, config: configFlag, data: dataFlag, output: outputFlag }
+const flags = {
+  file: fileArgument,
+  config: configFlag,
+  data: dataFlag,
+  output: outputFlag,
+  schema: Flag.Boolean("schema").pipe(
+    Flag.withDescription("Print the JSON Schema of treasury files, for editors, and check nothing"),
+    Flag.withDefault(false),
+  ),
+  print: Flag.Boolean("print").pipe(
+    Flag.withDescription("Print every value with the file and line that it comes from, overlays applied"),
+    Flag.withDefault(false),
+  ),
+}
 
 const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
 
@@ -65,14 +82,20 @@ const warnings = (treasury: Treasury): ReadonlyArray<string> => {
   return notes
 }
 
+/** JSON Schema of a whole treasury file, with the network that may be embedded in it. */
+export const schemaOfFiles = () =>
+  jsonSchemaOf(Schema.Struct({ ...TreasuryFile.fields, sandbox: Schema.optional(ScenarioText) }))
+
 export const check = Command.make(
   "check",
   flags,
   Effect.fn(function* (chosen) {
-    const { treasury } = yield* setup(chosen)
+    if (chosen.schema) return yield* Console.log(JSON.stringify(schemaOfFiles(), null, 2))
+    const { treasury, mode } = yield* setup(chosen)
     yield* checkKeys(treasury)
     const hasSandbox = (treasury.document.value as { sandbox?: unknown } | null)?.sandbox !== undefined
     if (hasSandbox) yield* decodeScenario(treasury.document, treasury.network.chainId)
+    if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
     const worst = worstCase(treasury)
     const notes = warnings(treasury)
     const { rules, parties, assets, policy } = treasury
@@ -89,7 +112,7 @@ export const check = Command.make(
       warnings: notes,
     }
     const counts = [plural(rules.length, "rule"), `${parties.size} parties`, plural(assets.size, "asset")].join(", ")
-    yield* printResult(chosen.output, result, () =>
+    return yield* printResult(chosen.output, result, () =>
       [
         `${treasury.file}  ok   ${counts}, mode ${treasury.mode}, policy ${policy.hash}`,
         "At worst, whatever the gateway says and whatever the rules decide, in any 24 hours:",

@@ -1,7 +1,11 @@
 import { Schema } from "effect"
 
-/** Every scalar of a YAML file arrives as text; these are the texts that fields take. */
-const text = (regExp: RegExp, expected: string) => Schema.String.check(Schema.isPattern(regExp, { expected }))
+/**
+ * A text of a form. Every scalar of a YAML file arrives as text; these are the texts that fields take. With the flag
+ * "u" the form goes out in a JSON Schema too.
+ */
+export const text = (form: RegExp, expected: string) =>
+  Schema.String.check(Schema.isPattern(new RegExp(form.source, "u"), { expected }))
 
 /** Letters, digits, "-" and "_": a name may become a metric label and part of a file name. */
 export const Name = text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, "a name of letters, digits, - and _, starting with a letter")
@@ -64,22 +68,25 @@ export const parseListen = (listen: string): { readonly host: string; readonly p
 }
 
 export const UrlText = Schema.String.check(
-  Schema.makeFilter((value: string) => {
-    let url: URL
-    try {
-      url = new URL(value)
-    } catch {
-      return `"${value}" is not an address; write one such as "https://gateway.example"`
-    }
-    if (url.protocol !== "https:" && url.protocol !== "http:") return `"${value}" is not http; write https://…`
-    if (url.username !== "" || url.password !== "") {
-      return "an address must not hold credentials; put them in headers, from a file"
-    }
-    if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-      return `"${value}" is not encrypted; use https except on loopback`
-    }
-    return true
-  }),
+  Schema.makeFilter(
+    (value: string) => {
+      let url: URL
+      try {
+        url = new URL(value)
+      } catch {
+        return `"${value}" is not an address; write one such as "https://gateway.example"`
+      }
+      if (url.protocol !== "https:" && url.protocol !== "http:") return `"${value}" is not http; write https://…`
+      if (url.username !== "" || url.password !== "") {
+        return "an address must not hold credentials; put them in headers, from a file"
+      }
+      if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+        return `"${value}" is not encrypted; use https except on loopback`
+      }
+      return true
+    },
+    { toJsonSchema: () => ({ pattern: "^[hH][tT][tT][pP][sS]?://" }) },
+  ),
 )
 
 /** Whether a host name is this machine alone. */
@@ -100,11 +107,14 @@ export const Amounts = Schema.Record(Schema.String, AmountText)
 
 /** Exactly one of the keys is given; `what` names the thing in the error. */
 export const exactlyOne = (what: string, keys: ReadonlyArray<string>) =>
-  Schema.makeFilter((value: object) => {
-    const given = keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined)
-    if (given.length === 1) return true
-    return `${what} ${given.length === 0 ? "is empty" : `has ${given.join(" and ")}`}; give exactly one of ${keys.join(", ")}`
-  })
+  Schema.makeFilter(
+    (value: object) => {
+      const given = keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined)
+      if (given.length === 1) return true
+      return `${what} ${given.length === 0 ? "is empty" : `has ${given.join(" and ")}`}; give exactly one of ${keys.join(", ")}`
+    },
+    { toJsonSchema: () => ({ oneOf: keys.map((key) => ({ required: [key] })) }) },
+  )
 
 /** "2026-12-24T12:00:00Z": with its zone, so that it means one moment. */
 export const InstantText = text(

@@ -14,6 +14,7 @@ import {
   oneOrMany,
   PercentText,
   PeriodText,
+  text,
   UrlText,
   WholeText,
 } from "./Fields.ts"
@@ -47,7 +48,7 @@ const Chain = Schema.Struct({
 })
 
 const Network = Schema.Struct({
-  chainId: Schema.String.check(Schema.isPattern(/^[A-Za-z0-9._-]{1,64}$/, { expected: "the network's chain id" })),
+  chainId: text(/^[A-Za-z0-9._-]{1,64}$/, "the network's chain id"),
   gateways: Schema.Record(Name, Gateway),
   quorum: optional(CountText),
   maxAge: optional(PeriodText),

@@ -1,11 +1,9 @@
 import { Schema } from "effect"
-import { AmountText, AssetIdText, DurationText, ListenText, Name, oneOf, WholeText } from "../config/Fields.ts"
+import { AmountText, AssetIdText, DurationText, ListenText, Name, oneOf, text, WholeText } from "../config/Fields.ts"
 import { faultKinds, operations } from "./Faults.ts"
 import { profileNames } from "./Profiles.ts"
 
-const DecimalText = Schema.String.check(
-  Schema.isPattern(/^[0-9]{1,9}(\.[0-9]{1,18})?$/, { expected: 'a decimal such as "0.001"' }),
-)
+const DecimalText = text(/^[0-9]{1,9}(\.[0-9]{1,18})?$/, 'a decimal such as "0.001"')
 const YesNo = oneOf("true", "false")
 
 const powFields = {
@@ -88,9 +86,7 @@ export const ScenarioText = Schema.Struct({
         delay: Schema.optionalKey(DurationText),
         blocks: Schema.optionalKey(WholeText),
         /** A duration, with "-" in front where the network's clock is slow. */
-        skew: Schema.optionalKey(
-          Schema.String.check(Schema.isPattern(/^-?[0-9]+(ms|s|m|h|d)$/, { expected: 'a duration such as "-90s"' })),
-        ),
+        skew: Schema.optionalKey(text(/^-?[0-9]+(ms|s|m|h|d)$/, 'a duration such as "-90s"')),
         difficulty: Schema.optionalKey(WholeText),
         chainId: Schema.optionalKey(Name),
       }),
