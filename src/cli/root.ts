@@ -1,50 +1,41 @@
 import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/version.ts"
-import { assets } from "./assets.ts"
-import { backfill } from "./backfill.ts"
-import { balances } from "./balances.ts"
 import { exitCodes } from "./CliFailure.ts"
-import { check } from "./check.ts"
-import { exportCommand } from "./export.ts"
-import { halt } from "./halt.ts"
-import { intents } from "./intents.ts"
-import { adopt, recover } from "./ledgerCommands.ts"
-import { pause } from "./pause.ts"
-import { receipt } from "./receipt.ts"
-import { reconcile } from "./reconcile.ts"
-import { resume } from "./resume.ts"
-import { run } from "./run.ts"
-import { sandboxCommand } from "./sandboxCommand.ts"
-import { status } from "./status.ts"
-import { submit } from "./submit.ts"
-import { verify } from "./verify.ts"
-import { versionCommand } from "./versionCommand.ts"
 
-const root = Command.make("cofferer").pipe(
-  Command.withDescription("An unattended treasury agent: each decided payment executed exactly once"),
-  Command.withSubcommands([
-    run,
-    check,
-    status,
-    intents,
-    pause,
-    halt,
-    resume,
-    adopt,
-    recover,
-    backfill,
-    reconcile,
-    submit,
-    verify,
-    exportCommand,
-    receipt,
-    assets,
-    balances,
-    sandboxCommand,
-    versionCommand,
-  ]),
-)
+/** Every command by its name. One is loaded when it is called: all of them take longer than most take to run. */
+const commands = {
+  run: async () => (await import("./run.ts")).run,
+  check: async () => (await import("./check.ts")).check,
+  status: async () => (await import("./status.ts")).status,
+  intents: async () => (await import("./intents.ts")).intents,
+  pause: async () => (await import("./pause.ts")).pause,
+  halt: async () => (await import("./halt.ts")).halt,
+  resume: async () => (await import("./resume.ts")).resume,
+  adopt: async () => (await import("./ledgerCommands.ts")).adopt,
+  recover: async () => (await import("./ledgerCommands.ts")).recover,
+  backfill: async () => (await import("./backfill.ts")).backfill,
+  reconcile: async () => (await import("./reconcile.ts")).reconcile,
+  submit: async () => (await import("./submit.ts")).submit,
+  verify: async () => (await import("./verify.ts")).verify,
+  export: async () => (await import("./export.ts")).exportCommand,
+  receipt: async () => (await import("./receipt.ts")).receipt,
+  assets: async () => (await import("./assets.ts")).assets,
+  balances: async () => (await import("./balances.ts")).balances,
+  sandbox: async () => (await import("./sandboxCommand.ts")).sandboxCommand,
+  version: async () => (await import("./versionCommand.ts")).versionCommand,
+}
+
+const isCommand = (name: string): name is keyof typeof commands => Object.hasOwn(commands, name)
+
+/** All of them where none is called: for help, and for the name that is nearest to a wrong one. */
+const load = async ([name = ""]: ReadonlyArray<string>) => {
+  const called = isCommand(name) ? [commands[name]] : Object.values(commands)
+  return Command.make("cofferer").pipe(
+    Command.withDescription("An unattended treasury agent: each decided payment executed exactly once"),
+    Command.withSubcommands(await Promise.all(called.map((command) => command()))),
+  )
+}
 
 /** Help that was asked for is a result; a wrong call is told in one line on standard error. */
 const presenter = CliOutput.layerPresenter({
@@ -57,7 +48,8 @@ const presenter = CliOutput.layerPresenter({
 
 /** Runs the command line. Every failure is one message on standard error and the exit code of its kind. */
 export const commandLine = (args: ReadonlyArray<string>) =>
-  Command.runWith(root, { version })(args).pipe(
+  Effect.promise(() => load(args)).pipe(
+    Effect.flatMap((root) => Command.runWith(root, { version })(args)),
     Effect.provide(presenter),
     Effect.tapError((error) => (isUsage(error) ? Effect.void : Console.error(`cofferer: ${messageOf(error)}`))),
     Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
