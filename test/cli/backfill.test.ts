@@ -7,13 +7,14 @@ import { loadTreasury } from "../../src/config/Treasury.ts"
 import { storeLayer } from "../../src/services.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
 import { Observations } from "../../src/store/Observations.ts"
-import { cofferer, root } from "../support/Cofferer.ts"
+import { root } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-backfill-"))
 const file = join(dir, "treasury.yaml")
 const [fresh, data] = [join(dir, "fresh"), join(dir, "data")]
 const run = (dataDir: string, ...args: ReadonlyArray<string>) =>
-  cofferer([...args, "--config", file, "--data", dataDir], { cwd: dir })
+  callCofferer([...args, "--config", file, "--data", dataDir])
 
 const inStore = <A, E>(dataDir: string, program: Effect.Effect<A, E, Backfills | Observations>) =>
   Effect.gen(function* () {

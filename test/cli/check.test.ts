@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
 import { cofferer, root } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
 
 const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
 const dir = mkdtempSync(join(tmpdir(), "cofferer-check-"))
@@ -66,13 +67,13 @@ describe("check", () => {
   })
 
   it("prints the same as JSON", async () => {
-    const { code, stdout } = await cofferer(["check", "config/sandbox.yaml", "--output", "json"])
+    const { code, stdout } = await callCofferer(["check", join(root, "config/sandbox.yaml"), "--output", "json"])
     assert.strictEqual(code, 0)
     assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, rules: 2, mode: "live", warnings: [] })
   })
 
   it.each(["config/sandbox-storm.yaml", "config/sandbox-many.yaml"])("accepts %s without a warning", async (file) => {
-    const { code, stdout, stderr } = await cofferer(["check", file, "--output", "json"])
+    const { code, stdout, stderr } = await callCofferer(["check", join(root, file), "--output", "json"])
     assert.strictEqual(code, 0, stderr)
     assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, mode: "live", warnings: [] })
   })
@@ -82,7 +83,7 @@ describe("check", () => {
     const file = join(dir, `${title.replace(/\W+/g, "-")}.yaml`)
     const text = good.replace(from, to)
     writeFileSync(file, text)
-    const { code, stdout, stderr } = await cofferer(["check", file])
+    const { code, stdout, stderr } = await callCofferer(["check", file])
     assert.strictEqual(code, 3, stdout + stderr)
     assert.strictEqual(stdout, "")
     const line = good.slice(0, good.indexOf(from)).split("\n").length
@@ -99,14 +100,18 @@ describe("wrong calls", () => {
     [["chck"], 2, /Unknown subcommand "chck"/],
     [["run", "--nope"], 2, /--nope/],
     [["check", "nowhere.yaml"], 3, /no such file/],
-    [["status", "--data", "/nonexistent"], 4, /no daemon runs/],
-    [["intents", "--data", "/nonexistent"], 4, /no daemon runs/],
     [["resume", "--reason", "x", "--data", "/nonexistent"], 4, /no daemon runs/],
   ] as const)("%j exits %i with one message on standard error", async (args, expected, says) => {
     const { code, stdout, stderr } = await cofferer(args)
     assert.strictEqual(code, expected, stderr)
     assert.strictEqual(stdout, "")
     assert.match(stderr, says)
+  })
+
+  it.each(["status", "intents"])("%s says that no daemon runs, and exits 4", async (command) => {
+    const { code, stdout, stderr } = await callCofferer([command, "--data", "/nonexistent"])
+    assert.deepStrictEqual([code, stdout], [4, ""])
+    assert.match(stderr, /no daemon runs/)
   })
 
   it("an unknown COFFERER_ variable names the nearest", async () => {

@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { cofferer } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
 import { head, payment, request, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, usdt, withSandbox } from "../support/TestSandbox.ts"
 
@@ -29,7 +30,9 @@ describe("the ledger's verbs on the command line", () => {
         yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
         yield* sandbox.stepBlock
         const run = (...args: ReadonlyArray<string>) =>
-          Effect.promise(() => cofferer([...args, "--data", join(dir, "data")], { cwd: dir }))
+          Effect.promise(() =>
+            callCofferer([...args, "--config", join(dir, "treasury.yaml"), "--data", join(dir, "data")]),
+          )
         const bare = yield* run("adopt")
         assert.strictEqual(bare.code, 2, "a reason is mandatory")
         assert.isFalse(existsSync(join(dir, "data", databaseFile)))
@@ -46,7 +49,8 @@ describe("the ledger's verbs on the command line", () => {
         const calm = yield* run("reconcile")
         assert.strictEqual(calm.code, 0, calm.stderr)
         assert.include(calm.stdout, "1 accounts compared, 1 transfers compared")
-        const again = yield* run("adopt", "--reason", "the old wallet")
+        const adopt = ["adopt", "--reason", "the old wallet", "--data", join(dir, "data")]
+        const again = yield* Effect.promise(() => cofferer(adopt, { cwd: dir }))
         assert.strictEqual(again.stdout, "adopted 0 payments made elsewhere\n")
         const recovered = yield* run("recover", "--reason", "moved to a new disk")
         assert.strictEqual(recovered.code, 0, recovered.stderr)

@@ -11,6 +11,7 @@ import { databaseFile } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
 import { cofferer, type Outcome, root } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-people-"))
 const file = join(dir, "treasury.yaml")
@@ -19,7 +20,7 @@ const ids = { proposed: intentOf("1").id, reserved: intentOf("2").id, manual: in
 
 const run = (...args: ReadonlyArray<string>): Promise<Outcome> => {
   const [command = "", ...rest] = args
-  return cofferer([command, ...rest, "--config", file, "--data", data], { cwd: dir })
+  return callCofferer([command, ...rest, "--config", file, "--data", data])
 }
 const ended = (...args: ReadonlyArray<string>) => run("intents", ...args, "--reason", "asked by the desk")
 
@@ -72,7 +73,7 @@ describe("people at the data of a daemon that does not run", () => {
   })
 
   it("export what was decided", async () => {
-    const { code, stdout } = await run("export")
+    const { code, stdout } = await cofferer(["export", "--config", file, "--data", data], { cwd: dir })
     assert.strictEqual(code, 0)
     const lines = stdout.split("\r\n")
     assert.match(lines[0] ?? "", /^id,state,decidedAt,/)

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { cofferer, type Daemon, get, root, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-run-"))
 const file = join(dir, "treasury.yaml")
@@ -95,24 +96,24 @@ describe("a daemon beside its embedded network", () => {
     assert.strictEqual(statSync(join(dir, "data", "cofferer.sock")).mode & 0o777, 0o600)
     const live = await cofferer(["status", "--live", ...data])
     assert.deepStrictEqual([live.code, live.stdout], [0, "live\n"])
-    const status = await cofferer(["status", "--output", "json", ...data])
+    const status = await callCofferer(["status", "--output", "json", ...data])
     const view = JSON.parse(status.stdout) as { intents: ReadonlyArray<{ id: string; state: string }> }
     assert.deepStrictEqual(
       view.intents.map((i) => i.state),
       ["confirmed", "confirmed"],
     )
-    const story = await cofferer(["intents", "show", view.intents[0]?.id.slice(0, 12) ?? "", ...data])
+    const story = await callCofferer(["intents", "show", view.intents[0]?.id.slice(0, 12) ?? "", ...data])
     assert.include(story.stdout, "executed")
-    assert.strictEqual((await cofferer(["pause", "--reason", "lunch", ...data])).code, 0)
+    assert.strictEqual((await callCofferer(["pause", "--reason", "lunch", ...data])).code, 0)
     const paused = await cofferer(["status", "--fail", ...data])
     assert.strictEqual(paused.code, 8)
     assert.include(paused.stdout, "Paused (all)")
-    assert.strictEqual((await cofferer(["resume", "--reason", "back", ...data])).code, 0)
+    assert.strictEqual((await callCofferer(["resume", "--reason", "back", ...data])).code, 0)
   })
 
   it("takes a payment of a person once, and refuses one beyond the policy", async () => {
     const payment = join(dir, "payment.yaml")
-    const submit = () => cofferer(["submit", payment, "--config", file, "--data", join(dir, "data")])
+    const submit = () => callCofferer(["submit", payment, "--config", file, "--data", join(dir, "data")])
     writeFileSync(payment, 'idempotencyKey: "a"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "100" }\n')
     assert.match((await submit()).stdout, /^taken as [0-9a-f]{64}/)
     await daemon.line(word("confirmed", (line) => String(line["detail"]).startsWith("100.00 USDT")))
@@ -125,17 +126,17 @@ describe("a daemon beside its embedded network", () => {
 
   it("is verified, exported and put in receipts while it runs", async () => {
     const data = ["--data", join(dir, "data")]
-    assert.match((await cofferer(["verify", ...data])).stdout, /^journal whole: \d+ entries, head [0-9a-f]{16}\n$/)
+    assert.match((await callCofferer(["verify", ...data])).stdout, /^journal whole: \d+ entries, head [0-9a-f]{16}\n$/)
     const exported = await cofferer(["export", "--format", "jsonl", ...data])
     const [first] = exported.stdout.split("\n").map((line) => JSON.parse(line || "{}") as Record<string, unknown>)
     assert.containSubset(first, { state: "confirmed", amount: "16210.00", asset: "USDT", fee: "1.00" })
     const receipt = join(dir, "receipt.json")
-    const written = await cofferer(["receipt", String(first?.["id"]), "--file", receipt, ...data])
+    const written = await callCofferer(["receipt", String(first?.["id"]), "--file", receipt, ...data])
     assert.strictEqual(written.code, 0, written.stderr)
     const whole = await cofferer(["receipt", "verify", receipt])
     assert.include(whole.stdout, "receipt whole: 16,210.00 USDT reserve -> hot, confirmed\n", whole.stderr)
     assert.include(whole.stdout, String(first?.["transferId"]))
-    const late = await cofferer(["intents", "cancel", String(first?.["id"]), "--reason", "too late", ...data])
+    const late = await callCofferer(["intents", "cancel", String(first?.["id"]), "--reason", "too late", ...data])
     assert.deepStrictEqual([late.code, late.stdout], [6, ""])
     assert.strictEqual(late.stderr, "cofferer: it is confirmed already; nothing is left to do\n")
   })
@@ -166,7 +167,7 @@ describe("a daemon beside its embedded network", () => {
     const stopped = daemon.lines.at(-1)
     assert.strictEqual(stopped?.["msg"], "stopped")
     assert.match(String(stopped?.["detail"]), /0 open intents, \d+ journal entries, head [0-9a-f]{8}/)
-    const stored = await cofferer(["intents", "--config", file, "--data", join(dir, "data"), "--output", "json"])
+    const stored = await callCofferer(["intents", "--config", file, "--data", join(dir, "data"), "--output", "json"])
     assert.isAtLeast((JSON.parse(stored.stdout) as ReadonlyArray<unknown>).length, 3, "told by the database itself")
     daemon = start(runArgs, { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
     const ready = await daemon.line(word("ready"))

@@ -4,12 +4,13 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { faultKinds } from "../../src/sandbox/Faults.ts"
 import { cofferer, type Daemon, get, root, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-fault-"))
 
 const file = join(dir, "sandbox.yaml")
 
-const fault = (...args: ReadonlyArray<string>) => cofferer(["sandbox", "fault", ...args, "--data", dir])
+const fault = (...args: ReadonlyArray<string>) => callCofferer(["sandbox", "fault", ...args, "--data", dir])
 
 describe("sandbox fault", () => {
   let network: Daemon

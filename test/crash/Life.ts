@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
-import { root } from "../support/Cofferer.ts"
+import { compiledDir, root } from "../support/Cofferer.ts"
 
 const node = join(root, "node_modules/.bin/node")
 
@@ -39,7 +39,7 @@ export const startProcess = (options: ProcessOptions): Process => {
   const flags = ["--disable-warning=ExperimentalWarning", ...(options.nodeArgs ?? [])]
   const child = spawn(node, [...flags, join(root, options.entry), ...options.args, "--output", "json"], {
     cwd: options.cwd,
-    env: { PATH: process.env["PATH"] ?? "", ...options.env },
+    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: compiledDir, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   })
   const waiting: Array<{ accept: (line: Line) => boolean; resolve: (line: Line | undefined) => void }> = []

@@ -10,6 +10,7 @@ import * as Database from "../../src/store/Database.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { verifyChain } from "../../src/store/verifyStore.ts"
+import { compiledDir } from "../support/Cofferer.ts"
 
 const seed = "crash"
 const root = new URL("../../", import.meta.url).pathname
@@ -37,7 +38,7 @@ const treasury = (url: string) => `
 version: 1
 name: crash
 mode: live
-network: { chainId: crash-1, gateways: { sandbox: "${url}" }, requestDeadline: 2s, poll: { busy: 100ms, idle: 200ms } }
+network: { chainId: crash-1, gateways: { sandbox: "${url}" }, requestDeadline: 2s, poll: { busy: 50ms, idle: 100ms } }
 assets: { USDT: { id: ${"ab".repeat(32)}, decimals: 6 } }
 parties:
   reserve: { publicKey: "${publicKeyOf(seed, "reserve")}", signer: { sandbox: reserve } }
@@ -51,7 +52,7 @@ policy:
 sandbox:
   seed: ${seed}
   listen: "127.0.0.1:0"
-  blockInterval: 200ms
+  blockInterval: 100ms
   rateLimit: off
   pow: { difficulty: 4, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true }
   transfersPerEpoch: 1000
@@ -68,7 +69,7 @@ sandbox:
 const start = (entry: string, args: ReadonlyArray<string>, env: Record<string, string> = {}): ChildProcess =>
   spawn(node, ["--disable-warning=ExperimentalWarning", join(root, entry), ...args, "--output", "json"], {
     cwd: dir,
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: compiledDir, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   })
 
