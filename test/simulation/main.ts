@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto"
 import { parseArgs } from "node:util"
+import { runTrafficTwice } from "../support/runTrafficTwice.ts"
+import { makeBench } from "./bench.ts"
 import { catchPlanted } from "./catchPlanted.ts"
+import { judgeLimits, restless } from "./judgeLimits.ts"
+import { runWithLimits } from "./limits.ts"
 import { describePlan, type Gateways, planOf } from "./Plan.ts"
 import type { Verdict } from "./runSeed.ts"
 import { simulate } from "./simulate.ts"
@@ -9,6 +13,8 @@ import { failEachStatement } from "./statements.ts"
 const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|hostile|both] [--workers N] [--trace]
        npm run sim -- --planted [--seeds N]
        npm run sim -- --statements
+       npm run sim -- --limits
+       npm run sim -- --traffic
 
   --seeds     how many seeds are run; default 100
   --first     the first of them; default 1
@@ -16,6 +22,8 @@ const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|
               both: every other seed
   --trace     prints what goes over the wire: for one seed that failed
   --statements lets each statement of a payment's day fail, once and for a while
+  --limits    runs the daemon for an hour before a gateway that bans who asks too much
+  --traffic   runs ten minutes of fifty parties' traffic over the play-money network, twice
   --planted   plants known mistakes into the product, and ends each at the first seed that catches it`
 
 const fail = (message: string): never => {
@@ -33,6 +41,8 @@ const readArguments = () => {
         workers: { type: "string", default: "2" },
         trace: { type: "boolean", default: false },
         statements: { type: "boolean", default: false },
+        limits: { type: "boolean", default: false },
+        traffic: { type: "boolean", default: false },
         planted: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -83,6 +93,21 @@ if (values.statements) {
   for (const { seed, violations } of bad) console.log(`run ${seed}: ${violations.join("; ")}`)
   console.log(`statements ${verdicts.length / 2} runs ${verdicts.length} violations ${bad.length}`)
   process.exit(bad.length > 0 ? 1 : 0)
+}
+if (values.limits) {
+  const bench = await makeBench()
+  const options = restless(11, 49)
+  const complaints = judgeLimits(options.lives, runWithLimits(bench, options))
+  bench.close()
+  for (const complaint of complaints) console.log(complaint)
+  console.log(`an hour before a strict gateway: violations ${complaints.length}`)
+  process.exit(complaints.length > 0 ? 1 : 0)
+}
+if (values.traffic) {
+  const { included, tally } = await runTrafficTwice(600)
+  for (const [what, count] of tally) if (/^(answered|ended) /.test(what)) console.log(`  ${what}: ${count}`)
+  console.log(`ten minutes of traffic, twice the same: ${included} transactions, all money accounted for`)
+  process.exit(0)
 }
 if (values.planted) {
   process.exit((await catchPlanted(whole("seeds", values.seeds), gateways)) ? 0 : 1)
