@@ -263,7 +263,7 @@ describe("the image", () => {
     const script = fileURLToPath(new URL("docker/run.sh", import.meta.url))
     const { status, stdout, stderr } = spawnSync(script, [folder, realpathSync(process.execPath), ...command], {
       encoding: "utf8",
-      timeout: 20_000,
+      timeout: 200_000,
     })
     return { status, stdout, stderr }
   }

@@ -60,7 +60,7 @@ const start = (command: string, ...args: ReadonlyArray<string>) => {
     cwd: tree,
     env: { PATH: bin },
     encoding: "utf8",
-    timeout: 20_000,
+    timeout: 200_000,
   })
   return { status, lines: stdout.split("\n").slice(0, -1), stderr }
 }

@@ -52,10 +52,10 @@ describe("base units as digits", () => {
     ["79 digits", "1".repeat(79)],
     ["two million digits", twoMillionDigits],
   ])("refuses %s", (_name, text) => {
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     assert.isUndefined(parseBaseUnits(text))
     assert.isTrue(Schema.decodeExit(BaseUnitsFromString)(text)._tag === "Failure")
-    assert.isBelow(performance.now() - startedAt, 100)
+    assert.isBelow(process.cpuUsage(before).user, 100_000)
   })
 
   it.prop("reads every amount that it writes", { units: Units }, ({ units }) => {
@@ -115,13 +115,13 @@ describe("amounts as people write them", () => {
   })
 
   it("refuses two million digits at once, in a message that fits a line", () => {
-    const startedAt = performance.now()
+    const before = process.cpuUsage()
     assert.include(errorOf(twoMillionDigits, 6), "is too large")
     assert.isBelow(errorOf(twoMillionDigits, 6).length, 200)
     assert.isBelow(errorOf(`0.${twoMillionDigits}`, 6).length, 200)
     assert.isBelow(errorOf(`${"1,".repeat(1_000_000)}`, 6).length, 200)
     assert.isBelow(errorOf("x".repeat(2_000_000), 6).length, 200)
-    assert.isBelow(performance.now() - startedAt, 1_000)
+    assert.isBelow(process.cpuUsage(before).user, 1_000_000)
   })
 
   it.each([

@@ -220,11 +220,11 @@ layer(live, { excludeTestServices: true })("GatewayReader", (it) => {
     Effect.gen(function* () {
       const server = yield* startGateway(json(body))
       const reader = GatewayReader.make(yield* openTransport(server.url))
-      const startedAt = performance.now()
+      const before = process.cpuUsage()
       const { reason } = yield* Effect.flip(reader.balanceChanges({}))
       assert.strictEqual(reason._tag, "Unreadable")
       assert.isAtMost("detail" in reason ? reason.detail.length : 0, 256)
-      assert.isBelow(performance.now() - startedAt, 1_000)
+      assert.isBelow(process.cpuUsage(before).user, 1_000_000)
     }),
   )
 

@@ -125,7 +125,7 @@ describe("windows of balance changes", () => {
           }).pipe(Effect.scoped),
         { discard: true },
       ),
-    60_000,
+    300_000,
   )
 
   it.effect("of a year with a busy day take few questions, and none is too long", () =>
@@ -198,6 +198,6 @@ describe("windows of balance changes", () => {
           }).pipe(Effect.scoped),
         { discard: true },
       ),
-    60_000,
+    300_000,
   )
 })

@@ -315,7 +315,7 @@ describe("the pool of threads", () => {
       console.log(String(solution.nonce))`
     const ended = spawnSync(process.execPath, ["--input-type=module-typescript", "--eval", program], {
       encoding: "utf8",
-      timeout: 20_000,
+      timeout: 200_000,
     })
     assert.deepStrictEqual([ended.status, ended.stdout], [0, `${easyNonce}\n`], ended.stderr)
   })

@@ -20,6 +20,6 @@ describe("the sandbox, asked what a real network was asked", () => {
           [],
         )
       }),
-    60_000,
+    300_000,
   )
 })

@@ -180,7 +180,7 @@ describe("a network that stops", () => {
           yield* spent(client)
         }),
       )
-      assert.isBelow(performance.now() - started, 3_000)
+      assert.isBelow(performance.now() - started, 15_000)
     }),
   )
 })

@@ -285,7 +285,7 @@ describe("the port", () => {
           while (Test.at(yield* Test.request(client, "/sandbox/faults"), "faults.length") !== 0) yield* Effect.yieldNow
         }),
       )
-      assert.isBelow(performance.now() - started, 3_000)
+      assert.isBelow(performance.now() - started, 15_000)
     }),
   )
 })

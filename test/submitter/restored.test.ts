@@ -157,7 +157,7 @@ describe("a data directory that was put back", () => {
           for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })
         }),
       ),
-    { timeout: 120_000 },
+    { timeout: 300_000 },
   )
 })
 
