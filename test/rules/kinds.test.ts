@@ -1,0 +1,290 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Cron, Result } from "effect"
+import { baseUnits } from "../../src/domain/Amount.ts"
+import type { Decision } from "../../src/domain/Decision.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
+import { decide } from "../../src/rules/decide.ts"
+import type { Memory } from "../../src/rules/Look.ts"
+import { feeMax, type Policy } from "../../src/rules/Policy.ts"
+import type { Party, PayingRule, PayoutRule, RebalanceRule, SplitRule } from "../../src/rules/Rule.ts"
+import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
+import { subjectsOf } from "../../src/rules/Subject.ts"
+import { step } from "../../src/rules/step.ts"
+import { calmSnapshot, plainRule } from "../support/Rules.ts"
+
+const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
+const now = Date.parse("2026-03-29T00:30:00Z")
+const party = (name: string, more: Partial<Party> = {}): Party => ({
+  name,
+  publicKey: name.padEnd(64, "0") as PublicKey,
+  signer: { sandbox: name },
+  floor: new Map(),
+  transfersKept: 0,
+  ...more,
+})
+const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => party(name)) as [Party, Party, Party, Party]
+const units = (n: number) => baseUnits(BigInt(n))
+const everybody = new Set([a, b, c, d].map(({ publicKey }) => publicKey))
+const policy: Policy = {
+  hash: "",
+  maxFee: { numerator: 1n, denominator: 100n },
+  lines: [
+    {
+      line: 1,
+      from: everybody,
+      to: everybody,
+      assetId: asset.id,
+      perTransfer: units(1_000_000),
+      per24h: units(10_000_000),
+      transfersPer24h: 100,
+    },
+  ],
+}
+const free = termsOf(
+  new Map([
+    ["transfer.fee.factor", "0"],
+    ["transfer.fee.maxQuantumAmount", "0"],
+    ["transfer.minTransferQuantumMultiple", "0"],
+  ]),
+)
+
+const snapshotOf = (balances: Readonly<Record<string, number>>, more: Partial<Snapshot> = {}): Snapshot => ({
+  ...calmSnapshot,
+  now,
+  asOf: BigInt(now - 1_000) * 1_000_000n,
+  maxAgeMillis: 30_000,
+  balance: (key) => {
+    const held = balances[key.slice(0, 1)]
+    return held === undefined ? undefined : BigInt(held)
+  },
+  listed: new Map([[asset.id, { status: "enabled", decimals: 0, quantum: 1n }]]),
+  terms: free,
+  policy,
+  ...more,
+})
+const ripe: Memory = { firingSince: 0, observations: 9, lastObservation: 0n, episode: 1 }
+const run = (rule: PayingRule, snapshot: Snapshot, memory: Memory | undefined = ripe): Decision =>
+  decide(subjectsOf(rule)[0]!, snapshot, memory).decision
+const moves = (decision: Decision): ReadonlyArray<string> =>
+  decision._tag === "Hold"
+    ? [`${decision.reason}: ${decision.detail}`]
+    : decision.payments.map(({ from, to, amount }) => `${from} ${amount} ${to}`)
+
+describe("a rebalance", () => {
+  const rule: RebalanceRule = {
+    ...plainRule,
+    name: "even",
+    kind: "rebalance",
+    asset,
+    balance: "free",
+    weights: [
+      { party: a, weight: 60n },
+      { party: b, weight: 30n },
+      { party: c, weight: 10n },
+    ],
+    tolerance: { numerator: 5n, denominator: 100n },
+  }
+
+  it("is silent up to its tolerance, and says who is furthest from its share", () => {
+    assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 650, b: 255, c: 95 }))), [
+      "in_band: a holds 650, 65 % of the whole; 60 % is its share, 5 % its tolerance",
+    ])
+    assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 0, b: 0, c: 0 }))), ["in_band: all of them are empty"])
+  })
+
+  it("brings all to their shares at once, with one transfer less than there are accounts", () => {
+    assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 1_000, b: 0, c: 0 }))), ["a 300 b", "a 100 c"])
+    assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 300, b: 300, c: 400 }))), ["c 300 a"])
+  })
+
+  it("pays the fee from the surplus, and ends within its tolerance", () => {
+    const terms = termsOf(
+      new Map([
+        ["transfer.fee.factor", "0.01"],
+        ["transfer.fee.maxQuantumAmount", "1000"],
+        ["transfer.minTransferQuantumMultiple", "0"],
+      ]),
+    )
+    assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 700, b: 200, c: 100 }, { terms }))), ["a 99 b"])
+  })
+
+  it("leaves out what is under the least, unless nothing else is left", () => {
+    const min = new Map([[asset.id, units(150)]])
+    assert.deepStrictEqual(moves(run({ ...rule, min }, snapshotOf({ a: 1_000, b: 0, c: 0 }))), ["a 300 b"])
+    const [small] = moves(run({ ...rule, min }, snapshotOf({ a: 700, b: 200, c: 100 })))
+    assert.strictEqual(small, "too_small: 100 is under the least of 150")
+  })
+
+  it.each(Array.from({ length: 40 }, (_, i) => i + 1))("converges from any balances (seed %i)", (seed) => {
+    let state = seed
+    const random = (bound: number) => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+      return Math.floor((state / 2 ** 32) * bound)
+    }
+    const group = [a, b, c, d].slice(0, 2 + random(3))
+    const weights = group.map((one) => ({ party: one, weight: BigInt(1 + random(100)) }))
+    const held = Object.fromEntries(group.map(({ name }) => [name, random(100_000)]))
+    const [total, whole] = [
+      Object.values(held).reduce((x, y) => x + y, 0),
+      Number(weights.reduce((sum, { weight }) => sum + weight, 0n)),
+    ]
+    const decision = run({ ...rule, weights }, snapshotOf(held))
+    if (decision._tag !== "Act") return assert.match(moves(decision)[0]!, /^in_band/)
+    assert.isBelow(decision.payments.length, group.length)
+    for (const { from, to, amount } of decision.payments) {
+      held[from] = held[from]! - Number(amount)
+      held[to] = held[to]! + Number(amount)
+    }
+    for (const { party: one, weight } of weights) {
+      assert.approximately(held[one.name]!, (total * Number(weight)) / whole, group.length)
+    }
+    assert.match(moves(run({ ...rule, weights }, snapshotOf(held)))[0]!, /^in_band/)
+  })
+})
+
+describe("a split", () => {
+  const rule: SplitRule = {
+    ...plainRule,
+    name: "divide",
+    kind: "split",
+    level: { party: a, asset, balance: "free", trigger: units(1_000), target: units(100) },
+    to: [
+      { party: b, weight: 70n },
+      { party: c, weight: 30n },
+    ],
+  }
+
+  it("divides what is over the target, and keeps what rounding leaves", () => {
+    assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 1_109 }))), ["a 706 b", "a 302 c"])
+    assert.match(moves(run(rule, snapshotOf({ a: 1_000 })))[0]!, /^in_band: 1,000 is not above 1,000/)
+  })
+
+  it("pays all parts or none", () => {
+    const none = { ...policy, lines: [{ ...policy.lines[0]!, to: new Set([b.publicKey]) }] }
+    assert.match(moves(run(rule, snapshotOf({ a: 1_109 }, { policy: none })))[0]!, /^policy: no policy line/)
+    const tight = { ...policy, lines: [{ ...policy.lines[0]!, per24h: units(1_000) }] }
+    assert.match(moves(run(rule, snapshotOf({ a: 1_109 }, { policy: tight })))[0]!, /^limit: /)
+    const quota = () => ({ limit: 20, used: 19, endsAt: undefined })
+    assert.match(moves(run(rule, snapshotOf({ a: 1_109 }, { quota })))[0]!, /^quota: a used 19 of 20 transfers/)
+  })
+})
+
+describe("a payout", () => {
+  const cron = Result.getOrThrow(Cron.parse("30 2 * * *", "Europe/Zurich"))
+  const schedule = { cron, text: "30 2 * * *", location: "Europe/Zurich", missed: "once" as const }
+  const rule: PayoutRule = {
+    ...plainRule,
+    name: "fee",
+    kind: "payout",
+    from: a,
+    to: b,
+    asset,
+    amount: units(40),
+    schedule,
+  }
+  const at = (text: string, more: Partial<Snapshot> = {}) => {
+    const time = Date.parse(text)
+    return snapshotOf({ a: 1_000 }, { now: time, asOf: BigInt(time - 1_000) * 1_000_000n, ...more })
+  }
+  const done = (text: string): Memory => ({ ...ripe, episode: Date.parse(text) / 1_000 })
+  /** The planned time that a decision stands for, or the reason for silence. */
+  const planned = (snapshot: Snapshot, memory: Memory | undefined, one = rule): string => {
+    const judged = decide(subjectsOf(one)[0]!, snapshot, memory)
+    if (judged.decision._tag === "Hold") return judged.decision.reason
+    return new Date((judged.planned ?? 0) * 1_000).toISOString()
+  }
+
+  it("owes nothing of the time before it was first looked at", () => {
+    const judged = decide(subjectsOf(rule)[0]!, at("2026-01-10T12:00:00Z"), undefined)
+    assert.strictEqual(judged.decision._tag === "Hold" && judged.decision.reason, "not_due")
+    assert.strictEqual(judged.concluded, Date.parse("2026-01-10T01:30:00Z") / 1_000)
+    const blind = decide(subjectsOf(rule)[0]!, { ...at("2026-01-10T12:00:00Z"), asOf: undefined }, undefined)
+    assert.strictEqual(blind.concluded, judged.concluded, "nor where that look saw nothing")
+  })
+
+  it("is due at its time in its place, once on each day of the year, clocks changed or not", () => {
+    let memory = done("2025-12-31T01:30:00Z")
+    let last = ""
+    let paid = 0
+    for (let time = Date.parse("2026-01-01T00:00:00Z"); time < Date.parse("2027-01-01T00:00:00Z"); time += 600_000) {
+      const judged = decide(subjectsOf(rule)[0]!, at(new Date(time).toISOString()), memory)
+      if (judged.decision._tag !== "Act") continue
+      const instant = new Date((judged.planned ?? 0) * 1_000).toISOString()
+      assert.notStrictEqual(instant, last)
+      last = instant
+      memory = { ...ripe, episode: judged.planned ?? 0 }
+      paid++
+    }
+    assert.strictEqual(paid, 365)
+  })
+
+  it("is made up for once after an outage, or let go where the rule says so", () => {
+    const after = at("2026-01-10T12:00:00Z")
+    assert.strictEqual(planned(after, done("2026-01-05T01:30:00Z")), "2026-01-10T01:30:00.000Z")
+    const skip = { ...rule, schedule: { ...schedule, missed: "skip" as const } }
+    assert.strictEqual(planned(after, done("2026-01-05T01:30:00Z"), skip), "not_due")
+    const soon = at("2026-01-10T02:00:00Z")
+    assert.strictEqual(planned(soon, done("2026-01-05T01:30:00Z"), skip), "2026-01-10T01:30:00.000Z")
+  })
+
+  it("stays due while something holds it", () => {
+    const halted = at("2026-01-10T02:00:00Z", { halts: ["operator"] })
+    const judged = decide(subjectsOf(rule)[0]!, halted, done("2026-01-09T01:30:00Z"))
+    assert.strictEqual(judged.decision._tag === "Hold" && judged.decision.reason, "halted")
+    assert.isUndefined(judged.concluded)
+  })
+})
+
+describe("money that does not suffice for all", () => {
+  const funder = party("d", { floor: new Map([[asset.id, units(100)]]) })
+  const levels = [a, b, c].map((one, i) => ({
+    party: one,
+    asset,
+    balance: "free" as const,
+    trigger: units(100),
+    target: units(100 * (i + 1)),
+  }))
+  const rule: PayingRule = { ...plainRule, name: "fund", kind: "topUp", from: funder, levels, onShort: "partial" }
+  const amounts = (rules: ReadonlyArray<PayingRule>, balances: Readonly<Record<string, number>>) =>
+    step(rules.flatMap(subjectsOf), snapshotOf(balances), () => ripe).flatMap(({ judgement }) =>
+      moves(judgement.decision),
+    )
+
+  it("is shared in proportion to the needs, above the floor, the highest fee included", () => {
+    const balances = { a: 0, b: 0, c: 0, d: 400 }
+    const paid = step(subjectsOf(rule), snapshotOf(balances), () => ripe).map(({ judgement }) =>
+      judgement.decision._tag === "Act" ? (judgement.decision.payments[0]?.amount ?? 0n) : 0n,
+    )
+    assert.deepStrictEqual(paid, [49n, 99n, 148n])
+    assert.isAtMost(Number(paid.reduce((sum, n) => sum + n + feeMax(policy.maxFee, n), 0n)), 300)
+  })
+
+  it("goes to the others where a share is under the least", () => {
+    const min = new Map([[asset.id, units(60)]])
+    const [first, ...others] = amounts([{ ...rule, min }], { a: 0, b: 0, c: 0, d: 400 })
+    assert.match(first!, /^short: d has 400 and keeps 100/)
+    assert.deepStrictEqual(others, ["d 118 b", "d 178 c"])
+  })
+
+  it("serves who takes all or nothing in the order of the file", () => {
+    const [first, second, third] = amounts([{ ...rule, onShort: "hold" }], { a: 0, b: 0, c: 0, d: 420 })
+    assert.deepStrictEqual([first, second], ["d 100 a", "d 200 b"])
+    assert.match(third!, /^short: /)
+  })
+
+  it("is yielded to rules of a higher priority, which take it whole", () => {
+    const urgent = { ...rule, name: "urgent", priority: 0, levels: [levels[2]!] }
+    const late = { ...rule, priority: 5, levels: [levels[0]!], onShort: "hold" as const }
+    const priorities = new Map([
+      ["urgent", 0],
+      ["fund", 5],
+    ])
+    const said = step(
+      [late, urgent].flatMap(subjectsOf),
+      snapshotOf({ a: 0, c: 0, d: 440 }, { priorities }),
+      () => ripe,
+    )
+    assert.deepStrictEqual(moves(said[0]!.judgement.decision), ["d 300 c"])
+    assert.match(moves(said[1]!.judgement.decision)[0]!, /^yielded: rules of a higher priority took the funds/)
+  })
+})
