@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { majorityOf, quorumTip } from "../domain/quorum.ts"
 import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
+import type { Pace } from "./Limiter.ts"
 
 export const gatewayStates = ["up", "lagging", "quarantined", "banned", "down"] as const
 export type GatewayState = (typeof gatewayStates)[number]
@@ -27,8 +28,6 @@ const lagMax = 5n
 const quarantineMillis = 30_000
 /** After so long its old claims are forgotten: one wrong number does not shut it out for ever. */
 const forgetMillis = 600_000
-const banMillis = 600_000
-const banMillisMax = 3_600_000
 /** What a gateway said longer ago says nothing about where it is. */
 const freshMillis = 60_000
 const samplesMax = 20
@@ -46,7 +45,6 @@ interface Notes {
   heightAt: number
   readonly seen: Map<Kind, { readonly highest: bigint; readonly last: bigint; readonly at: number }>
   quarantine: { readonly since: number; readonly detail: string } | undefined
-  bannedUntil: number
   failures: ReadonlyArray<boolean>
   failedAt: number
   lastFailure: string
@@ -59,13 +57,14 @@ export interface Ended {
   readonly outcome: RequestOutcome
   readonly detail: string
   readonly mark: BlockMark | undefined
-  readonly retryAfterMillis?: number | undefined
 }
 
 /** Judges gateways by what they answer: how high, how late, how often not at all, and whether they contradict. */
 export class Health extends Context.Service<
   Health,
   {
+    /** Whose pace says while the gateway shuts us out; a later one takes its place. */
+    readonly follow: (gateway: string, pace: Effect.Effect<Pace>) => Effect.Effect<void>
     readonly note: (gateway: string, ended: Ended) => Effect.Effect<void>
     readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
     /** Its answers count for nothing for a while: it contradicted itself or the others. */
@@ -94,11 +93,17 @@ export class Health extends Context.Service<
           of(name).seen.clear()
           metrics.gatewayQuarantined.set({ gateway: name }, 0)
         }
-        const all = Effect.map(Clock.currentTimeMillis, (now) => {
+        const paces = new Map<string, Effect.Effect<Pace>>()
+        const all = Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
           // One that nobody asks any more must come back too.
           for (const name of names) if (now - (of(name).quarantine?.since ?? now) >= forgetMillis) release(name)
           const newest = tip(now)
-          return names.map((name) => view(name, of(name), newest, now))
+          return yield* Effect.forEach(names, (name) =>
+            Effect.map(paces.get(name) ?? Effect.undefined, (pace) =>
+              view({ name, record: of(name), newest, now, isBanned: pace?.state === "banned" }),
+            ),
+          )
         })
         const quarantine = (name: string, detail: string, now: number) => {
           of(name).quarantine = { since: now, detail }
@@ -122,6 +127,7 @@ export class Health extends Context.Service<
         }
         const now = Clock.currentTimeMillis
         return Health.of({
+          follow: (name, pace) => Effect.sync(() => paces.set(name, pace)),
           note: (name, ended) =>
             Effect.map(now, (at) => {
               noteEnd(of(name), ended, at)
@@ -145,25 +151,29 @@ const fresh = (): Notes => ({
   heightAt: 0,
   seen: new Map(),
   quarantine: undefined,
-  bannedUntil: 0,
   failures: [],
   failedAt: 0,
   lastFailure: "",
 })
 
-const noteEnd = (record: Notes, { outcome, detail, retryAfterMillis }: Ended, now: number): void => {
+const noteEnd = (record: Notes, { outcome, detail }: Ended, now: number): void => {
   const failed = !usable.has(outcome)
   record.failures = [...record.failures, failed].slice(-samplesMax)
   if (failed) {
     record.lastFailure = detail
     record.failedAt = now
   }
-  // As long as the limiter keeps to it: an answer that was on its way before ends no ban.
-  const forMillis = Math.min(retryAfterMillis ?? banMillis, banMillisMax)
-  if (outcome === "banned") record.bannedUntil = Math.max(record.bannedUntil, now + forMillis)
 }
 
-const view = (name: string, record: Notes, newest: bigint | undefined, now: number): GatewayHealth => {
+interface Seen {
+  readonly name: string
+  readonly record: Notes
+  readonly newest: bigint | undefined
+  readonly now: number
+  readonly isBanned: boolean
+}
+
+const view = ({ name, record, newest, now, isBanned }: Seen): GatewayHealth => {
   const { height, quarantine, failures, lastFailure } = record
   const failed = failures.filter((one) => one).length
   const failing = failures.length === 0 ? 0 : failed / failures.length
@@ -173,7 +183,7 @@ const view = (name: string, record: Notes, newest: bigint | undefined, now: numb
   const lag = height === undefined || newest === undefined || height >= newest ? 0n : newest - height
   const base = { name, height, lag, failing }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
-  if (now < record.bannedUntil) return { ...base, state: "banned", detail: lastFailure }
+  if (isBanned) return { ...base, state: "banned", detail: lastFailure }
   if (isDown) return { ...base, state: "down", detail: lastFailure }
   if (lag > lagMax) return { ...base, state: "lagging", detail: `${lag} blocks behind` }
   return { ...base, state: "up", detail: failures.at(-1) === true ? lastFailure : "" }

@@ -74,6 +74,7 @@ export class Transport extends Context.Service<
       const limiter = yield* makeLimiter(options)
       const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
       const gateway = options.name
+      yield* health?.follow(gateway, limiter.pace) ?? Effect.void
       return Transport.of({
         gateway,
         options,
@@ -284,6 +285,5 @@ const endOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): Ended | undefined 
     outcome: outcomes[reason._tag],
     detail: wordsOf(reason),
     mark: reason._tag === "NotFound" ? reason.mark : undefined,
-    retryAfterMillis: "retryAfterMillis" in reason ? reason.retryAfterMillis : undefined,
   }
 }

@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import type { GatewayReason } from "../../src/gateway/GatewayError.ts"
 import { Health } from "../../src/gateway/Health.ts"
+import { makeLimiter } from "../../src/gateway/Limiter.ts"
 import { Metrics, type RequestOutcome } from "../../src/telemetry/Metrics.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 
 const three = Health.layer(["a", "b", "c"]).pipe(Layer.provideMerge(metricsLayer))
 
-const ended = (gateway: string, outcome: RequestOutcome, detail: string = outcome, retryAfterMillis?: number) =>
-  Effect.flatMap(Health, (health) => health.note(gateway, { outcome, detail, mark: undefined, retryAfterMillis }))
+const ended = (gateway: string, outcome: RequestOutcome, detail: string = outcome) =>
+  Effect.flatMap(Health, (health) => health.note(gateway, { outcome, detail, mark: undefined }))
 
 const rows = (gateway: string, height: bigint) =>
   Effect.flatMap(Health, (health) =>
@@ -108,15 +110,24 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("is banned as long as the gateway said, whatever was on its way before; a quarantine outlives it", () =>
+  it.effect("is banned as long as its limiter keeps to it, whatever was on its way before; a quarantine is worse", () =>
     Effect.gen(function* () {
-      yield* ended("a", "banned", "Banned: for 120000 ms", 120_000)
+      const limiters = yield* Effect.forEach(["a", "b"], (name) =>
+        Effect.tap(makeLimiter({ requestsPerSecond: 10, waitMillisMax: 1_000 }), ({ pace }) =>
+          Effect.flatMap(Health, (health) => health.follow(name, pace)),
+        ),
+      )
+      const shutOut = (i: number, retryAfterMillis?: number) =>
+        Effect.exit(
+          limiters[i]!.pass({ read: "x" }, Effect.fail({ _tag: "Banned", retryAfterMillis } as GatewayReason)),
+        )
+      yield* shutOut(0, 120_000)
       yield* ended("a", "ok")
       yield* TestClock.adjust("119 seconds")
       assert.deepStrictEqual((yield* states)[0], "banned")
       yield* (yield* Health).quarantine("a", "it lied")
       assert.deepStrictEqual((yield* states)[0], "quarantined", "it counts for nothing in a ban's last moment either")
-      yield* ended("b", "banned", "Banned")
+      yield* shutOut(1)
       yield* TestClock.adjust("599 seconds")
       assert.deepStrictEqual((yield* states)[1], "banned", "ten minutes where it does not say")
       yield* TestClock.adjust("1 second")
