@@ -67,7 +67,7 @@ const judgeFound = Effect.fnUntraced(function* (live: Live, found: Found, gatewa
   }
   if (yield* hasExecuted(attempt)) {
     yield* outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
-    return yield* confirmed(intent, attempt, { fee: 0n, settledAt: found.timestamp, how: "seen on the ledger" })
+    return yield* confirmed(intent, attempt, { fee: undefined, settledAt: found.timestamp, how: "seen on the ledger" })
   }
   yield* outbox.addEvidence(attempt, "execution_failed", seen)
   const detail = `in a block and ${found.status}: ${found.reason ?? "no reason given"}`
@@ -90,7 +90,8 @@ const hasExecuted = Effect.fnUntraced(function* (attempt: Attempt) {
 })
 
 interface Execution {
-  readonly fee: bigint
+  /** Undefined where nothing tells what it was: at most what was reserved. */
+  readonly fee: bigint | undefined
   readonly settledAt: bigint
   readonly how: string
 }
@@ -106,7 +107,8 @@ const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const retried = (yield* outbox.sends(intent.id)).some((s) => s.outcome === "ambiguous" || s.outcome === "duplicate")
   const say0 = (units: bigint) => formatAmount(units, intent.decimals)
   const { payment } = intent
-  const detail = `${say0(payment.amount)} ${payment.asset} ${payment.from} -> ${payment.to}, fee ${say0(fee)}, ${how}`
+  const cost = fee === undefined ? `fee not known, at most ${say0(intent.feeMax)}` : `fee ${say0(fee)}`
+  const detail = `${say0(payment.amount)} ${payment.asset} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
   yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
   if (attempt.framing !== undefined) {
     yield* (yield* Settings).rememberFraming(options.gateway.url, options.chainId, attempt.framing)
@@ -117,7 +119,7 @@ const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const once = retried ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
   yield* say("confirmed", {
     subject: shortId(intent.id).slice(0, 4),
-    detail: `${say0(payment.amount)} ${payment.asset}, fee ${say0(fee)}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
+    detail: `${say0(payment.amount)} ${payment.asset}, ${cost}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
     from: payment.from,
     to: payment.to,
     txHash: hash,
@@ -220,9 +222,9 @@ const byExplorer = Effect.fnUntraced(function* (live: Live) {
   const detail = `explorers show it done in block ${inclusion.height}`
   yield* outbox.addEvidence(attempt, "executed", { gateway: inclusion.gateway, height: inclusion.height, detail })
   yield* confirmed(intent, attempt, {
-    fee: 0n,
+    fee: undefined,
     settledAt: yield* now,
-    how: "shown by the explorer, which tells no fee",
+    how: "shown by the explorer",
   })
 })
 

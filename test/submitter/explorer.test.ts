@@ -1,16 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { toJson } from "../../src/cli/output.ts"
+import { type Story, storyText } from "../../src/cli/storyText.ts"
 import type { Attempt } from "../../src/domain/Attempt.ts"
 import { IntentId, TransferId } from "../../src/domain/Hex.ts"
 import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
+import { storyOf } from "../../src/status/stories.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { inclusionOf } from "../../src/submitter/inclusionOf.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { json, live, startGateway } from "../gateway/GatewayServer.ts"
-import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import { alice, type Flow, flow, paid, round, states } from "../support/Flow.ts"
 import {
   behind,
   hiding,
@@ -29,10 +32,7 @@ const unsent = new Set(["submit", "confirm"])
 const quiet = new Set(["decide", "reconcile", "compare", "submit"])
 
 /** Decided, sent and in a block; the balances are not looked at since. `first` runs before it is sent. */
-const sent = (
-  [options, sandbox]: Parameters<Parameters<typeof flow>[0]>,
-  first: Effect.Effect<unknown, unknown> = Effect.void,
-) =>
+const sent = ([options, sandbox]: Parameters<Flow>, first: Effect.Effect<unknown, unknown> = Effect.void) =>
   Effect.gen(function* () {
     for (let i = 0; i < 3; i++) yield* round(options, sandbox, unsent)
     yield* first
@@ -44,7 +44,7 @@ const sent = (
   })
 
 /** As many blocks, each with a look. */
-const blocks = ([, sandbox]: Parameters<Parameters<typeof flow>[0]>, count: number) =>
+const blocks = ([, sandbox]: Parameters<Flow>, count: number) =>
   Effect.gen(function* () {
     for (let i = 0; i < count; i++) {
       yield* TestClock.adjust("1 second")
@@ -68,6 +68,37 @@ const newest = Effect.gen(function* () {
   return { intent, attempts: yield* outbox.attempts(id), kinds }
 })
 
+/** What a block refused has failed once its window is over, by that evidence alone, and is not tried again. */
+const endsRefused: Flow = (...flowed) =>
+  Effect.gen(function* () {
+    yield* sent(flowed, drained(flowed[2]))
+    yield* blocks(flowed, 3)
+    assert.notInclude(yield* states, "failed")
+    yield* blocks(flowed, 12)
+    const { intent, kinds, attempts } = yield* newest
+    assert.strictEqual(intent?.state, "failed")
+    assert.match(intent?.detail ?? "", /^in block [0-9]+ and refused there with code [0-9]+: .*/)
+    assert.deepStrictEqual(
+      kinds.filter((kind) => kind === "absent" || kind === "execution_failed"),
+      ["execution_failed"],
+    )
+    assert.strictEqual(attempts.length, 1)
+  })
+
+/** Nothing fails while something shows it as done, whatever an explorer shows. */
+const failsNothing =
+  (quietly: boolean): Flow =>
+  (...flowed) =>
+    Effect.gen(function* () {
+      yield* sent(flowed)
+      if (quietly) for (let i = 0; i < 15; i++) yield* round(flowed[0], flowed[1], quiet)
+      else yield* blocks(flowed, 15)
+      const { intent, kinds } = yield* newest
+      assert.include(["in_flight", "unknown"], intent?.state)
+      assert.notInclude(kinds, "execution_failed")
+      assert.notInclude(kinds, "absent")
+    })
+
 describe("an explorer, where transfers cannot be looked up,", () => {
   it.effect("confirms a payment that the balances do not show", () =>
     flow(
@@ -77,7 +108,12 @@ describe("an explorer, where transfers cannot be looked up,", () => {
           yield* confirmOnce()
           const { intent, kinds } = yield* newest
           assert.strictEqual(intent?.state, "confirmed")
-          assert.include(intent?.detail ?? "", "shown by the explorer")
+          assert.include(intent?.detail ?? "", "fee not known, at most 0.30, shown by the explorer")
+          assert.isUndefined(intent?.fee)
+          assert.include(
+            storyText(JSON.parse(toJson(yield* storyOf(intent!.id))) as Story),
+            "fee not known of at most 0.30",
+          )
           assert.include(kinds, "executed")
           assert.strictEqual((yield* paid(flowed[1])).length, 1)
         }),
@@ -86,21 +122,7 @@ describe("an explorer, where transfers cannot be looked up,", () => {
   )
 
   it.effect("ends as failed what a block refused, once the window is over", () =>
-    flow(
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* sent(flowed, drained(flowed[2]))
-          yield* blocks(flowed, 3)
-          assert.notInclude(yield* states, "failed")
-          yield* blocks(flowed, 12)
-          const { intent, kinds, attempts } = yield* newest
-          assert.strictEqual(intent?.state, "failed")
-          assert.match(intent?.detail ?? "", /^in block [0-9]+ and refused there with code [0-9]+: .*/)
-          assert.include(kinds, "execution_failed")
-          assert.strictEqual(attempts.length, 1)
-        }),
-      behind(withoutTransfers),
-    ),
+    flow(endsRefused, behind(withoutTransfers)),
   )
 
   it.effect("is not there either: then nothing ends the payment", () =>
@@ -136,53 +158,14 @@ describe("an explorer, where a gateway hides the transfer,", () => {
     ),
   )
 
-  it.effect("ends as failed what a block refused, once the window is over", () =>
-    flow(
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* sent(flowed, drained(flowed[2]))
-          yield* blocks(flowed, 3)
-          assert.notInclude(yield* states, "failed")
-          yield* blocks(flowed, 12)
-          const { intent, kinds } = yield* newest
-          assert.strictEqual(intent?.state, "failed")
-          assert.deepStrictEqual(
-            kinds.filter((kind) => kind === "absent" || kind === "execution_failed"),
-            ["execution_failed"],
-          )
-        }),
-      behind(hiding),
-    ),
-  )
+  it.effect("ends as failed what a block refused, once the window is over", () => flow(endsRefused, behind(hiding)))
 
   it.effect("fails nothing that the balances show as done", () =>
-    flow(
-      (...flowed) =>
-        Effect.gen(function* () {
-          const [options, sandbox] = flowed
-          yield* sent(flowed)
-          for (let i = 0; i < 15; i++) yield* round(options, sandbox, quiet)
-          const { intent, kinds } = yield* newest
-          assert.include(["in_flight", "unknown"], intent?.state)
-          assert.notInclude(kinds, "execution_failed")
-          assert.notInclude(kinds, "absent")
-        }),
-      behind(hiding, refusedThere),
-    ),
+    flow(failsNothing(true), behind(hiding, refusedThere)),
   )
 
   it.effect("fails nothing that the ledger's movements show as done", () =>
-    flow(
-      (...flowed) =>
-        Effect.gen(function* () {
-          yield* sent(flowed)
-          yield* blocks(flowed, 15)
-          const { intent, kinds } = yield* newest
-          assert.include(["in_flight", "unknown"], intent?.state)
-          assert.notInclude(kinds, "execution_failed")
-        }),
-      behind(hidingButMovements, refusedThere),
-    ),
+    flow(failsNothing(false), behind(hidingButMovements, refusedThere)),
   )
 
   it.effect("is not there either: listings alone prove it", () =>
