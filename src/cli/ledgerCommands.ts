@@ -2,12 +2,11 @@ import { userInfo } from "node:os"
 import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { makeDataDir } from "../config/files.ts"
-import { version } from "../config/version.ts"
 import { gatewayLayer, storeLayer } from "../services.ts"
 import { type LedgerVerb, ledgerVerb } from "../status/ledgerVerbs.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
+import { layerMetrics } from "./layerMetrics.ts"
 import { outputFlag, printResult, table, toJson } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataDirOf, dataFlag, type Setup, setup } from "./setup.ts"
@@ -41,7 +40,7 @@ const listText = (listed: ReadonlyArray<Listed>): ReadonlyArray<string> => [
             .map(({ id, to, asset, amount, status }) => [
               `  ${id.slice(0, 12)}`,
               `${amount} of ${asset.slice(0, 8)}`,
-              `-> ${to.slice(0, 8)}`,
+              `-> ${to === "" ? "unknown" : to.slice(0, 8)}`,
               status,
             ]),
         ),
@@ -82,16 +81,9 @@ const perform = Effect.fnUntraced(function* (chosen: Chosen, verb: LedgerVerb, r
 /** What a command needs that does the work of the daemon where none runs. */
 export const alone = (found: Setup) => {
   const { treasury } = found
-  const metrics = Metrics.layer({
-    treasury: treasury.name,
-    mode: found.mode,
-    gateways: treasury.network.gateways.map(({ name }) => name),
-    rules: [],
-    receivers: [],
-    version,
-    revision: "",
-  })
-  return Layer.merge(storeLayer(found), gatewayLayer({ treasury })).pipe(Layer.provideMerge(metrics))
+  return Layer.merge(storeLayer(found), gatewayLayer({ treasury })).pipe(
+    Layer.provideMerge(layerMetrics(treasury, found.mode)),
+  )
 }
 
 const flags = { reason: reasonFlag, config: configFlag, data: dataFlag, output: outputFlag }

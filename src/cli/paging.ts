@@ -1,12 +1,11 @@
 import { Effect, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
 import type { GatewayConfig, Treasury } from "../config/Treasury.ts"
-import { version } from "../config/version.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { GatewayReader, Pagination } from "../gateway/GatewayReader.ts"
 import { gatewayLayer } from "../services.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
 import { failWith } from "./CliFailure.ts"
+import { layerMetrics } from "./layerMetrics.ts"
 import { outputFlag } from "./output.ts"
 import { type Chosen, configFlag, dataFlag, setup } from "./setup.ts"
 
@@ -60,16 +59,7 @@ export const gatewayOf = ({ network }: Treasury, asked: Option.Option<string>): 
 /** One gateway of the treasury by itself. */
 export const layerAlone = (treasury: Treasury, gateway: GatewayConfig) => {
   const alone = { ...treasury, network: { ...treasury.network, gateways: [gateway] as const, quorum: 1 } }
-  const metrics = Metrics.layer({
-    treasury: treasury.name,
-    mode: "observe",
-    gateways: [gateway.name],
-    rules: [],
-    receivers: [],
-    version,
-    revision: "",
-  })
-  return gatewayLayer({ treasury: alone }).pipe(Layer.provide(metrics))
+  return gatewayLayer({ treasury: alone }).pipe(Layer.provide(layerMetrics(alone)))
 }
 
 /** Runs a read against one gateway of the treasury; what it says against it is the failure's text. */
