@@ -7,13 +7,13 @@ export interface Mortal {
   steps: number
   /** The step before which it dies; a COMMIT may still reach the disk. Infinity: it lives. */
   dieAt: number
-  readonly commitsAtDeath: () => boolean
-  readonly onDeath: () => void
+  commitsAtDeath: () => boolean
+  onDeath: () => void
   db: DatabaseSync | undefined
   /** Unix milliseconds until which the machine leaves it no time: it sleeps, and does not know. */
   pausedTo: number
   /** Sees each statement that is about to run. */
-  readonly onStatement: (sql: string, mortal: Mortal) => void
+  onStatement: (sql: string, mortal: Mortal) => void
   /** Statements alone, so far. */
   statements: number
   /** Which of them the disk refuses, from one to before another; a rollback always succeeds. */
@@ -66,6 +66,8 @@ export const kill = (mortal: Mortal): void => {
   mortal.alive = false
   if (mortal.db?.isOpen) mortal.db.close()
   mortal.onDeath()
+  // A database that is reached from its own process is never collected, nor would the whole world around it be.
+  Object.assign(mortal, { db: undefined, onDeath: () => {}, onStatement: () => {}, commitsAtDeath: () => false })
 }
 
 /** The methods of node:sqlite by which everything reaches a file, so that every statement is a step. */

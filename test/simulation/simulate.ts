@@ -21,9 +21,6 @@ export interface Simulation {
   readonly enough?: (verdict: Verdict) => boolean
 }
 
-/** A dead process of a run is never told so, and what it held is not given back: its worker is replaced in time. */
-const seedsPerWorker = 100
-
 const askedOf = ({ gateways, failing }: Simulation, seed: number): Asked => ({
   seed,
   gateways: gateways(seed),
@@ -43,9 +40,8 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
         workerData: { trace: options.trace ?? false, edits: options.edits ?? [] },
         execArgv: ["--disable-warning=ExperimentalWarning", "--import", new URL("./plant.ts", import.meta.url).href],
       })
-      let given = 0
       const give = () => {
-        const done = stopped || next >= last || given++ === seedsPerWorker
+        const done = stopped || next >= last
         worker.postMessage(done ? undefined : askedOf(options, next++))
       }
       worker.on("message", (verdict: Verdict) => {
@@ -59,8 +55,7 @@ export const simulate = (options: Simulation): Promise<ReadonlyArray<Verdict>> =
         reject(error)
       })
       worker.on("exit", () => {
-        if (!stopped && next < last) serve()
-        else if (--open === 0) resolve(verdicts.toSorted((a, b) => a.seed - b.seed))
+        if (--open === 0) resolve(verdicts.toSorted((a, b) => a.seed - b.seed))
       })
       give()
     }

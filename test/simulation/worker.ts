@@ -15,6 +15,9 @@ export interface Asked {
 
 const port = parentPort
 if (port === null) throw new Error("this runs in a thread of its own")
+const isTraced = (workerData as { readonly trace?: boolean }).trace === true
+// Nobody reads the stacks of a run that is not traced, and each error and span would write one.
+if (!isTraced) Error.stackTraceLimit = 0
 const bench = await makeBench()
 port.on("message", (asked: Asked | undefined) => {
   if (asked === undefined) {
@@ -22,7 +25,7 @@ port.on("message", (asked: Asked | undefined) => {
     port.close()
     return
   }
-  const tell = (workerData as { readonly trace?: boolean }).trace ? (line: string) => console.log(line) : undefined
+  const tell = isTraced ? (line: string) => console.log(line) : undefined
   const { seed, gateways, failing } = asked
   port.postMessage(
     failing === undefined ? runSeed(bench, seed, gateways, tell) : { ...runPlan(bench, calmPlan, { failing }), seed },
