@@ -30,6 +30,7 @@ import { Lease } from "./store/Lease.ts"
 import { Listings } from "./store/Listings.ts"
 import { Observations } from "./store/Observations.ts"
 import { Outbox } from "./store/Outbox.ts"
+import { Rehearsals } from "./store/Rehearsals.ts"
 import { RuleStates } from "./store/RuleStates.ts"
 import { Settings } from "./store/Settings.ts"
 import { Signals } from "./store/Signals.ts"
@@ -79,6 +80,7 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" |
     Disagreement.layerNoDeps,
     Backfills.layerNoDeps,
     Asks.layerNoDeps,
+    Rehearsals.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))

@@ -3,9 +3,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { Decision, RuleState } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { isPaying } from "../rules/Rule.ts"
-import { type Subject, subjectsOf } from "../rules/Subject.ts"
-import { type Outcome, step } from "../rules/step.ts"
+import type { Outcome } from "../rules/step.ts"
 import type { Timer } from "../rules/Timer.ts"
 import type { Ask } from "../store/Asks.ts"
 import { Database } from "../store/Database.ts"
@@ -16,9 +14,9 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { askPeople, endAsk } from "./askPeople.ts"
 import { EngineOptions } from "./EngineOptions.ts"
+import { isRehearsed, judgeAll, memoryKey } from "./judgeAll.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { record } from "./record.ts"
-import { takeSnapshot } from "./snapshot.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
 const waitMillis = 1_000
@@ -52,15 +50,13 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
 })
 
 const evaluateAll = Effect.fnUntraced(function* () {
-  const { rules } = yield* EngineOptions
   const states = yield* RuleStates
-  const memories = new Map((yield* states.all).map((m) => [`${m.rule}|${m.subject}`, m]))
-  const memoryOf = (subject: Subject) => memories.get(`${subject.rule.name}|${subject.name}`)
-  const snapshot = yield* takeSnapshot(memories.values())
-  // Memories are shared: who may not sign leaves them to who may.
-  if (snapshot.standby !== undefined) return []
-  const outcomes = step(rules.filter(isPaying).flatMap(subjectsOf), snapshot, memoryOf)
-  return yield* Effect.forEach(outcomes, (outcome) => keep(outcome, memoryOf(outcome.look.subject)))
+  const memories = new Map((yield* states.all).map((m) => [memoryKey(m.rule, m.subject), m]))
+  const outcomes = yield* judgeAll(memories)
+  return yield* Effect.forEach(outcomes, (outcome) => {
+    const { rule, name } = outcome.look.subject
+    return keep(outcome, memories.get(memoryKey(rule.name, name)))
+  })
 })
 
 /** Makes one outcome durable: the subject's memory, and what is to be paid or asked for. */
@@ -74,12 +70,14 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
   let intents: ReadonlyArray<Intent> = []
   let asked: Ask | undefined
   if (decision._tag === "Act") {
-    const recorded = yield* record(subject, decision, planned ?? counted, planned !== undefined)
+    const recorded = yield* record(outcome.look, decision, planned ?? counted, planned !== undefined)
     intents = recorded.intents
     episode = recorded.episode
   }
-  if (decision._tag === "Ask") asked = yield* askPeople(subject, decision, counted)
-  else if (subject.kind === "request" && decision._tag === "Hold" && decision.reason === "in_band") {
+  const { mode } = yield* EngineOptions
+  // People are not sent for money in a rehearsal.
+  if (decision._tag === "Ask" && !isRehearsed(mode, subject.rule)) asked = yield* askPeople(subject, decision, counted)
+  if (subject.kind === "request" && decision._tag === "Hold" && decision.reason === "in_band") {
     asked = yield* endAsk(subject, decision.detail)
   }
   const reason = decision._tag === "Hold" ? decision.reason : undefined

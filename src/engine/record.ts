@@ -1,12 +1,16 @@
 import { Clock, Effect, Option } from "effect"
 import type { Decision, Payment } from "../domain/Decision.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import type { Look } from "../rules/Look.ts"
 import { feeMax } from "../rules/Policy.ts"
+import { networkFee } from "../rules/Snapshot.ts"
 import { partName, type Subject } from "../rules/Subject.ts"
 import { Outbox } from "../store/Outbox.ts"
+import { Rehearsals } from "../store/Rehearsals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { intentIdOf } from "./intentIdOf.ts"
 import { journalDecision } from "./journalDecision.ts"
+import { isRehearsed } from "./judgeAll.ts"
 
 type Act = Extract<Decision, { _tag: "Act" }>
 
@@ -21,13 +25,14 @@ const nameOf = ({ kind, name }: Subject, { from, to }: Payment): string =>
  * planned time has one payment whatever became of it.
  */
 export const record = Effect.fnUntraced(function* (
-  subject: Subject,
+  look: Look,
   decision: Act,
   firstEpisode: number,
   isPlanned: boolean,
 ) {
   const { treasury, mode } = yield* EngineOptions
   const outbox = yield* Outbox
+  const { subject } = look
   const none: ReadonlyArray<Intent> = []
   for (let episode = firstEpisode; ; episode++) {
     const ids = decision.payments.map((payment) =>
@@ -36,25 +41,25 @@ export const record = Effect.fnUntraced(function* (
     const stored = (yield* Effect.forEach(ids, outbox.byId)).flatMap(Option.toArray)
     if (stored.length === 0) {
       const intents = yield* Effect.forEach(decision.payments, (payment, i) =>
-        propose({ subject, decision, payment, episode, id: ids[i]! }),
+        propose({ look, decision, payment, episode, id: ids[i]! }),
       )
       return { intents, episode }
     }
-    // A rehearsed payment moves no balance, so its need stays: it is told once, until the condition has cleared. Once
-    // the treasury is live, the same need is paid.
-    const told = stored.some(({ state }) => state === "rehearsed") && mode !== "live"
+    // What was rehearsed is told once, until the condition has cleared. Once the rule pays, the same need is paid.
+    const told = stored.some(({ state }) => state === "rehearsed") && isRehearsed(mode, subject.rule)
     if (isPlanned || told || stored.some(({ state }) => !isFinalIntent(state))) return { intents: none, episode }
   }
 })
 
 const propose = Effect.fnUntraced(function* (planned: {
-  readonly subject: Subject
+  readonly look: Look
   readonly decision: Act
   readonly payment: Payment
   readonly episode: number
   readonly id: Intent["id"]
 }) {
-  const { subject, decision, payment, episode, id } = planned
+  const { look, decision, payment, episode, id } = planned
+  const { subject, snapshot } = look
   const { treasury, policy, mode } = yield* EngineOptions
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
@@ -76,6 +81,9 @@ const propose = Effect.fnUntraced(function* (planned: {
   }
   yield* outbox.record(intent)
   yield* journalDecision(intent, policy)
-  if (mode === "live") return intent
-  return yield* outbox.move(intent, "rehearsed", { detail: `mode ${mode}: would have been paid` })
+  if (!isRehearsed(mode, subject.rule)) return intent
+  const fee = networkFee(snapshot, subject.asset, payment.amount) ?? intent.feeMax
+  yield* (yield* Rehearsals).add(subject.rule.name, payment, fee)
+  const why = mode === "live" ? "on trial" : `mode ${mode}`
+  return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been paid` })
 })

@@ -77,6 +77,16 @@ const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
   )
 }
 
+/** "14:02:11Z" of a block's time. */
+const clockText = (nanos: bigint): string => `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(11, 19)}Z`
+
+const settlingText = ({ subject: { rule }, snapshot }: Look, unseen: Intent | undefined): string | undefined => {
+  if (unseen === undefined) return undefined
+  const wait = rule.settleMillis === 0 ? "" : ` and ${timeText(rule.settleMillis)} more are waited for`
+  const known = snapshot.asOf === undefined ? "" : `; they are known before ${clockText(snapshot.asOf)}${wait}`
+  return `the payment of ${clockText(unseen.settledAt ?? 0n)} is newer than the balances${known}`
+}
+
 /** Whether there is a need, and what time and earlier payments say to it, in the order of `holdReasons`. */
 export const history: ReadonlyArray<Check> = [
   {
@@ -110,7 +120,7 @@ export const history: ReadonlyArray<Check> = [
   },
   {
     reason: "settling",
-    held: (look) => (unseenBy(look) === undefined ? undefined : "the last payment is newer than the balances"),
+    held: (look) => settlingText(look, unseenBy(look)),
     passed: () => "the balances are newer than the last payment",
   },
   {

@@ -29,7 +29,16 @@ export const step = (
   subjects: ReadonlyArray<Subject>,
   snapshot: Snapshot,
   memoryOf: MemoryOf,
-): ReadonlyArray<Outcome> => {
+): ReadonlyArray<Outcome> => round(subjects, snapshot, memoryOf).outcomes
+
+/** All outcomes, and the snapshot with what they are to pay under way. */
+export interface Round {
+  readonly outcomes: ReadonlyArray<Outcome>
+  readonly snapshot: Snapshot
+}
+
+/** The same with the snapshot that it leaves, for rules that come after. */
+export const round = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf): Round => {
   const outcomes: Array<Outcome> = []
   const ordered = inOrder(subjects)
   let now = snapshot
@@ -41,12 +50,7 @@ export const step = (
     now = decided.snapshot
     i = end
   }
-  return outcomes
-}
-
-interface Round {
-  readonly outcomes: ReadonlyArray<Outcome>
-  readonly snapshot: Snapshot
+  return { outcomes, snapshot: now }
 }
 
 const decideClass = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf): Round => {

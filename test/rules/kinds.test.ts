@@ -256,7 +256,7 @@ describe("money that does not suffice for all", () => {
       judgement.decision._tag === "Act" ? (judgement.decision.payments[0]?.amount ?? 0n) : 0n,
     )
     assert.deepStrictEqual(paid, [49n, 99n, 148n])
-    assert.isAtMost(Number(paid.reduce((sum, n) => sum + n + feeMax(policy.maxFee, n), 0n)), 300)
+    assert.isAtMost(Number(paid.reduce<bigint>((sum, n) => sum + n + feeMax(policy.maxFee, n), 0n)), 300)
   })
 
   it("goes to the others where a share is under the least", () => {

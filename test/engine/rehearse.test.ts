@@ -1,0 +1,88 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { Rehearsals } from "../../src/store/Rehearsals.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { bob, flow, paid, round, states } from "../support/Flow.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+
+/** Everything that was decided, but when. */
+const decisions = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<Record<string, string>>`SELECT rule, subject, decision, reason, detail FROM decisions ORDER BY seq`,
+)
+const details = Effect.map(
+  Effect.flatMap(RuleStates, (store) => store.all),
+  (all) => Object.fromEntries(all.map((m) => [m.rule, `${m.reason ?? m.state}: ${m.detail}`])),
+)
+
+describe("a treasury that rehearses", () => {
+  it.effect("sees its rehearsed payment in the balance, and is silent until there is a new need", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 12; i++) yield* round(options, sandbox)
+          assert.deepStrictEqual(yield* states, ["rehearsed"])
+          assert.deepStrictEqual(yield* details, { "keep-bob": "in_band: 200.00 is not below 100" })
+          assert.lengthOf(yield* paid(sandbox), 0)
+          const [rehearsal] = yield* (yield* Rehearsals).of(["keep-bob"])
+          assert.strictEqual(rehearsal?.payments, 1)
+          assert.isAbove(Number(rehearsal?.moved.get(`${bob}|${usdt}`) ?? 0n), 0)
+        }),
+      { mode: "shadow" },
+    ),
+  )
+
+  it.effect("decides the same, byte by byte, in every mode until its first payment", () =>
+    Effect.gen(function* () {
+      const said: Array<string> = []
+      for (const mode of ["live", "shadow", "observe"]) {
+        yield* flow(
+          (options, sandbox) =>
+            Effect.gen(function* () {
+              while ((yield* (yield* Outbox).recent(1)).length === 0) yield* round(options, sandbox)
+              said.push(JSON.stringify(yield* decisions))
+            }),
+          { mode },
+        )
+      }
+      assert.include(said[0], '"act"')
+      assert.deepStrictEqual(said, [said[0], said[0], said[0]])
+    }),
+  )
+})
+
+describe("a rule on trial", () => {
+  const trial = `  - name: try-eve
+    mode: shadow
+    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "100", target: "190" }] }
+  - name: ask-alice
+    mode: shadow
+    request: { from: bob, to: alice, asset: USDT, below: "100_000", target: "200_000" }
+`
+
+  it.effect("decides beside those that pay, takes nothing from them, and asks nobody", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "40" }
+          yield* submitPayment(options.treasury, "live", { idempotencyKey: "welcome", transfer })
+          for (let i = 0; i < 12; i++) yield* round(options, sandbox)
+          const intents = yield* (yield* Outbox).recent(9)
+          assert.sameDeepMembers(
+            intents.map(({ rule, state }) => `${rule} ${state}`),
+            ["submit confirmed", "keep-bob confirmed", "try-eve rehearsed"],
+          )
+          assert.strictEqual(yield* sandbox.ledger.balance("eve", "USDT"), 40n * one)
+          assert.include((yield* details)["try-eve"], "in_band: 190.00")
+          assert.include((yield* details)["ask-alice"], "acting: ")
+          const alerts = (yield* (yield* AlertQueue).due(99)).filter(({ kind }) => kind === "request")
+          assert.lengthOf(alerts, 0)
+        }),
+      { rules: trial },
+    ),
+  )
+})
