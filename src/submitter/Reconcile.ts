@@ -3,6 +3,7 @@ import { Confirmation, type TransferListing } from "../gateway/Confirmation.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Findings } from "../store/Findings.ts"
+import { Observations } from "../store/Observations.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -41,8 +42,9 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   }
   if (!(yield* isAnswered(watchWindows()))) answered = false
   // Last, since what is found until here explains debits.
+  const accounts = yield* (yield* Observations).accounts
   for (const { publicKey, signer } of parties.values()) {
-    if (signer !== undefined && !(yield* isAnswered(watchDebits(publicKey)))) answered = false
+    if (signer !== undefined && !(yield* isAnswered(watchDebits(publicKey, accounts)))) answered = false
   }
   return answered
 })
