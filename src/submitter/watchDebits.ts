@@ -60,7 +60,7 @@ const begin = Effect.fnUntraced(function* (party: string, accounts: ReadonlyArra
 /**
  * Accounts for all that leaves the key's general accounts, given the latest balances of all. What no payment of the
  * journal explains is looked up in the ledger's movements: a transfer or a withdrawal that the journal does not know
- * halts. Where a gateway tells no movements, the fall itself halts, once the gateway showed it twice, of a key that never
+ * halts. Where a gateway tells no movements, the fall itself halts, once it was shown twice, of a key that never
  * had money anywhere but in general accounts: what trading costs is explained by nothing that such a gateway tells.
  */
 export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: string, all: ReadonlyArray<AccountBalance>) {
