@@ -93,6 +93,12 @@ const bodyOf = (text: string): Body => {
   }
 }
 
+/** Why the payment was decided, and the policy line that permits it; a person's own word where no rule did. */
+export const decisionText = (story: Story): string => {
+  const entry = story.journal.find(({ kind }) => kind === "decision")
+  return entry === undefined ? `${story.rule}: ${story.detail}` : tell("decision", bodyOf(entry.body), story)[1]
+}
+
 const time = (millis: number): string => new Date(millis).toISOString().slice(0, 23).replace("T", " ")
 
 /** One payment on one screen: how it stands, its attempts, and all that the journal tells of it. */

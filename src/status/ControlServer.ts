@@ -14,6 +14,7 @@ import { trip } from "../store/trip.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { answerExplain, explainPath } from "./answerExplain.ts"
 import { askBackfill } from "./askBackfill.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
@@ -88,6 +89,7 @@ const answer = Effect.fn("Control.answer")(function* (
   if (request.method === "GET") {
     if (path === "/api/v1/live") return json({ live: true, pid: process.pid })
     if (path === "/api/v1/status") return json(yield* (yield* StatusView).view)
+    if (path === explainPath) return yield* answerExplain(options, query)
     if (path === "/api/v1/intents") return json(yield* listIntents(Number(query.get("limit") ?? "20")))
     if (path === "/api/v1/export") {
       const asked = yield* Schema.decodeUnknownEffect(ExportQuery)(Object.fromEntries(query))

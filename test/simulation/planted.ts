@@ -107,8 +107,8 @@ export const planted: ReadonlyArray<Planted> = [
     edits: [
       {
         file: "rules/history.ts",
-        source: '(unseenBy(look) === undefined ? undefined : "the last payment is newer than the balances")',
-        instead: "undefined && unseenBy(look)",
+        source: "settlingText(look, unseenBy(look))",
+        instead: "undefined && settlingText(look, unseenBy(look))",
       },
     ],
   },

@@ -1,0 +1,212 @@
+import { Clock, Effect, Option } from "effect"
+import { nameRemedy } from "../config/nearest.ts"
+import type { Mode, Treasury } from "../config/Treasury.ts"
+import { isHex64 } from "../domain/Hex.ts"
+import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
+import { takeSnapshot } from "../engine/snapshot.ts"
+import { sourceKey } from "../poller/BalancePoller.ts"
+import { type Explanation, explainSubject } from "../rules/explain.ts"
+import { isPaying, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
+import { type Subject, subjectsOf } from "../rules/Subject.ts"
+import { step } from "../rules/step.ts"
+import { attemptByHash } from "../store/attemptByHash.ts"
+import { Database } from "../store/Database.ts"
+import {
+  type DecisionsAround,
+  decisionsAround,
+  type StoredDecision,
+  subjectsDecided,
+} from "../store/decisionsAround.ts"
+import { lastAlertOf } from "../store/lastAlertOf.ts"
+import { Observations } from "../store/Observations.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { RuleStates } from "../store/RuleStates.ts"
+import { Settings } from "../store/Settings.ts"
+import { isoOf } from "./accountViews.ts"
+import { type Problem, problem, storyOf } from "./stories.ts"
+
+/** What is asked: the name of a rule, an id of a payment or the start of one, or the hash of a transaction. */
+export interface Asking {
+  readonly name: string
+  /** A subject of the rule, such as "hot/USDT", or its party alone; undefined: all of them. */
+  readonly subject?: string | undefined
+  /** Unix milliseconds; undefined: now. */
+  readonly at?: number | undefined
+}
+
+/** Where the balances come from; null before the first reading. */
+export interface KnownBy {
+  readonly block: string
+  readonly at: string
+  readonly ageSeconds: number
+  readonly source: string
+}
+
+export interface RuleAnswer {
+  readonly about: "rule"
+  readonly rule: string
+  readonly mode: string
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly knowledge: KnownBy | null
+  readonly subjects: ReadonlyArray<Explanation & { readonly decided: StoredDecision | null }>
+}
+
+export interface NotifyAnswer {
+  readonly about: "notify"
+  readonly rule: string
+  readonly watches: string
+  readonly last: { readonly at: number; readonly subject: string; readonly detail: string } | null
+}
+
+export interface PastAnswer {
+  readonly about: "past"
+  readonly rule: string
+  readonly at: number
+  readonly now: number
+  readonly subjects: ReadonlyArray<DecisionsAround & { readonly subject: string }>
+}
+
+type Story = Exclude<Effect.Success<ReturnType<typeof storyOf>>, Problem>
+
+export interface PaymentAnswer {
+  readonly about: "payment"
+  /** The attempt whose transaction or transfer was asked for; null where the payment itself was. */
+  readonly attempt: { readonly k: number; readonly isTransfer: boolean } | null
+  readonly story: Story
+}
+
+/** What tells of rules: the treasury in force, and its mode. */
+export interface InForce {
+  readonly treasury: Treasury
+  readonly mode: Mode
+}
+
+/** Why a rule acts or is silent, now or at a time; or how a payment came about, and where it is. */
+export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: InForce, asking: Asking) {
+  const { rules } = inForce.treasury
+  const rule = rules.find(({ name }) => name === asking.name)
+  if (asking.at !== undefined) return yield* pastOf(rule, asking, asking.at)
+  if (rule !== undefined) return yield* isPaying(rule) ? ruleAnswer(inForce, rule, asking) : notifyAnswer(rule)
+  return yield* paymentAnswer(inForce, asking.name)
+})
+
+/** One round over all rules, as the engine's next look would make it: what comes first takes what is scarce. */
+export const outcomesNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
+  const database = yield* Database
+  return yield* database.atomically(
+    Effect.gen(function* () {
+      const memories = yield* (yield* RuleStates).all
+      const memoryOf = ({ rule, name }: Subject) =>
+        memories.find((memory) => memory.rule === rule.name && memory.subject === name)
+      const snapshot = yield* takeSnapshot(memories).pipe(
+        Effect.provideService(EngineOptions, engineSettings(treasury, mode)),
+      )
+      const subjects = treasury.rules.filter(isPaying).flatMap(subjectsOf)
+      return { snapshot, memories, subjects, memoryOf, outcomes: step(subjects, snapshot, memoryOf) }
+    }),
+  )
+})
+
+/** Block, time and gateway of the newest balances. */
+export const knownBy = Effect.fnUntraced(function* (treasury: Treasury) {
+  const watermark = yield* (yield* Observations).watermark
+  if (watermark === undefined) return null
+  const now = yield* Clock.currentTimeMillis
+  return {
+    block: String(watermark.height),
+    at: isoOf(watermark.timestamp),
+    ageSeconds: Math.max(0, (now - Number(watermark.timestamp / 1_000_000n)) / 1_000),
+    source: (yield* (yield* Settings).get(sourceKey)) ?? treasury.network.gateways[0].name,
+  } satisfies KnownBy
+})
+
+const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRule, asking: Asking) {
+  const own = subjectsOf(rule).map(({ name }) => name)
+  const named = pick(own, asking)
+  if ("problem" in named) return named
+  const { outcomes, memories, snapshot } = yield* outcomesNow(inForce)
+  const looks = outcomes.map(({ look }) => look).filter(({ subject }) => subject.rule.name === rule.name)
+  const subjects = looks
+    .filter(({ subject }) => named.names.includes(subject.name))
+    .map((look) => {
+      const memory = memories.find((m) => m.rule === rule.name && m.subject === look.subject.name)
+      const decided =
+        memory === undefined ? null : { at: memory.reasonSince, reason: memory.reason ?? null, detail: memory.detail }
+      return { ...explainSubject(look), decided }
+    })
+  const knowledge = yield* knownBy(inForce.treasury)
+  return {
+    about: "rule",
+    rule: rule.name,
+    mode: inForce.mode,
+    at: snapshot.now,
+    knowledge,
+    subjects,
+  } satisfies RuleAnswer
+})
+
+/** The subjects that are meant: one by its name or its party's, or all. */
+const pick = (
+  own: ReadonlyArray<string>,
+  { name, subject }: Asking,
+): Problem | { readonly names: ReadonlyArray<string> } => {
+  if (subject === undefined) return { names: own }
+  const exact = own.filter((one) => one === subject)
+  const names = exact.length > 0 ? exact : own.filter((one) => one.startsWith(`${subject}/`))
+  if (names.length > 0) return { names }
+  return problem(`rule "${name}" has no subject "${subject}"`, 404, nameRemedy(subject, own, "it has none"))
+}
+
+const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule) {
+  const asset = rule.asset === "any" ? "any asset" : rule.asset.symbol
+  const last = yield* lastAlertOf(rule.name)
+  return {
+    about: "notify",
+    rule: rule.name,
+    watches: `tells when ${asset} becomes ${rule.becomes.join(" or ")}`,
+    last: last ?? null,
+  } satisfies NotifyAnswer
+})
+
+const pastOf = Effect.fnUntraced(function* (rule: Treasury["rules"][number] | undefined, asking: Asking, at: number) {
+  const now = yield* Clock.currentTimeMillis
+  if (at > now) return problem("that time has not come yet", 400, 'see "plan" for what would be done now')
+  if (rule !== undefined && !isPaying(rule)) return yield* notifyAnswer(rule)
+  const own = rule === undefined ? [] : subjectsOf(rule).map(({ name }) => name)
+  const known = [...new Set([...own, ...(yield* subjectsDecided(asking.name))])]
+  if (known.length === 0) return problem(`no rule "${asking.name}" has decided anything`, 404, "name a rule")
+  const named = pick(known, asking)
+  if ("problem" in named) return named
+  const subjects = yield* Effect.forEach(named.names, (subject) =>
+    Effect.map(decisionsAround({ rule: asking.name, subject }, at), (around) => ({ subject, ...around })),
+  )
+  return { about: "past", rule: asking.name, at, now, subjects } satisfies PastAnswer
+})
+
+const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: string) {
+  const known = treasury.rules.map((rule) => rule.name)
+  const hash = name.toLowerCase()
+  const attempt = isHex64(hash) ? yield* attemptByHash(hash) : undefined
+  if (attempt !== undefined) {
+    const { intentId, ...found } = attempt
+    const story = yield* storyOf(intentId)
+    return "problem" in story ? story : ({ about: "payment", attempt: found, story } satisfies PaymentAnswer)
+  }
+  if (isHex64(hash) && Option.isNone(yield* (yield* Outbox).byId(hash))) {
+    return problem(
+      `the journal knows no payment, transaction or transfer ${hash}`,
+      404,
+      "it was not made by this treasury's store",
+    )
+  }
+  const unknown = problem(
+    `no rule, payment or transaction is named "${name.slice(0, 80)}"`,
+    404,
+    nameRemedy(name, known, 'see "intents"'),
+  )
+  if (!/^[0-9a-z]{3,64}$/.test(hash)) return unknown
+  const story = yield* storyOf(hash)
+  if (!("problem" in story)) return { about: "payment", attempt: null, story } satisfies PaymentAnswer
+  return story.status === 404 ? unknown : story
+})
