@@ -41,12 +41,13 @@ const ruleText = (answer: RuleAnswer, isRunning: boolean): string => {
 }
 
 const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer): string => {
-  const { knowledge, mode } = answer
+  const { knowledge } = answer
   const seen =
     knowledge === null
       ? "no balance was read yet"
       : `block ${knowledge.block} of ${knowledge.at.slice(11, 19)}Z, ${knowledge.ageSeconds.toFixed(1)} s old, from ${knowledge.source}`
-  const rehearsed = subject.verdict === "acts" && mode !== "live" ? [`  mode ${mode}: nothing is really paid`] : []
+  const rehearsed =
+    answer.rehearsed && subject.verdict !== "holds" ? ["  only rehearsed: nothing is paid or asked for"] : []
   return [
     subject.sentence,
     ...rehearsed,

@@ -1,6 +1,8 @@
 import { Effect } from "effect"
+import type { Memory } from "../rules/Look.ts"
 import { overlaid } from "../rules/overlay.ts"
 import { isPaying, type PayingRule } from "../rules/Rule.ts"
+import type { Snapshot } from "../rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { type Outcome, round } from "../rules/step.ts"
 import { Rehearsals } from "../store/Rehearsals.ts"
@@ -11,15 +13,19 @@ import { takeSnapshot } from "./snapshot.ts"
 /** Whether the rule's payments are only rehearsed: the treasury is not live, or the rule is on trial. */
 export const isRehearsed = (mode: string, rule: Pick<PayingRule, "trial">): boolean => mode !== "live" || rule.trial
 
-/**
- * Decides all subjects on what the store knows, and stores nothing of it. Rules that rehearse come after those that
- * pay, and see their own payments as if they had been made.
- */
+/** Decides all subjects on what the store knows, and stores nothing of it. */
 export const judgeAll = Effect.fnUntraced(function* (memories: ReadonlyMap<string, RuleMemory>) {
-  const { rules, mode } = yield* EngineOptions
   const snapshot = yield* takeSnapshot(memories.values())
   // Memories are shared: who may not sign leaves them to who may.
-  if (snapshot.standby !== undefined) return []
+  return snapshot.standby === undefined ? yield* judgeOn(snapshot, memories) : []
+})
+
+/**
+ * Decides all subjects on a snapshot. Rules that rehearse come after those that pay, and see their own payments as if
+ * they had been made.
+ */
+export const judgeOn = Effect.fnUntraced(function* (snapshot: Snapshot, memories: ReadonlyMap<string, Memory>) {
+  const { rules, mode } = yield* EngineOptions
   const paying = rules.filter(isPaying)
   const memoryOf = (subject: Subject) => memories.get(memoryKey(subject.rule.name, subject.name))
   const live = paying.filter((rule) => !isRehearsed(mode, rule))

@@ -3,12 +3,12 @@ import { nameRemedy } from "../config/nearest.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
+import { isRehearsed, judgeOn, memoryKey } from "../engine/judgeAll.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import { type Explanation, explainSubject } from "../rules/explain.ts"
 import { isPaying, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
-import { type Subject, subjectsOf } from "../rules/Subject.ts"
-import { step } from "../rules/step.ts"
+import { subjectsOf } from "../rules/Subject.ts"
 import { attemptByHash } from "../store/attemptByHash.ts"
 import { Database } from "../store/Database.ts"
 import {
@@ -45,7 +45,8 @@ export interface KnownBy {
 export interface RuleAnswer {
   readonly about: "rule"
   readonly rule: string
-  readonly mode: string
+  /** Whether its payments are only rehearsed: the treasury is not live, or the rule is on trial. */
+  readonly rehearsed: boolean
   /** Unix milliseconds. */
   readonly at: number
   readonly knowledge: KnownBy | null
@@ -92,19 +93,14 @@ export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: In
 })
 
 /** One round over all rules, as the engine's next look would make it: what comes first takes what is scarce. */
-export const outcomesNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
+const lookNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
   const database = yield* Database
   return yield* database.atomically(
     Effect.gen(function* () {
-      const memories = yield* (yield* RuleStates).all
-      const memoryOf = ({ rule, name }: Subject) =>
-        memories.find((memory) => memory.rule === rule.name && memory.subject === name)
-      const snapshot = yield* takeSnapshot(memories).pipe(
-        Effect.provideService(EngineOptions, engineSettings(treasury, mode)),
-      )
-      const subjects = treasury.rules.filter(isPaying).flatMap(subjectsOf)
-      return { snapshot, memories, subjects, memoryOf, outcomes: step(subjects, snapshot, memoryOf) }
-    }),
+      const memories = new Map((yield* (yield* RuleStates).all).map((m) => [memoryKey(m.rule, m.subject), m]))
+      const snapshot = yield* takeSnapshot(memories.values())
+      return { snapshot, memories, outcomes: yield* judgeOn(snapshot, memories) }
+    }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, mode))),
   )
 })
 
@@ -125,12 +121,12 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
   const own = subjectsOf(rule).map(({ name }) => name)
   const named = pick(own, asking)
   if ("problem" in named) return named
-  const { outcomes, memories, snapshot } = yield* outcomesNow(inForce)
+  const { outcomes, memories, snapshot } = yield* lookNow(inForce)
   const looks = outcomes.map(({ look }) => look).filter(({ subject }) => subject.rule.name === rule.name)
   const subjects = looks
     .filter(({ subject }) => named.names.includes(subject.name))
     .map((look) => {
-      const memory = memories.find((m) => m.rule === rule.name && m.subject === look.subject.name)
+      const memory = memories.get(memoryKey(rule.name, look.subject.name))
       const decided =
         memory === undefined ? null : { at: memory.reasonSince, reason: memory.reason ?? null, detail: memory.detail }
       return { ...explainSubject(look), decided }
@@ -139,7 +135,7 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
   return {
     about: "rule",
     rule: rule.name,
-    mode: inForce.mode,
+    rehearsed: isRehearsed(inForce.mode, rule),
     at: snapshot.now,
     knowledge,
     subjects,
