@@ -1,0 +1,60 @@
+import { Context, Effect, Layer, Option, Semaphore } from "effect"
+import type { Terms } from "../rules/weakens.ts"
+import type { Mode, Treasury } from "./Treasury.ts"
+
+/** A configuration that a process runs by. */
+export interface InForce {
+  readonly treasury: Treasury
+  /** The file's mode, or a lower one. */
+  readonly mode: Mode
+}
+
+/** What bounds the money under a configuration. */
+export const termsOf = ({ treasury, mode }: InForce): Terms => {
+  const { policy, parties, assets, network } = treasury
+  return { mode, policy, parties, assets, maxAgeMillis: network.maxAgeMillis, quorum: network.quorum }
+}
+
+/**
+ * The configuration in force. A loop reads it once at the start of each cycle and works by that one version; it changes
+ * as a whole, never while a signature is judged.
+ */
+export class ConfigInForce extends Context.Service<
+  ConfigInForce,
+  {
+    readonly now: () => InForce
+    /** Runs while the configuration stays as it is. */
+    readonly steady: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Puts another in force once `before` has succeeded: what must be durable first. */
+    readonly replace: <E, R>(next: InForce, before: Effect.Effect<void, E, R>) => Effect.Effect<void, E, R>
+    /** One reload at a time. */
+    readonly reloading: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>()("cofferer/config/ConfigInForce") {
+  static readonly layer = (initial: InForce) =>
+    Layer.sync(ConfigInForce, () => {
+      let held = initial
+      const { withPermit: steady } = Semaphore.makeUnsafe(1)
+      const { withPermit: reloading } = Semaphore.makeUnsafe(1)
+      return ConfigInForce.of({
+        now: () => held,
+        steady: (effect) => steady(effect),
+        reloading: (effect) => reloading(effect),
+        replace: (next, before) =>
+          steady(
+            Effect.uninterruptible(
+              Effect.andThen(
+                before,
+                Effect.sync(() => {
+                  held = next
+                }),
+              ),
+            ),
+          ),
+      })
+    })
+}
+
+/** The configuration in force; where nothing runs by one, the given. */
+export const inForceOr = (given: InForce): Effect.Effect<InForce> =>
+  Effect.map(Effect.serviceOption(ConfigInForce), (held) => (Option.isSome(held) ? held.value.now() : given))

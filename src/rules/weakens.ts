@@ -1,0 +1,151 @@
+import { formatLevel } from "../domain/Amount.ts"
+import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
+import type { Party, PinnedAsset, Share } from "./Rule.ts"
+
+/** What bounds the money of a treasury, whatever rules and gateways say. */
+export interface Terms {
+  readonly mode: "observe" | "shadow" | "live"
+  readonly policy: Policy
+  readonly parties: ReadonlyMap<string, Party>
+  readonly assets: ReadonlyMap<string, PinnedAsset>
+  /** Knowledge older than this moves no money. */
+  readonly maxAgeMillis: number
+  /** How many gateways must say the same. */
+  readonly quorum: number
+}
+
+interface Cell {
+  readonly from: string
+  readonly to: string
+  readonly assetId: string
+}
+
+/**
+ * What the new terms permit that the old ones did not, in words; empty where they are as strict or stricter: then every
+ * sequence of payments that the new policy lets pass, the old one would have let pass too, and it leaves every floor
+ * as it was. Where lines overlap in new ways it may name what is no more than before, never the other way round.
+ */
+export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
+  ...modeOf(old, next),
+  ...lineWords(old, next),
+  ...windowWords(old, next),
+  ...feeWords(old.policy.maxFee, next.policy.maxFee),
+  ...partyWords(old, next),
+  ...(next.maxAgeMillis > old.maxAgeMillis
+    ? [`knowledge of ${next.maxAgeMillis / 1_000} s moves money, before of ${old.maxAgeMillis / 1_000} s`]
+    : []),
+  ...(next.quorum < old.quorum ? [`${next.quorum} gateways must agree, before ${old.quorum}`] : []),
+]
+
+const modes: ReadonlyArray<Terms["mode"]> = ["observe", "shadow", "live"]
+
+const modeOf = (old: Terms, next: Terms): ReadonlyArray<string> =>
+  modes.indexOf(next.mode) > modes.indexOf(old.mode) ? [`mode ${next.mode}, before ${old.mode}`] : []
+
+/** The payments that a line names and no line before it does. */
+const cellsOf = (policy: Policy, line: PolicyLine): ReadonlyArray<Cell> =>
+  [...line.from].flatMap((from) =>
+    [...line.to].map((to) => ({ from, to, assetId: line.assetId })).filter((cell) => lineFor(policy, cell) === line),
+  )
+
+const names = (terms: Terms, keys: Iterable<string>): string => {
+  const known = new Map([...terms.parties.values()].map(({ publicKey, name }) => [publicKey as string, name]))
+  return [...new Set(keys)].map((key) => known.get(key) ?? key.slice(0, 8)).join(", ")
+}
+
+const assetOf = (terms: Terms, id: string): PinnedAsset | undefined =>
+  [...terms.assets.values()].find((asset) => asset.id === id)
+
+const says = (terms: Terms, line: PolicyLine, units: bigint): string =>
+  formatLevel(units, assetOf(terms, line.assetId)?.decimals ?? 0)
+
+const titleOf = (terms: Terms, line: PolicyLine, cells: ReadonlyArray<Cell>): string => {
+  const symbol = assetOf(terms, line.assetId)?.symbol ?? line.assetId.slice(0, 8)
+  const [from, to] = [cells.map((cell) => cell.from), cells.map((cell) => cell.to)]
+  return `policy line ${line.line}, ${names(terms, from)} -> ${names(terms, to)}, ${symbol}`
+}
+
+const lineWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
+  next.policy.lines.flatMap((line) => {
+    const cells = cellsOf(next.policy, line).map((cell) => ({
+      cell,
+      before: lineFor(old.policy, cell),
+    }))
+    const fresh = cells.filter(({ before }) => before === undefined).map(({ cell }) => cell)
+    const raised = cells.filter(({ before }) => before !== undefined && before.perTransfer < line.perTransfer)
+    const [first] = raised
+    return [
+      ...(fresh.length > 0 ? [`${titleOf(next, line, fresh)}: no line allowed it before`] : []),
+      ...(first?.before === undefined
+        ? []
+        : [
+            `${titleOf(
+              next,
+              line,
+              raised.map(({ cell }) => cell),
+            )}: ${says(next, line, line.perTransfer)} each, before ${says(old, first.before, first.before.perTransfer)}`,
+          ]),
+    ]
+  })
+
+/** Whether the line counts a payment in its window, whichever line permitted it. */
+const counts = (line: PolicyLine, { from, to, assetId }: Cell): boolean =>
+  line.assetId === assetId && line.from.has(from) && line.to.has(to)
+
+/**
+ * An old line bounded all that it counts in 24 hours. A new line bounds what it counts itself; what it does not count is
+ * bounded by the other new lines that permit it, so their limits add up.
+ */
+const windowWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
+  const permits = next.policy.lines.map((line) => ({ line, cells: cellsOf(next.policy, line) }))
+  return old.policy.lines.flatMap((before) => {
+    const own = cellsOf(old.policy, before)
+    if (own.length === 0) return []
+    let [amount, transfers] = [0n, 0]
+    for (const { line, cells } of permits) {
+      if (!cells.some((cell) => lineFor(old.policy, cell) === before)) continue
+      const beside = permits.filter(
+        (other) => other.line !== line && other.cells.some((cell) => counts(before, cell) && !counts(line, cell)),
+      )
+      const sum = beside.reduce((total, other) => total + other.line.per24h, line.per24h as bigint)
+      const number = beside.reduce((total, other) => total + other.line.transfersPer24h, line.transfersPer24h)
+      if (sum > amount) amount = sum
+      transfers = Math.max(transfers, number)
+    }
+    const title = titleOf(old, before, own)
+    return [
+      ...(amount > before.per24h
+        ? [`${title}: ${says(next, before, amount)} in 24 h, before ${says(old, before, before.per24h)}`]
+        : []),
+      ...(transfers > before.transfersPer24h
+        ? [`${title}: ${transfers} transfers in 24 h, before ${before.transfersPer24h}`]
+        : []),
+    ]
+  })
+}
+
+const percent = ({ numerator, denominator }: Share): string =>
+  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
+
+const feeWords = (old: Share, next: Share): ReadonlyArray<string> =>
+  next.numerator * old.denominator > old.numerator * next.denominator
+    ? [`a fee of ${percent(next)}, before ${percent(old)}`]
+    : []
+
+const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
+  [...old.parties.values()].flatMap((before) => {
+    const after = [...next.parties.values()].find(({ publicKey }) => publicKey === before.publicKey)
+    if (after === undefined || after.signer === undefined) return []
+    const floors = [...before.floor].flatMap(([id, floor]) => {
+      const left = after.floor.get(id) ?? 0n
+      if (left >= floor) return []
+      const say = (terms: Terms, units: bigint) => formatLevel(units, assetOf(terms, id)?.decimals ?? 0)
+      const symbol = assetOf(old, id)?.symbol ?? id.slice(0, 8)
+      return [`${after.name} keeps ${say(next, left)} ${symbol}, before ${say(old, floor)}`]
+    })
+    const kept =
+      after.transfersKept < before.transfersKept
+        ? [`${after.name} keeps ${after.transfersKept} transfers for people, before ${before.transfersKept}`]
+        : []
+    return [...floors, ...kept]
+  })

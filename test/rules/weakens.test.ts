@@ -1,0 +1,179 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { BaseUnits } from "../../src/domain/Amount.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
+import { feeMax, judge, type Policy, type PolicyLine, type PolicyPayment } from "../../src/rules/Policy.ts"
+import type { Party } from "../../src/rules/Rule.ts"
+import { type Terms, weakens } from "../../src/rules/weakens.ts"
+import { type Dice, makeDice } from "../support/Dice.ts"
+
+const keys = ["a", "b", "c", "d"]
+const usdt = { symbol: "USDT", id: "u", decimals: 0 }
+const vega = { symbol: "VEGA", id: "v", decimals: 0 }
+
+const party = (name: string, floor = 0n, transfersKept = 0): Party => ({
+  name,
+  publicKey: name as PublicKey,
+  signer: { file: name },
+  floor: new Map([["u", floor as BaseUnits]]),
+  transfersKept,
+})
+
+const line = (n: number, part: Partial<PolicyLine> = {}): PolicyLine => ({
+  line: n,
+  from: new Set(["a"]),
+  to: new Set(["b"]),
+  assetId: "u",
+  perTransfer: 10n as BaseUnits,
+  per24h: 100n as BaseUnits,
+  transfersPer24h: 10,
+  ...part,
+})
+
+const termsWith = (lines: ReadonlyArray<PolicyLine>, part: Partial<Terms> = {}): Terms => ({
+  mode: "live",
+  policy: { maxFee: { numerator: 2n, denominator: 1_000n }, lines, hash: "" },
+  parties: new Map(keys.map((name) => [name, party(name)])),
+  assets: new Map([usdt, vega].map((asset) => [asset.symbol, asset])),
+  maxAgeMillis: 30_000,
+  quorum: 2,
+  ...part,
+})
+
+const base = termsWith([line(1)])
+const withLine = (part: Partial<PolicyLine>) => termsWith([line(1, part)])
+
+const weaker: ReadonlyArray<readonly [what: string, next: Terms, says: RegExp]> = [
+  ["a new line", termsWith([line(1), line(2, { assetId: "v" })]), /line 2, a -> b, VEGA: no line allowed it before/],
+  ["another destination", withLine({ to: new Set(["b", "c"]) }), /a -> c, USDT: no line allowed it/],
+  ["another payer", withLine({ from: new Set(["a", "d"]) }), /d -> b, USDT: no line allowed it/],
+  ["a higher limit of one payment", withLine({ perTransfer: 11n as BaseUnits }), /11 each, before 10/],
+  ["a higher limit of a day", withLine({ per24h: 101n as BaseUnits }), /101 in 24 h, before 100/],
+  ["more payments", withLine({ transfersPer24h: 11 }), /11 transfers in 24 h, before 10/],
+  [
+    "a limit that was shared and is so no more",
+    termsWith([line(1), line(2, { to: new Set(["c"]) })]),
+    /in 24 h|no line allowed/,
+  ],
+  [
+    "a higher fee",
+    termsWith([line(1)], { policy: { ...base.policy, maxFee: { numerator: 3n, denominator: 1_000n } } }),
+    /a fee of 0.3 %, before 0.2 %/,
+  ],
+  ["a higher mode", base, /mode live, before shadow/],
+  ["older knowledge", { ...base, maxAgeMillis: 31_000 }, /31 s moves money, before of 30 s/],
+  ["fewer gateways", { ...base, quorum: 1 }, /1 gateways must agree, before 2/],
+  ["a lower floor", base, /a keeps 0 USDT, before 5/],
+  ["fewer transfers kept", base, /a keeps 0 transfers for people, before 3/],
+]
+
+const oldOf = (what: string): Terms => {
+  const strict = new Map(base.parties).set("a", party("a", 5n, 3))
+  if (what === "a higher mode") return { ...base, mode: "shadow" }
+  return what === "a lower floor" || what === "fewer transfers kept" ? { ...base, parties: strict } : base
+}
+
+describe("a weaker configuration", () => {
+  it.each([...weaker])("is told by %s", (what, next, says) => {
+    const words = weakens(oldOf(what), next)
+    assert.isNotEmpty(words)
+    assert.match(words.join("\n"), says)
+    assert.deepStrictEqual(weakens(next, next), [])
+  })
+
+  it("is one that splits a shared limit into two", () => {
+    const shared = withLine({ to: new Set(["b", "c"]) })
+    const split = termsWith([line(1), line(2, { to: new Set(["c"]) })])
+    assert.match(weakens(shared, split).join("\n"), /200 in 24 h, before 100/)
+    assert.deepStrictEqual(weakens(split, shared), [])
+  })
+
+  it("is none that is stricter, or says the same in other words", () => {
+    const shared = withLine({ to: new Set(["b", "c"]) })
+    assert.deepStrictEqual(weakens(shared, base), [])
+    assert.deepStrictEqual(weakens(base, withLine({ perTransfer: 1n as BaseUnits })), [])
+    assert.deepStrictEqual(weakens(base, termsWith([])), [])
+    const reversed = termsWith([line(2, { assetId: "v" }), line(1)])
+    assert.deepStrictEqual(weakens(reversed, termsWith([line(1), line(2, { assetId: "v" })])), [])
+  })
+})
+
+const some = (dice: Dice): ReadonlySet<string> => new Set(keys.filter(() => dice.below(2) === 0))
+
+const randomLine = (dice: Dice, n: number): PolicyLine =>
+  line(n, {
+    from: some(dice),
+    to: some(dice),
+    assetId: dice.below(3) === 0 ? "v" : "u",
+    perTransfer: BigInt(1 + dice.below(4)) as BaseUnits,
+    per24h: BigInt(4 + dice.below(5)) as BaseUnits,
+    transfersPer24h: 1 + dice.below(4),
+  })
+
+const randomTerms = (dice: Dice): Terms => {
+  const lines = Array.from({ length: 1 + dice.below(3) }, (_, i) => randomLine(dice, i + 1))
+  const policy: Policy = { maxFee: { numerator: BigInt(dice.below(3)), denominator: 10n }, lines, hash: "" }
+  const parties = new Map(keys.map((name) => [name, party(name, BigInt(dice.below(2)))]))
+  return { ...termsWith(lines), policy, parties }
+}
+
+/** One small change, so that many pairs are comparable. */
+const altered = (dice: Dice, terms: Terms): Terms => {
+  const { lines } = terms.policy
+  const i = dice.below(lines.length)
+  const held = lines[i]!
+  const changes: ReadonlyArray<() => ReadonlyArray<PolicyLine>> = [
+    () => lines.toSpliced(i, 1),
+    () => lines.toSpliced(i, 0, randomLine(dice, 9)),
+    () => lines.with(i, { ...held, to: new Set([...held.to].filter(() => dice.below(3) > 0)) }),
+    () => lines.with(i, { ...held, per24h: BigInt(Math.max(0, Number(held.per24h) + dice.below(3) - 1)) as BaseUnits }),
+    () => lines.toSpliced(i, 1, { ...held, to: new Set(["a"]) }, held),
+    () => lines.toReversed(),
+    () => lines,
+  ]
+  return { ...terms, policy: { ...terms.policy, lines: dice.pick(changes)!() } }
+}
+
+/** What a day of payments does under a policy: each is judged on those that went before. */
+const passes = (policy: Policy, payment: PolicyPayment, paid: ReadonlyArray<PolicyPayment>): boolean =>
+  judge(policy, payment, (l) =>
+    paid
+      .filter(({ from, to, assetId }) => l.from.has(from) && l.to.has(to) && l.assetId === assetId)
+      .reduce((used, { amount }) => ({ amount: used.amount + amount, count: used.count + 1 }), {
+        amount: 0n,
+        count: 0,
+      }),
+  ).permitted
+
+describe("the check of a weaker policy", () => {
+  it("lets no policy pass under which a payment goes that the old one would have refused", () => {
+    let compared = 0
+    let paidAll = 0
+    for (let seed = 0; seed < 6_000; seed++) {
+      const dice = makeDice(`weakens ${seed}`)
+      const old = randomTerms(dice)
+      const next = dice.below(4) === 0 ? randomTerms(dice) : altered(dice, old)
+      if (weakens(old, next).length > 0) continue
+      compared++
+      const paid: Array<PolicyPayment> = []
+      for (let i = 0; i < 30; i++) {
+        const payment = {
+          from: dice.pick(keys)!,
+          to: dice.pick(keys)!,
+          assetId: dice.below(3) === 0 ? "v" : "u",
+          amount: BigInt(1 + dice.below(4)),
+        }
+        if (!passes(next.policy, payment, paid)) continue
+        assert.isTrue(passes(old.policy, payment, paid), `seed ${seed}: ${JSON.stringify(payment, text)}`)
+        const floor = (terms: Terms) => terms.parties.get(payment.from)?.floor.get(payment.assetId) ?? 0n
+        assert.isTrue(floor(next) >= floor(old), `seed ${seed}`)
+        assert.isTrue(feeMax(next.policy.maxFee, 1_000n) <= feeMax(old.policy.maxFee, 1_000n), `seed ${seed}`)
+        paid.push(payment)
+      }
+      paidAll += paid.length
+    }
+    assert.isAtLeast(compared, 1_000)
+    assert.isAtLeast(paidAll, 2_000)
+  })
+})
+
+const text = (_: string, value: unknown) => (typeof value === "bigint" ? String(value) : value)
