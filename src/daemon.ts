@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { Clock, Effect } from "effect"
 import { alertLoop } from "./alerts/AlertLoop.ts"
+import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readHaltFile } from "./config/files.ts"
 import type { Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
@@ -15,6 +16,7 @@ import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { streamLoop } from "./poller/StreamLoop.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
+import { tellHashes } from "./status/reloadConfig.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
 import { guarded } from "./store/guarded.ts"
@@ -39,6 +41,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   )
   yield* checkStore(options)
   yield* applyHaltFile(options.dataDir)
+  yield* tellHashes({ treasury: options.treasury, mode: options.mode })
   yield* journal.append({
     kind: "started",
     subject: options.treasury.name,
@@ -72,20 +75,30 @@ const watchedOf = ({ parties }: Treasury): Watched => {
   }
 }
 
+/** Options whose every key is read anew whenever it is asked for: readers see the configuration in force. */
+const live = <A extends object>(read: () => A): A =>
+  Object.defineProperties(
+    {},
+    Object.fromEntries(
+      Object.keys(read()).map((key) => [key, { enumerable: true, get: () => read()[key as keyof A] }]),
+    ),
+  ) as A
+
 /** The loops of the treasury, supervised. Never succeeds. */
-export const runLoops = (options: DaemonOptions) => {
+export const runLoops = (options: DaemonOptions) =>
+  Effect.flatMap(ConfigInForce, ({ now }) => loopsOf(options, () => now().treasury))
+
+const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
   const { treasury } = options
   const { network } = treasury
-  const poller = pollerOptionsOf(treasury)
-  const reconciled = { ...network, parties: treasury.parties, assets: treasury.assets }
+  const poller = live(() => pollerOptionsOf(now()))
+  const reconciled = live(() => ({ ...now().network, parties: now().parties, assets: now().assets }))
+  const pinned = live(() => ({ pollMillis: now().network.pollIdleMillis, pins: [...now().assets.values()] }))
   const work = supervise([
     supervised("balances", guarded(balanceLoop(poller))),
     supervised("backfill", guarded(backfillLoop(poller))),
     supervised("accounts", guarded(reconciliationLoop(reconciled))),
-    supervised(
-      "assets",
-      guarded(assetLoop({ pollMillis: network.pollIdleMillis, pins: [...treasury.assets.values()] })),
-    ),
+    supervised("assets", guarded(assetLoop(pinned))),
     supervised("engine", guarded(engineLoop)),
     supervised("submitter", guarded(submitLoop)),
     supervised("confirm", guarded(confirmLoop)),

@@ -1,10 +1,11 @@
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
 import type { ConfigError } from "./config/ConfigError.ts"
+import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readSecret } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
-import { EngineOptions } from "./engine/EngineOptions.ts"
+import { decidingInForce, EngineOptions, engineSettings } from "./engine/EngineOptions.ts"
 import { isWanted } from "./engine/isWanted.ts"
 import { gatewayOptions } from "./gateway/GatewayOptions.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
@@ -13,7 +14,7 @@ import { Notifier } from "./notify/Notifier.ts"
 import { Reconciliation } from "./poller/Reconciliation.ts"
 import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
-import { Signer } from "./signer/Signer.ts"
+import { Signer, symbolsById } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/AlertQueue.ts"
 import { Asks } from "./store/Asks.ts"
 import { Backfills } from "./store/Backfills.ts"
@@ -57,17 +58,28 @@ export interface DaemonOptions {
   readonly replica?: string
 }
 
+/** Alerts go where the configuration in force says when they are raised. */
+const alertQueueLayer = Layer.unwrap(
+  Effect.map(ConfigInForce, ({ now }) =>
+    AlertQueue.layer((severity) =>
+      now()
+        .treasury.routes.filter((route) => route.severities.has(severity))
+        .flatMap((route) => route.receivers),
+    ),
+  ),
+)
+
 /** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the file. */
-export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" | "replica">) => {
-  const { treasury } = options
-  const receiversFor = (severity: "page" | "ticket" | "info") =>
-    treasury.routes.filter((route) => route.severities.has(severity)).flatMap((route) => route.receivers)
+export const storeLayer = (
+  options: Pick<DaemonOptions, "treasury" | "dataDir" | "replica"> & Partial<Pick<DaemonOptions, "mode">>,
+) => {
+  const { treasury, mode = treasury.mode } = options
   const plain = Layer.mergeAll(
     Observations.layer,
     Drifts.layer,
     Debits.layer,
     RuleStates.layer,
-    AlertQueue.layer(receiversFor),
+    alertQueueLayer,
     Signals.layer,
     Clearance.layer,
   )
@@ -92,6 +104,7 @@ export const storeLayer = (options: Pick<DaemonOptions, "treasury" | "dataDir" |
         shared: options.replica !== undefined,
       }),
     ),
+    Layer.provideMerge(ConfigInForce.layer({ treasury, mode })),
   )
 }
 
@@ -166,7 +179,7 @@ const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
   Signer.layerNoDeps({
     chainId: treasury.network.chainId,
     policy: treasury.policy,
-    assets: new Map([...treasury.assets.values()].map(({ id, symbol }) => [id, symbol])),
+    assets: symbolsById(treasury.assets),
     parties: [...treasury.parties.values()].flatMap((party) => {
       const file = keyFileOf(party, dataDir)
       return mode !== "live" || file === undefined ? [] : [{ party, file }]
@@ -193,8 +206,8 @@ const notifierLayer = ({ treasury }: DaemonOptions) =>
 const wantedLayer = Layer.effect(
   Wanted,
   Effect.gen(function* () {
-    const services = yield* Effect.context<Effect.Services<ReturnType<typeof isWanted>>>()
-    return Wanted.of({ judge: (intent) => Effect.provide(isWanted(intent), services) })
+    const services = yield* Effect.context<Effect.Services<ReturnType<typeof isWanted>> | ConfigInForce>()
+    return Wanted.of({ judge: (intent) => Effect.provide(decidingInForce(isWanted(intent)), services) })
   }),
 )
 
@@ -217,14 +230,7 @@ const realMachine = (options: DaemonOptions): Machine => ({
 export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
   const { treasury, mode } = options
   const { network } = treasury
-  const engine = EngineOptions.layer({
-    treasury: treasury.name,
-    mode,
-    rules: treasury.rules,
-    policy: treasury.policy,
-    pins: [...treasury.assets.values()],
-    maxAgeMillis: network.maxAgeMillis,
-  })
+  const engine = EngineOptions.layer(engineSettings(options.treasury, options.mode))
   const submitter = SubmitterOptions.layer({
     treasury: treasury.name,
     mode,

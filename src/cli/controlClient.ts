@@ -46,6 +46,7 @@ export const control = (
 /** The kind of failure that a status of HTTP stands for. */
 export const codeOf = (status: number): keyof typeof exitCodes => {
   if (status === 404) return "notFound"
+  if (status === 422) return "configuration"
   if (status === 403 || status === 409) return "refused"
   if (status === 504) return "timeOut"
   return status >= 500 ? "failure" : "usage"

@@ -12,6 +12,7 @@ const commands = {
   pause: async () => (await import("./pause.ts")).pause,
   halt: async () => (await import("./halt.ts")).halt,
   resume: async () => (await import("./resume.ts")).resume,
+  reload: async () => (await import("./reload.ts")).reload,
   adopt: async () => (await import("./ledgerCommands.ts")).adopt,
   recover: async () => (await import("./ledgerCommands.ts")).recover,
   backfill: async () => (await import("./backfill.ts")).backfill,

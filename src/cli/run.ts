@@ -17,6 +17,7 @@ import { say } from "../telemetry/say.ts"
 import { failWith } from "./CliFailure.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
+import { reloadOnHangup } from "./reloadOnHangup.ts"
 import { runOnce } from "./runOnce.ts"
 import { sandboxDir } from "./sandboxClient.ts"
 import { checkKeys, configFlag, dataFlag, fileArgument, type Setup, setup } from "./setup.ts"
@@ -104,6 +105,7 @@ const serve = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"]
     const page = yield* StatusServer
     yield* say("page", { detail: page.url, url: page.url })
     const loops = yield* Effect.forkScoped(runLoops(options))
+    yield* Effect.forkScoped(reloadOnHangup)
     yield* Effect.forkScoped(sayReady(options.treasury))
     yield* Effect.forkScoped(summaries(found, sandbox))
     return yield* Fiber.join(loops).pipe(Effect.onInterrupt(() => stop(loops)))

@@ -1,4 +1,4 @@
-import { basename, extname } from "node:path"
+import { basename, extname, resolve as resolvePath } from "node:path"
 import { Effect } from "effect"
 import { majorityOf } from "../domain/quorum.ts"
 import type { Policy } from "../rules/Policy.ts"
@@ -79,6 +79,8 @@ export interface RouteConfig {
 /** One treasury, checked: every name resolved, every amount in base units. */
 export interface Treasury {
   readonly file: string
+  /** The file or folder, and the overlays on it, as absolute paths. */
+  readonly files: readonly [string, ...ReadonlyArray<string>]
   readonly name: string
   readonly mode: Mode
   readonly network: NetworkConfig
@@ -100,7 +102,10 @@ export interface Treasury {
 
 /** Reads a treasury file or folder, and overlays on it. Fails with every problem found, each with line and remedy. */
 export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): Effect.Effect<Treasury, ConfigError> =>
-  Effect.flatMap(readSources([file, ...overlays]), treasuryOf)
+  Effect.map(Effect.flatMap(readSources([file, ...overlays]), treasuryOf), (treasury) => ({
+    ...treasury,
+    files: [resolvePath(file), ...overlays.map((overlay) => resolvePath(overlay))],
+  }))
 
 /** The treasury that a document describes; file paths in it are checked on disk. */
 export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
@@ -156,6 +161,7 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
   const { dir, keep, watermark } = raw.store ?? {}
   return {
     file: document.file,
+    files: [resolvePath(document.file)],
     name: raw.name ?? basename(document.file, extname(document.file)),
     mode: raw.mode ?? "observe",
     network: resolveNetwork(raw, report),

@@ -13,7 +13,7 @@ import { Cycle } from "../telemetry/Cycle.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { askPeople, endAsk } from "./askPeople.ts"
-import { EngineOptions } from "./EngineOptions.ts"
+import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
 import { isRehearsed, judgeAll, memoryKey } from "./judgeAll.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { record } from "./record.ts"
@@ -154,4 +154,4 @@ export const engineLoop = Effect.gen(function* () {
   yield* notifyAssets()
   yield* cycle.counted("engine", decideOnce())
   yield* signals.wait("engine", waitMillis)
-}).pipe(Effect.forever)
+}).pipe(decidingInForce, Effect.forever)

@@ -1,4 +1,5 @@
-import { Context, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { ConfigInForce, type InForce } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { PinnedAsset, Rule } from "../rules/Rule.ts"
@@ -26,3 +27,8 @@ export const engineSettings = ({ name, rules, policy, assets, network }: Treasur
   pins: [...assets.values()],
   maxAgeMillis: network.maxAgeMillis,
 })
+const settingsIn = ({ treasury, mode }: InForce): EngineSettings => engineSettings(treasury, mode)
+
+/** Runs a cycle by the configuration that is in force when it begins. */
+export const decidingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(ConfigInForce, (config) => Effect.provideService(cycle, EngineOptions, settingsIn(config.now())))

@@ -93,8 +93,8 @@ const counts = (line: PolicyLine, { from, to, assetId }: Cell): boolean =>
   line.assetId === assetId && line.from.has(from) && line.to.has(to)
 
 /**
- * An old line bounded all that it counts in 24 hours. A new line bounds what it counts itself; what it does not count is
- * bounded by the other new lines that permit it, so their limits add up.
+ * An old line bounded all that it counts in 24 hours. A new line bounds what it counts itself; what it does not count
+ * is bounded by the other new lines that permit it, so their limits add up.
  */
 const windowWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
   const permits = next.policy.lines.map((line) => ({ line, cells: cellsOf(next.policy, line) }))

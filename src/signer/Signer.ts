@@ -1,5 +1,7 @@
 import { createHmac, sign } from "node:crypto"
-import { Clock, Context, Effect, Layer, Result } from "effect"
+import { Clock, Context, Effect, identity, Layer, Option, Result } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
+import type { Treasury } from "../config/Treasury.ts"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import type { Command, InputData } from "../domain/Command.ts"
 import { assetScopes } from "../rules/contradiction.ts"
@@ -53,7 +55,7 @@ export class Signer extends Context.Service<
     readonly sign: (request: SignRequest) => Effect.Effect<string, SignerError>
   }
 >()("cofferer/signer/Signer") {
-  static readonly layerNoDeps = (options: SignerOptions) =>
+  static readonly layerNoDeps = (initial: SignerOptions) =>
     Layer.effect(
       Signer,
       Effect.gen(function* () {
@@ -62,8 +64,11 @@ export class Signer extends Context.Service<
         const lease = yield* Lease
         const clearance = yield* Clearance
         const journal = yield* Journal
+        const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
+        const steady: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = config?.steady ?? identity
+        const current = () => (config === undefined ? initial : { ...initial, ...boundsOf(config.now().treasury) })
         const keys = new Map<string, { readonly key: SigningKey; readonly nonceKey: Buffer; readonly party: Party }>()
-        for (const { party, file } of options.parties) {
+        for (const { party, file } of initial.parties) {
           const key = yield* openKeyFile(file, party.publicKey)
           keys.set(party.publicKey, { key, nonceKey: nonceKeyOf(key), party })
         }
@@ -72,11 +77,11 @@ export class Signer extends Context.Service<
             const held = keys.get(party)
             return held === undefined
               ? Effect.fail(new SignerError({ operation, reason: { _tag: "KeyMissing", party } }))
-              : Effect.succeed(held)
+              : Effect.succeed({ ...held, party: config?.now().treasury.parties.get(held.party.name) ?? held.party })
           })
         /** Why nothing of the asset may be signed. What is not pinned has no policy line either. */
         const stopOf = Effect.fnUntraced(function* (assetId: string) {
-          const symbol = options.assets.get(assetId)
+          const symbol = current().assets.get(assetId)
           if (symbol === undefined) return undefined
           const scopes = assetScopes(symbol)
           const pause = (yield* brake.pauses.pipe(memory)).find(({ scope }) => scopes.includes(scope))
@@ -88,6 +93,7 @@ export class Signer extends Context.Service<
           }),
           sign: Effect.fn("Signer.sign")(
             function* (request: SignRequest) {
+              const options = current()
               const { key, party } = yield* holder("sign", request.party)
               const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
               const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
@@ -137,12 +143,19 @@ export class Signer extends Context.Service<
                       .append({ kind: "refusal", subject: request.intentId, body: { k: request.k, ...error.reason } })
                       .pipe(memory)
                   : Effect.void,
-              ),
+              ).pipe(steady),
           ),
         })
       }),
     )
 }
+
+/** What bounds signatures under a configuration. */
+const boundsOf = ({ policy, assets }: Treasury) => ({ policy, assets: symbolsById(assets) })
+
+/** Symbols of pinned assets by their ids. */
+export const symbolsById = (assets: Treasury["assets"]): ReadonlyMap<string, string> =>
+  new Map([...assets.values()].map(({ id, symbol }) => [id, symbol]))
 
 /** deriveNonce(key, intent, k): 64 bits, never zero, since the network refuses zero. */
 export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigint => {

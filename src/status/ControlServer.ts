@@ -4,6 +4,7 @@ import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
+import { inForceOr } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
@@ -21,6 +22,7 @@ import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { receiptOf } from "./receipts.ts"
 import { reconcileNow } from "./reconcileNow.ts"
+import { reloadConfig } from "./reloadConfig.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
@@ -81,9 +83,10 @@ const routes = (options: ControlServerOptions) =>
   )
 
 const answer = Effect.fn("Control.answer")(function* (
-  options: ControlServerOptions,
+  given: ControlServerOptions,
   request: HttpServerRequest.HttpServerRequest,
 ) {
+  const options = { ...given, ...(yield* inForceOr(given)) }
   const path = pathOf(request)
   const query = new URLSearchParams(request.url.split("?")[1] ?? "")
   if (request.method === "GET") {
@@ -109,6 +112,7 @@ const answer = Effect.fn("Control.answer")(function* (
     const verb = endPath.exec(path)
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
     if (path === "/api/v1/resume") return yield* resume(options.treasury, yield* body(request, ResumeBody))
+    if (path === "/api/v1/reload") return yield* reload(yield* body(request, ReloadBody))
     const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
     if (ledger !== undefined) {
       const done = yield* ledgerVerb(ledger, options, yield* body(request, LedgerBody))
@@ -145,6 +149,7 @@ const ExportQuery = Schema.Struct({
 })
 const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
 const LedgerBody = Schema.Struct({ reason: Words, author: Words })
+const ReloadBody = Schema.Struct({ reason: Words, author: Words, allowWeaker: Schema.optional(Schema.Boolean) })
 const ResumeBody = Schema.Struct({ scope: Words, reason: Words, author: Words })
 
 const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern(/^[0-9]{1,19}$/)) })
@@ -177,6 +182,12 @@ const halt = Effect.fnUntraced(function* ({ reason, author }: typeof LedgerBody.
   yield* trip("operator", `${author}: ${reason}`)
   yield* wake
   return json({ halted: true })
+})
+
+const reload = Effect.fnUntraced(function* (asked: typeof ReloadBody.Type) {
+  const done = yield* reloadConfig({ ...asked, allowWeaker: asked.allowWeaker === true })
+  if (done._tag === "Refused") return refusal(done.isConfig ? 422 : 409, done.detail, done.remedy)
+  return json(done)
 })
 
 const resume = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof ResumeBody.Type) {

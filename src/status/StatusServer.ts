@@ -5,6 +5,7 @@ import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { inForceOr } from "../config/ConfigInForce.ts"
 import { isLoopback } from "../config/Fields.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
@@ -102,9 +103,12 @@ const answer = Effect.fn("Status.answer")(function* (
       return json(reasons, Object.keys(reasons).length === 0 ? 200 : 503)
     }
     case "/metrics":
-      return HttpServerResponse.text(yield* exposeMetrics(treasury), {
-        contentType: "text/plain; version=0.0.4; charset=utf-8",
-      })
+      return HttpServerResponse.text(
+        yield* exposeMetrics((yield* inForceOr({ treasury, mode: treasury.mode })).treasury),
+        {
+          contentType: "text/plain; version=0.0.4; charset=utf-8",
+        },
+      )
     case "/api/v1/status":
       return yield* view.view.pipe(
         Effect.map((value) => json(value)),

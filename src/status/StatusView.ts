@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import type { Treasury } from "../config/Treasury.ts"
+import { inForceOr } from "../config/ConfigInForce.ts"
+import type { Mode, Treasury } from "../config/Treasury.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
@@ -25,7 +26,7 @@ const recentMax = 10
 
 export interface StatusOptions {
   readonly treasury: Treasury
-  readonly mode: string
+  readonly mode: Mode
   readonly version: string
 }
 
@@ -60,7 +61,7 @@ type Needs =
   | SpendLog
 
 const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, known: ReadonlyArray<GatewayHealth>) {
-  const { treasury, mode } = options
+  const { treasury, mode } = { ...options, ...(yield* inForceOr(options)) }
   const outbox = yield* Outbox
   const observations = yield* Observations
   const brake = yield* Brake

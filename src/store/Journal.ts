@@ -27,6 +27,7 @@ export type JournalKind =
   | "lease"
   | "backfill"
   | "gap"
+  | "config"
   | "contradiction"
   | "asked"
   | "received"

@@ -7,7 +7,7 @@ import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
 const waitMillis = 1_000
@@ -54,4 +54,4 @@ export const confirmLoop = Effect.gen(function* () {
       ),
     )
   yield* signals.wait("confirm", waitMillis)
-}).pipe(Effect.forever)
+}).pipe(payingInForce, Effect.forever)

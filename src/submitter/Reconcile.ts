@@ -13,7 +13,7 @@ import { isOurChain } from "./isOurChain.ts"
 import { Looks } from "./Looks.ts"
 import { newestRow } from "./newestRow.ts"
 import { noteListing } from "./noteListing.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 import { watchDebits } from "./watchDebits.ts"
 import { watchWindows } from "./watchWindows.ts"
@@ -149,7 +149,7 @@ export const reconcileLoop = Effect.gen(function* () {
   const answered = yield* cycle.counted("reconcile", reconcileOnce())
   if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("reconcile", yield* waitMillis)
-}).pipe(Effect.forever)
+}).pipe(payingInForce, Effect.forever)
 
 /** The balances wake the loop when a balance moved; the rest comes by time. */
 const waitMillis = Effect.gen(function* () {

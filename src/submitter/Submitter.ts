@@ -9,7 +9,7 @@ import { Draining } from "./Draining.ts"
 import { intentStateOf } from "./evidence.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
-import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
 import { Tip } from "./Tip.ts"
@@ -92,4 +92,4 @@ export const submitLoop = Effect.gen(function* () {
   const answered = yield* cycle.counted("submitter", submitOnce())
   if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("submitter", waitMillis)
-}).pipe(Effect.forever)
+}).pipe(payingInForce, Effect.forever)

@@ -1,4 +1,5 @@
-import { Context, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
 
@@ -24,3 +25,20 @@ export class SubmitterOptions extends Context.Service<SubmitterOptions, Submitte
 ) {
   static readonly layer = (settings: SubmitterSettings) => Layer.succeed(SubmitterOptions, settings)
 }
+
+/** Runs a cycle by the configuration that is in force when it begins. What was fixed at the start stays. */
+export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const { treasury } = (yield* ConfigInForce).now()
+    const { network, policy, parties, assets } = treasury
+    const { maxAgeMillis, pollIdleMillis } = network
+    const settings = {
+      ...(yield* SubmitterOptions),
+      maxAgeMillis,
+      pollIdleMillis,
+      maxFee: policy.maxFee,
+      parties,
+      assets,
+    }
+    return yield* Effect.provideService(cycle, SubmitterOptions, settings)
+  })

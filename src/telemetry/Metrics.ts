@@ -80,6 +80,16 @@ const make = (options: MetricsOptions) => {
       ["treasury", "loop"],
     ),
     loopFailures: counter("loop_failures_total", "Cycles of the loop that ended in an error.", ["treasury", "loop"]),
+    configReloaded: gauge(
+      "config_last_reload_successful",
+      "1 if the newest configuration file was accepted; 0 while an older one stays in force.",
+      ["treasury"],
+    ),
+    configHash: gauge(
+      "config_hash",
+      "First 48 bits of the hash of the configuration in force; compare between replicas.",
+      ["treasury", "part"],
+    ),
     gatewayUp: gauge("gateway_up", "1 if the last request to the gateway was answered in a readable form.", [
       "gateway",
     ]),
@@ -180,6 +190,7 @@ const zero = (metrics: ReturnType<typeof make>, options: MetricsOptions): void =
   metrics.buildInfo.set({ version: options.version, revision: options.revision, node: process.version }, 1)
   for (const mode of ["observe", "shadow", "live"]) metrics.mode.set({ treasury, mode }, mode === options.mode ? 1 : 0)
   for (const reason of haltReasons) metrics.halted.set({ treasury, reason }, 0)
+  metrics.configReloaded.set({ treasury }, 1)
   metrics.duplicateExecutions.set({ treasury }, 0)
   for (const party of options.payers ?? []) metrics.foreignPayments.set({ treasury, party }, 0)
   for (const invariant of invariants) metrics.invariantViolations.inc({ invariant }, 0)

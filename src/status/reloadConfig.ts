@@ -1,0 +1,145 @@
+import { Clock, Effect } from "effect"
+import { formatProblem, type Problem } from "../config/ConfigError.ts"
+import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { needsRestart } from "../config/needsRestart.ts"
+import { configParts, hashNumber, partHashes } from "../config/partHashes.ts"
+import { loadTreasury } from "../config/Treasury.ts"
+import { weakens } from "../rules/weakens.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
+import { Journal } from "../store/Journal.ts"
+import { Signals } from "../store/Signals.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { say } from "../telemetry/say.ts"
+
+/** Who wants the files to be read again. */
+export interface ReloadAsked {
+  readonly author: string
+  readonly reason: string
+  /** Whether the new configuration may permit what the old one did not. */
+  readonly allowWeaker: boolean
+}
+
+export type Reloaded =
+  | { readonly _tag: "Unchanged"; readonly hash: string }
+  | {
+      readonly _tag: "Reloaded"
+      readonly hash: string
+      readonly parts: ReadonlyArray<string>
+      readonly weaker: ReadonlyArray<string>
+    }
+  | {
+      readonly _tag: "Refused"
+      /** The files are wrong; otherwise what they say is not permitted now. */
+      readonly isConfig: boolean
+      readonly detail: string
+      readonly remedy: string
+    }
+
+/** Shows in the metrics which configuration is in force. */
+export const tellHashes = Effect.fnUntraced(function* ({ treasury }: InForce) {
+  const metrics = yield* Metrics
+  const hashes = partHashes(treasury.document.value)
+  for (const part of configParts) {
+    metrics.configHash.set({ treasury: treasury.name, part }, hashNumber(hashes[part]))
+  }
+})
+
+/**
+ * Reads the treasury's files again and puts them in force as a whole, or leaves all as it is. What permits more than
+ * the configuration in force is refused unless that is asked for. Payments that are under way go on.
+ */
+export const reloadConfig = Effect.fn("Config.reload")(function* (asked: ReloadAsked) {
+  const config = yield* ConfigInForce
+  return yield* config.reloading(reload(asked))
+})
+
+const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
+  const config = yield* ConfigInForce
+  const old = config.now()
+  const loaded = yield* Effect.result(loadTreasury(...old.treasury.files))
+  if (loaded._tag === "Failure") return yield* refuse(old, asked, refusedFor(loaded.failure.problems))
+  const treasury = loaded.success
+  const [before, after] = [partHashes(old.treasury.document.value), partHashes(treasury.document.value)]
+  const metrics = yield* Metrics
+  if (before.all === after.all) {
+    metrics.configReloaded.set({ treasury: treasury.name }, 1)
+    return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
+  }
+  const restart = needsRestart(old.treasury, treasury)
+  if (restart.length > 0) return yield* refuse(old, asked, { ...refusedFor(restart), isConfig: false })
+  const next = { treasury, mode: old.mode }
+  const weaker = weakens(termsOf(old), termsOf(next))
+  // An approval by people of exactly this policy would permit it here as well.
+  if (weaker.length > 0 && !asked.allowWeaker) return yield* refuse(old, asked, refusedAsWeaker(weaker))
+  const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
+  yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, next }))
+  yield* tellChange(next, asked, parts)
+  return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
+})
+
+interface Change {
+  readonly before: string
+  readonly after: string
+  readonly parts: ReadonlyArray<string>
+  readonly weaker: ReadonlyArray<string>
+  readonly next: InForce
+}
+
+const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
+  const journal = yield* Journal
+  const { name, policy } = change.next.treasury
+  const { author, reason } = asked
+  const { before, after, parts, weaker } = change
+  const entry = { before, after, parts, weaker, policy: policy.hash, author, reason }
+  yield* (yield* Database).atomically(
+    journal.append({ kind: "config", subject: name, body: { detail: `${parts.join(", ")} changed`, ...entry } }),
+  )
+})
+
+const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: ReloadAsked, parts: ReadonlyArray<string>) {
+  const metrics = yield* Metrics
+  const signals = yield* Signals
+  const { name, rules, policy } = next.treasury
+  metrics.configReloaded.set({ treasury: name }, 1)
+  for (const { name: rule } of rules) {
+    for (const decision of ["act", "hold", "error"]) metrics.ruleEvaluations.inc({ treasury: name, rule, decision }, 0)
+  }
+  yield* tellHashes(next)
+  for (const loop of ["engine", "submitter", "balances"] as const) yield* signals.wake(loop)
+  yield* say("reloaded", { subject: parts.join(", "), detail: `by ${author}; policy ${policy.hash}` })
+})
+
+type Refusal = Omit<Extract<Reloaded, { _tag: "Refused" }>, "_tag">
+
+const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
+  isConfig: true,
+  detail: problems.map(formatProblem).join("\n"),
+  remedy: "what was in force stays in force",
+})
+
+const refusedAsWeaker = (weaker: ReadonlyArray<string>): Refusal => ({
+  isConfig: false,
+  detail: ["it would permit more than what is in force:", ...weaker.map((words) => `  ${words}`)].join("\n"),
+  remedy: 'what was in force stays in force; if it is meant, "cofferer reload --allow-weaker"',
+})
+
+/** The last good configuration stays, and people hear of it. */
+const refuse = Effect.fnUntraced(function* (old: InForce, asked: ReloadAsked, refusal: Refusal) {
+  const { name } = old.treasury
+  const metrics = yield* Metrics
+  metrics.configReloaded.set({ treasury: name }, 0)
+  const at = yield* Clock.currentTimeMillis
+  const first = refusal.detail.split("\n").slice(0, 3).join("; ")
+  yield* (yield* AlertQueue).raise({
+    dedup: `config_reload/${at}`,
+    severity: "ticket",
+    kind: "config",
+    subject: name,
+    detail: `a new configuration was refused: ${first}; ${refusal.remedy}`.slice(0, 500),
+    fields: { author: asked.author },
+  })
+  yield* (yield* Signals).wake("alerts")
+  yield* Effect.logWarning("a new configuration was refused", { author: asked.author, reason: refusal.detail })
+  return { _tag: "Refused", ...refusal } satisfies Reloaded
+})
