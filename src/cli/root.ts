@@ -8,6 +8,7 @@ const commands = {
   run: async () => (await import("./run.ts")).run,
   check: async () => (await import("./check.ts")).check,
   status: async () => (await import("./status.ts")).status,
+  explain: async () => (await import("./explain.ts")).explain,
   intents: async () => (await import("./intents.ts")).intents,
   pause: async () => (await import("./pause.ts")).pause,
   halt: async () => (await import("./halt.ts")).halt,
