@@ -66,12 +66,19 @@ export const parseAmount = (
 /** More decimals than any real asset has; whoever lists one with millions of them must not fill our memory. */
 const decimalsWrittenMax = 255
 
+/** "12870" as "12,870". */
+const grouped = (whole: string): string => {
+  let text = whole.slice(-3)
+  for (let end = whole.length - 3; end > 0; end -= 3) text = `${whole.slice(Math.max(0, end - 3), end)},${text}`
+  return text
+}
+
 /** Writes base units for people: "12,870.00". At least two places, more only where they are not zero. */
 export const formatAmount = (units: bigint, decimals: number): string => {
   if (decimals > decimalsWrittenMax) return `${units}e-${decimals}`
   const sign = units < 0n ? "-" : ""
   const text = (units < 0n ? -units : units).toString().padStart(decimals + 1, "0")
-  const whole = text.slice(0, text.length - decimals).replace(/\B(?=(\d{3})+$)/g, ",")
+  const whole = grouped(text.slice(0, text.length - decimals))
   const places = Math.min(2, decimals)
   const fraction = text
     .slice(text.length - decimals)

@@ -31,6 +31,7 @@ export const stops: ReadonlyArray<Check> = [
   {
     reason: "paused",
     held: (look) => {
+      if (look.snapshot.pauses.length === 0) return undefined
       const scopes = scopesOf(look)
       const pause = look.snapshot.pauses.find(({ scope }) => scopes.includes(scope))
       return pause === undefined ? undefined : `paused (${pause.scope}): ${pause.reason}`
@@ -45,6 +46,7 @@ export const stops: ReadonlyArray<Check> = [
   {
     reason: "maintenance",
     held: ({ subject, snapshot }) => {
+      if (subject.rule.maintenance.length === 0) return undefined
       const window = openWindow(subject.rule.maintenance, snapshot.now)
       return window === undefined ? undefined : `maintenance ${window.name} until ${instantText(window.until)}`
     },
@@ -90,6 +92,7 @@ export const stops: ReadonlyArray<Check> = [
   {
     reason: "inhibited",
     held: ({ subject, snapshot }) => {
+      if (subject.rule.inhibitedBy.length === 0) return undefined
       const by = subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name))
       return by.length === 0 ? undefined : `while ${by.join(" and ")} ${by.length === 1 ? "fires" : "fire"}`
     },

@@ -1,0 +1,72 @@
+import { hoursAt } from "./Hours.ts"
+import { accountKey } from "./overlay.ts"
+import type { Snapshot } from "./Snapshot.ts"
+import type { Subject } from "./Subject.ts"
+import type { Outcome } from "./step.ts"
+
+/**
+ * Which subjects have to be looked at: those whose balances changed, those whose time has come, and those that are not
+ * at rest. A subject at rest has no need: nothing but its own balances, its own times, and what stops or blinds all of
+ * them can change what is decided about it.
+ */
+export interface Watch {
+  readonly subjects: ReadonlyArray<Subject>
+  /** Those to be looked at now, in the order of the file; `changed` holds keys of accounts (see `accountKey`). */
+  readonly due: (now: number, changed: Iterable<string>) => ReadonlyArray<Subject>
+  /** Notes what a look found. */
+  readonly looked: (outcome: Outcome) => void
+}
+
+export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
+  const place = new Map(subjects.map((subject, i) => [subject, i]))
+  const byAccount = new Map<string, Array<number>>()
+  for (const [i, subject] of subjects.entries()) {
+    for (const { party, asset } of subject.accounts) {
+      const key = accountKey(party.publicKey, asset.id)
+      const known = byAccount.get(key)
+      if (known === undefined) byAccount.set(key, [i])
+      else known.push(i)
+    }
+  }
+  const restless = new Set(subjects.keys())
+  const timed = new Map<number, number>()
+  let earliest = Number.POSITIVE_INFINITY
+  return {
+    subjects,
+    due: (now, changed) => {
+      const places = new Set(restless)
+      for (const key of changed) for (const i of byAccount.get(key) ?? []) places.add(i)
+      if (now >= earliest) for (const [i, at] of timed) if (at <= now) places.add(i)
+      return Uint32Array.from(places)
+        .sort()
+        .reduce<Array<Subject>>((found, i) => {
+          found.push(subjects[i]!)
+          return found
+        }, [])
+    },
+    looked: ({ look: { subject, snapshot, need }, judgement }) => {
+      const i = place.get(subject)
+      if (i === undefined) return
+      const resting = need?._tag !== "Wanted" && judgement.timer.firingSince === undefined
+      if (resting && !isTiedToOthers(subject)) restless.delete(i)
+      else restless.add(i)
+      const before = timed.get(i)
+      const next = nextOf(subject, snapshot, need?._tag === "NotDue" ? need.next : undefined)
+      if (next === undefined) timed.delete(i)
+      else timed.set(i, next)
+      if (next !== undefined && next < earliest) earliest = next
+      else if (before === earliest) earliest = [...timed.values()].reduce((a, b) => Math.min(a, b), Infinity)
+    },
+  }
+}
+
+/** Whether other rules' conditions or rehearsed payments decide about it too. */
+const isTiedToOthers = ({ rule }: Subject): boolean => rule.inhibitedBy.length > 0 || rule.trial
+
+/** The next moment (Unix milliseconds) at which time alone can change the decision; undefined where it never does. */
+const nextOf = ({ rule }: Subject, { now }: Snapshot, planned: number | undefined): number | undefined => {
+  const times = rule.maintenance.flatMap(({ from, until }) => [from, until]).filter((at) => at > now)
+  if (rule.during !== undefined) times.push(hoursAt(rule.during, now).until)
+  if (planned !== undefined) times.push(planned)
+  return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b))
+}

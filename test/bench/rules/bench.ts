@@ -1,0 +1,115 @@
+import { baseUnits } from "../../../src/domain/Amount.ts"
+import type { PublicKey } from "../../../src/domain/Hex.ts"
+import type { Memory } from "../../../src/rules/Look.ts"
+import { accountKey } from "../../../src/rules/overlay.ts"
+import type { Policy } from "../../../src/rules/Policy.ts"
+import type { Party, TopUpRule } from "../../../src/rules/Rule.ts"
+import type { Snapshot } from "../../../src/rules/Snapshot.ts"
+import { type Subject, subjectsOf } from "../../../src/rules/Subject.ts"
+import { step } from "../../../src/rules/step.ts"
+import { makeWatch } from "../../../src/rules/Watch.ts"
+import { calmSnapshot, plainRule } from "../../support/Rules.ts"
+import { type Benchmark, figure } from "../Benchmark.ts"
+
+const rulesMax = 10_000
+const levelsEach = 10
+const changesEach = 1_000
+const rounds = 300
+const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 6 }
+const unit = 1_000_000n
+
+const party = (name: string): Party => ({
+  name,
+  publicKey: name.padEnd(64, "0") as PublicKey,
+  signer: { sandbox: name },
+  floor: new Map(),
+  transfersKept: 0,
+})
+
+/** 10,000 rules of ten accounts each, all of one funder. */
+const treasury = () => {
+  const funder = party("funder")
+  const rules: Array<TopUpRule> = []
+  for (let r = 0; r < rulesMax; r++) {
+    const levels = Array.from({ length: levelsEach }, (_, l) => ({
+      party: party(`p${r * levelsEach + l}x`),
+      asset,
+      balance: "free" as const,
+      trigger: baseUnits(1_000n * unit),
+      target: baseUnits(2_000n * unit),
+    }))
+    rules.push({ ...plainRule, name: `rule-${r}`, kind: "topUp", from: funder, levels, forMillis: 30_000 })
+  }
+  return { funder, rules }
+}
+
+/** Repeatable numbers below a bound. */
+const randomOf = (seed: number) => {
+  let state = seed >>> 0
+  return (bound: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * bound)
+  }
+}
+
+/** One round a second, a thousand changed balances each; one in two hundred leaves its band, and comes back later. */
+const run = () => {
+  const { funder, rules } = treasury()
+  const subjects = rules.flatMap(subjectsOf)
+  const watch = makeWatch(subjects)
+  const keys = subjects.map(({ accounts: [account] }) => accountKey(account!.party.publicKey, asset.id))
+  const parties = subjects.map(({ accounts: [account] }) => account!.party.publicKey as string)
+  const balances = new Map(parties.map((key) => [key, 1_500n * unit]))
+  balances.set(funder.publicKey, 10n ** 15n)
+  const policy: Policy = { hash: "", maxFee: { numerator: 2n, denominator: 1_000n }, lines: [] }
+  const memories = new Map<Subject, Memory>()
+  const random = randomOf(4_711)
+  let now = 1_800_000_000_000
+  const snapshot = (): Snapshot => ({
+    ...calmSnapshot,
+    now,
+    asOf: BigInt(now - 1_000) * 1_000_000n,
+    maxAgeMillis: 30_000,
+    balance: (key) => balances.get(key),
+    listed: new Map([[asset.id, { status: "enabled", decimals: 6, quantum: unit }]]),
+    terms: undefined,
+    policy,
+  })
+  let looks = 0
+  const decideOn = (changed: ReadonlyArray<string>) => {
+    const due = watch.due(now, changed)
+    for (const outcome of step(due, snapshot(), (subject) => memories.get(subject))) {
+      watch.looked(outcome)
+      memories.set(outcome.look.subject, { ...outcome.judgement.timer, episode: 1 })
+    }
+    looks += due.length
+  }
+  decideOn([])
+  looks = 0
+  const samples: Array<number> = []
+  for (let i = 0; i < rounds; i++) {
+    const changed: Array<string> = []
+    for (let c = 0; c < changesEach; c++) {
+      const i = random(keys.length)
+      balances.set(parties[i]!, (random(200) === 0 ? 900n : 1_100n + BigInt(random(2_000))) * unit)
+      changed.push(keys[i]!)
+    }
+    now += 1_000
+    const before = process.cpuUsage()
+    decideOn(changed)
+    const { user, system } = process.cpuUsage(before)
+    samples.push((changesEach * 1_000_000) / (user + system))
+  }
+  return { samples: samples.slice(rounds / 6), looks }
+}
+
+/** How fast the engine's step follows balances of a large treasury. */
+export const rules: Benchmark = {
+  name: "rules",
+  about: "decisions of 10,000 rules over 100,000 accounts, of which a thousand change at a time",
+  run: async (say) => {
+    const { samples, looks } = run()
+    say(`${looks} looks for ${rounds * changesEach} changes of ${rulesMax * levelsEach} accounts`)
+    return [figure("rules changes decided", samples, { unit: "changes per CPU second", better: "higher" })]
+  },
+}
