@@ -154,8 +154,13 @@ export class Brake extends Context.Service<
             if (!held.has(reason)) held.set(reason, { seq: 0, reason, detail, at })
           }),
         halt: Effect.fn("Brake.halt")((reason: string, detail: string) => durable("Brake.halt", halt(reason, detail))),
+        // Asked each second for a file that is not there: that must not take the write lock.
         release: Effect.fn("Brake.release")((reason: string, detail: string) =>
-          Effect.tap(durable("Brake.release", release(reason, detail)), () => Effect.sync(() => held.delete(reason))),
+          written.pipe(
+            Effect.map((rows) => rows.some((row) => row.reason === reason)),
+            Effect.flatMap((isIn) => (isIn ? durable("Brake.release", release(reason, detail)) : Effect.void)),
+            Effect.tap(() => Effect.sync(() => held.delete(reason))),
+          ),
         ),
       })
     }),
