@@ -5,7 +5,7 @@ export const layers: ReadonlyArray<ReadonlyArray<string>> = [
   ["domain"],
   ["rules", "tx"],
   ["config", "telemetry"],
-  ["store"],
+  ["store", "rehearsal"],
   ["gateway", "signer", "pow", "notify", "cluster"],
   ["poller", "engine", "submitter", "alerts"],
   ["status", "sandbox"],

@@ -1,0 +1,73 @@
+import { type Band, isWithin } from "./bandOf.ts"
+
+/** How long, and how far, a balance was outside a band. */
+export interface Outside {
+  readonly band: Band
+  readonly rule: string
+  /** Unix milliseconds; undefined while it is within. */
+  since: number | undefined
+  millis: number
+  times: number
+}
+
+/** One account: what it holds, and what of that is known. */
+export interface Holding {
+  readonly key: string
+  /** Negative where the outside took what the rules had not brought. */
+  free: bigint
+  beside: bigint
+  known: boolean
+  /** As the rules see it. */
+  seen: { readonly free: bigint; readonly total: bigint } | undefined
+  lowest: { readonly free: bigint; readonly at: number } | undefined
+  highest: { readonly free: bigint; readonly at: number } | undefined
+  readonly outside: Array<Outside>
+}
+
+export const emptyHolding = (key: string): Holding => ({
+  key,
+  free: 0n,
+  beside: 0n,
+  known: false,
+  seen: undefined,
+  lowest: undefined,
+  highest: undefined,
+  outside: [],
+})
+
+const positive = (units: bigint): bigint => (units < 0n ? 0n : units)
+
+/** What the rules see of it now. */
+export const look = (holding: Holding): void => {
+  if (!holding.known) return
+  const free = positive(holding.free)
+  holding.seen = { free, total: free + positive(holding.beside) }
+}
+
+/** Notes how far the balance has gone, after a change. */
+export const measure = (holding: Holding, at: number): void => {
+  const { free, lowest, highest } = holding
+  if (lowest === undefined || free < lowest.free) holding.lowest = { free, at }
+  if (highest === undefined || free > highest.free) holding.highest = { free, at }
+  for (const outside of holding.outside) {
+    const balance = outside.band.level.balance === "free" ? free : free + holding.beside
+    const isOut = !isWithin(outside.band, balance)
+    if (isOut === (outside.since !== undefined)) continue
+    if (isOut) {
+      outside.since = at
+      outside.times++
+    } else {
+      outside.millis += at - (outside.since ?? at)
+      outside.since = undefined
+    }
+  }
+}
+
+/** Closes what is still outside. */
+export const endMeasure = (holding: Holding, at: number): void => {
+  for (const outside of holding.outside) {
+    if (outside.since === undefined) continue
+    outside.millis += at - outside.since
+    outside.since = at
+  }
+}

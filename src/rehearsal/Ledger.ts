@@ -1,0 +1,148 @@
+import type { Payment } from "../domain/Decision.ts"
+import type { IntentId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { feeMax, lineFor, type Policy } from "../rules/Policy.ts"
+import type { TransferTerms } from "../rules/Snapshot.ts"
+import type { Subject } from "../rules/Subject.ts"
+import { partName } from "../rules/Subject.ts"
+import { emptyHolding, type Holding, measure } from "./Holding.ts"
+import { accountKey, type Paid, type WorldEvent, type WorldSettings } from "./World.ts"
+
+/** Kinds whose decisions may be several payments, each under a name of its own. */
+const several: ReadonlySet<string> = new Set(["rebalance", "split"])
+
+/** A payment on its way: the place of it among all payments, and when its block comes. */
+interface Flight {
+  readonly index: number
+  readonly dueAt: number
+}
+
+type BalanceEvent = Extract<WorldEvent, { kind: "set" | "move" }>
+
+/** Accounts, and the payments between them. */
+export interface Ledger {
+  readonly holdings: ReadonlyMap<string, Holding>
+  /** The account, made where nobody has named it yet. */
+  readonly holding: (key: string) => Holding
+  readonly change: (event: BalanceEvent) => Holding
+  readonly pay: (
+    subject: Subject,
+    payment: Payment,
+    why: { readonly at: number; readonly detail: string; readonly episode: number },
+  ) => Paid
+  /** When the next block comes that holds a payment; infinite where none is on its way. */
+  readonly nextBlock: () => number
+  /** Brings the payments to their end whose block has come; returns them. */
+  readonly settle: (now: number) => ReadonlyArray<Paid>
+  readonly open: () => ReadonlyArray<Intent>
+  /** Final ones that ended after a moment, which must never go back. */
+  readonly settledSince: (since: number) => ReadonlyArray<Intent>
+  readonly paid: ReadonlyArray<Paid>
+}
+
+const feeOf = (terms: TransferTerms | undefined, quantum: bigint, amount: bigint): bigint => {
+  if (terms === undefined) return 0n
+  const byAmount = (amount * terms.feeFactor.numerator) / terms.feeFactor.denominator
+  const cap = (quantum * terms.feeMaxQuantum.numerator) / terms.feeMaxQuantum.denominator
+  return byAmount < cap ? byAmount : cap
+}
+
+export const makeLedger = (settings: WorldSettings): Ledger => {
+  const { policy, terms, assets, settlesMillis } = settings
+  const holdings = new Map<string, Holding>()
+  const paid: Array<Paid> = []
+  let flights: ReadonlyArray<Flight> = []
+  let settled: Array<Intent> = []
+  const holding = (key: string): Holding => {
+    const known = holdings.get(key)
+    if (known !== undefined) return known
+    const made = emptyHolding(key)
+    holdings.set(key, made)
+    return made
+  }
+  const move = (party: string, asset: string, by: bigint, at: number): Holding => {
+    const moved = holding(accountKey(party, asset))
+    moved.free += by
+    moved.known = true
+    measure(moved, at)
+    return moved
+  }
+  const settleOne = ({ index, dueAt }: Flight): Paid => {
+    const before = paid[index]!
+    const { payment } = before.intent
+    const fee = feeOf(terms, assets.get(payment.assetId)?.quantum ?? 0n, payment.amount)
+    const payer = holding(accountKey(payment.fromKey, payment.assetId))
+    const has = payer.free >= payment.amount + fee
+    const state = has ? "confirmed" : "failed"
+    const settledAt = BigInt(dueAt) * 1_000_000n
+    const intent: Intent = { ...before.intent, state, fee: has ? fee : undefined, settledAt, updatedAt: dueAt }
+    if (has) {
+      move(payment.fromKey, payment.assetId, -payment.amount - fee, dueAt)
+      move(payment.toKey, payment.assetId, payment.amount, dueAt)
+    }
+    settled.push(intent)
+    const after: Paid = { ...before, state, intent }
+    paid[index] = after
+    return after
+  }
+  return {
+    holdings,
+    holding,
+    paid,
+    change: (event) => {
+      const changed = holding(event.account)
+      if (event.kind === "move") {
+        changed.free += event.free
+        changed.beside += event.beside
+      } else {
+        if (event.free !== undefined) changed.free = event.free
+        if (event.beside !== undefined) changed.beside = event.beside
+      }
+      changed.known = true
+      measure(changed, event.at)
+      return changed
+    },
+    pay: (subject, payment, { at, detail, episode }) => {
+      const { rule } = subject
+      const name = several.has(subject.kind) ? partName(subject.name, payment.from, payment.to) : subject.name
+      const intent: Intent = {
+        id: `${paid.length + 1}` as IntentId,
+        treasury: "",
+        rule: rule.name,
+        subject: name,
+        episode,
+        payment,
+        decimals: subject.asset.decimals,
+        feeMax: feeMax(policy.maxFee, payment.amount),
+        state: "in_flight",
+        detail,
+        fee: undefined,
+        settledAt: undefined,
+        createdAt: at,
+        updatedAt: at,
+      }
+      const line = lineOf(policy, payment)
+      const decided: Paid = { rule: rule.name, subject: name, at, state: "open", intent, line }
+      // A block holds nothing that was decided when it was made.
+      flights = [...flights, { index: paid.length, dueAt: at + Math.max(1, settlesMillis) }]
+      paid.push(decided)
+      return decided
+    },
+    nextBlock: () => flights[0]?.dueAt ?? Number.POSITIVE_INFINITY,
+    settle: (now) => {
+      const due = flights.filter(({ dueAt }) => dueAt <= now)
+      if (due.length === 0) return []
+      flights = flights.filter(({ dueAt }) => dueAt > now)
+      return due.map(settleOne)
+    },
+    open: () => flights.map(({ index }) => paid[index]!.intent),
+    settledSince: (since) => {
+      const first = settled.findIndex(({ updatedAt }) => updatedAt > since)
+      if (first !== 0) settled = first < 0 ? [] : settled.slice(first)
+      return settled
+    },
+  }
+}
+
+const lineOf = (policy: Policy, { fromKey, toKey, assetId }: Payment): number =>
+  lineFor(policy, { from: fromKey, to: toKey, assetId })?.line ?? 0

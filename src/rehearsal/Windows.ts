@@ -1,0 +1,117 @@
+import type { Policy, PolicyLine, WindowUse } from "../rules/Policy.ts"
+import type { Quota } from "../rules/Snapshot.ts"
+
+const dayMillis = 86_400_000
+
+interface Spend {
+  readonly at: number
+  readonly amount: bigint
+}
+
+/** How near a line of the policy came to its limits. */
+export interface NearLine {
+  readonly line: PolicyLine
+  readonly spent: bigint
+  readonly count: number
+  /** The most in any 24 hours. */
+  readonly amountMax: bigint
+  readonly countMax: number
+  readonly transferMax: bigint
+}
+
+interface Use {
+  readonly line: PolicyLine
+  spends: Array<Spend>
+  first: number
+  amount: bigint
+  near: NearLine
+}
+
+/** What was signed: the policy's windows of 24 hours, and the network's transfers of each epoch. */
+export interface Windows {
+  readonly sign: (payment: {
+    readonly from: string
+    readonly to: string
+    readonly assetId: string
+    readonly amount: bigint
+    readonly at: number
+  }) => void
+  /** Under a line after a moment (Unix milliseconds), which must never go back. */
+  readonly used: (line: PolicyLine, since: number) => WindowUse
+  /** When, after now, the oldest of what still counts falls out of its window; infinite where nothing counts. */
+  readonly nextFree: (now: number) => number
+  readonly quota: (party: string, now: number) => Quota | undefined
+  readonly near: () => ReadonlyArray<NearLine>
+  /** The most transfers of one key in one epoch. */
+  readonly busiest: ReadonlyMap<string, number>
+}
+
+export const makeWindows = (
+  policy: Policy,
+  quota: { readonly limit: number; readonly epochMillis: number } | undefined,
+  start: number,
+): Windows => {
+  const uses = new Map(
+    policy.lines.map((line): [PolicyLine, Use] => {
+      const near = { line, spent: 0n, count: 0, amountMax: 0n, countMax: 0, transferMax: 0n }
+      return [line, { line, spends: [], first: 0, amount: 0n, near }]
+    }),
+  )
+  const sent = new Map<string, { readonly epoch: number; readonly used: number }>()
+  const busiest = new Map<string, number>()
+  const epochOf = (at: number): number => (quota === undefined ? 0 : Math.floor((at - start) / quota.epochMillis))
+  const forget = (use: Use, since: number): void => {
+    while (use.first < use.spends.length && use.spends[use.first]!.at <= since)
+      use.amount -= use.spends[use.first++]!.amount
+    if (use.first < 1_000) return
+    use.spends = use.spends.slice(use.first)
+    use.first = 0
+  }
+  return {
+    busiest,
+    sign: ({ from, to, assetId, amount, at }) => {
+      const epoch = epochOf(at)
+      const before = sent.get(from)
+      const used = (before?.epoch === epoch ? before.used : 0) + 1
+      sent.set(from, { epoch, used })
+      busiest.set(from, Math.max(busiest.get(from) ?? 0, used))
+      for (const use of uses.values()) {
+        const { line, near } = use
+        if (line.assetId !== assetId || !line.from.has(from) || !line.to.has(to)) continue
+        forget(use, at - dayMillis)
+        use.spends.push({ at, amount })
+        use.amount += amount
+        use.near = {
+          line,
+          spent: near.spent + amount,
+          count: near.count + 1,
+          amountMax: use.amount > near.amountMax ? use.amount : near.amountMax,
+          countMax: Math.max(near.countMax, use.spends.length - use.first),
+          transferMax: amount > near.transferMax ? amount : near.transferMax,
+        }
+      }
+    },
+    used: (line, since) => {
+      const use = uses.get(line)
+      if (use === undefined) return { amount: 0n, count: 0 }
+      forget(use, since)
+      return { amount: use.amount, count: use.spends.length - use.first }
+    },
+    nextFree: (now) => {
+      let next = Number.POSITIVE_INFINITY
+      for (const { spends, first } of uses.values()) {
+        const oldest = spends.find(({ at }, i) => i >= first && at + dayMillis > now)
+        if (oldest !== undefined) next = Math.min(next, oldest.at + dayMillis)
+      }
+      return next
+    },
+    quota: (party, now) => {
+      if (quota === undefined) return undefined
+      const epoch = epochOf(now)
+      const known = sent.get(party)
+      const endsAt = start + (epoch + 1) * quota.epochMillis
+      return { limit: quota.limit, used: known?.epoch === epoch ? known.used : 0, endsAt }
+    },
+    near: () => [...uses.values()].map(({ near }) => near),
+  }
+}
