@@ -8,6 +8,7 @@ import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/h
 import { inForceOr } from "../config/ConfigInForce.ts"
 import { isLoopback } from "../config/Fields.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { answerExplain, explainPath } from "./answerExplain.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
 import { contentSecurityPolicy, pageFiles } from "./pageFiles.ts"
 import { unreadyReasons } from "./readiness.ts"
@@ -83,7 +84,7 @@ const routes = (options: StatusServerOptions) =>
         if (refused !== undefined) return Effect.succeed(refused)
         const file = files.get(pathOf(request))
         if (file !== undefined) return Effect.succeed(pageResponse(file))
-        return answer(options, view, pathOf(request)).pipe(Effect.provideContext(context))
+        return answer(options, view, request).pipe(Effect.provideContext(context))
       })
     }),
   )
@@ -93,9 +94,9 @@ type ContextOf<F> = F extends (...args: never) => Effect.Effect<unknown, unknown
 const answer = Effect.fn("Status.answer")(function* (
   { treasury }: StatusServerOptions,
   view: StatusView["Service"],
-  path: string,
+  request: HttpServerRequest.HttpServerRequest,
 ) {
-  switch (path) {
+  switch (pathOf(request)) {
     case "/livez":
       return HttpServerResponse.text("ok\n")
     case "/readyz": {
@@ -114,6 +115,13 @@ const answer = Effect.fn("Status.answer")(function* (
         Effect.map((value) => json(value)),
         Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
       )
+    case explainPath: {
+      const query = new URLSearchParams(request.url.split("?")[1] ?? "")
+      const inForce = yield* inForceOr({ treasury, mode: treasury.mode })
+      return yield* answerExplain(inForce, query).pipe(
+        Effect.catchTag("StoreError", (error) => Effect.succeed(refusal(503, error.message))),
+      )
+    }
     default:
       return refusal(404, "there is nothing here", "see /")
   }

@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
-import { explanationOf, type InForce } from "./explanationOf.ts"
+import type { InForce } from "../config/ConfigInForce.ts"
+import { explanationOf } from "./explanationOf.ts"
 import { json, refusal } from "./respond.ts"
 
 const Name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))

@@ -1,6 +1,7 @@
 import { Clock, Effect, Option } from "effect"
+import type { InForce } from "../config/ConfigInForce.ts"
 import { nameRemedy } from "../config/nearest.ts"
-import type { Mode, Treasury } from "../config/Treasury.ts"
+import type { Treasury } from "../config/Treasury.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
 import { isRehearsed, judgeOn, memoryKey } from "../engine/judgeAll.ts"
@@ -75,12 +76,6 @@ export interface PaymentAnswer {
   /** The attempt whose transaction or transfer was asked for; null where the payment itself was. */
   readonly attempt: { readonly k: number; readonly isTransfer: boolean } | null
   readonly story: Story
-}
-
-/** What tells of rules: the treasury in force, and its mode. */
-export interface InForce {
-  readonly treasury: Treasury
-  readonly mode: Mode
 }
 
 /** Why a rule acts or is silent, now or at a time; or how a payment came about, and where it is. */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Layer } from "effect"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Asks } from "../../src/store/Asks.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
@@ -16,6 +17,7 @@ import { Lease } from "../../src/store/Lease.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { Rehearsals } from "../../src/store/Rehearsals.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { Signals } from "../../src/store/Signals.ts"
@@ -32,6 +34,8 @@ export const testStore = () => {
       SpendLog.layerNoDeps,
       Brake.layerNoDeps,
       Findings.layerNoDeps,
+      Asks.layerNoDeps,
+      Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Backfills.layerNoDeps,
       Drifts.layer,

@@ -1,5 +1,7 @@
 import { html } from "htm/preact"
 import { render } from "preact"
+import type { Explanation } from "../../rules/explain.ts"
+import type { NotifyAnswer, RuleAnswer } from "../explanationOf.ts"
 import type { AccountView, GatewayView, IntentView, PolicyView, RuleView, View } from "../View.ts"
 
 /** The browser's own names that the page uses; the program's type libraries are Node's. */
@@ -30,9 +32,72 @@ const Account = (a: AccountView) => html`
     </div>
   </div>`
 
-const Rule = (r: RuleView) => html`
+/** Answers to "why", by what was asked for; undefined while one is awaited. */
+const opened = new Map<string, RuleAnswer | NotifyAnswer | undefined>()
+
+const whyOf = (r: RuleView) =>
+  String(
+    new URLSearchParams(
+      r.kind === "notify" || r.subject === ""
+        ? [["name", r.name]]
+        : [
+            ["name", r.name],
+            ["subject", r.subject],
+          ],
+    ),
+  )
+
+const askWhy = async (query: string) => {
+  try {
+    const answer = await fetch(`/api/v1/explain?${query}`)
+    if (answer.ok && opened.has(query)) opened.set(query, (await answer.json()) as RuleAnswer | NotifyAnswer)
+  } catch {
+    // What is shown stays until an answer comes.
+  }
+}
+
+const toggle = (query: string) => () => {
+  if (opened.delete(query)) return show()
+  opened.set(query, undefined)
+  show()
+  void askWhy(query).then(show)
+}
+
+const marks = { passed: "✓", holds: "✕", also_holds: "✕", not_reached: "·" } as const
+const utc = (millis: number) => new Date(millis).toISOString().slice(5, 19).replace("T", " ")
+
+const Check = (c: Explanation["checks"][number]) => html`
+  <tr class=${c.sign}><td title=${c.sign.replaceAll("_", " ")}>${marks[c.sign]}</td><td>${c.reason.replaceAll("_", " ")}</td>
+    <td class="detail">${c.sign === "also_holds" ? html`<small>also holds: </small>` : ""}${c.detail}</td></tr>`
+
+const Tree = (e: Explanation) => html`
+  <div class="why">
+    <p>${e.sentence}</p>
+    <table>${e.checks.map(Check)}</table>
+    <ul>
+      ${e.lines.map((l) => html`<li>${l.from} → ${l.to}: ${l.line === null ? "no policy line allows it" : `line ${l.line}, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h`}</li>`)}
+      ${e.underWay.map((p) => html`<li>${p.short} ${p.state.replaceAll("_", " ")}: ${p.amount} ${p.from} → ${p.to}</li>`)}
+      <li><b>next</b> ${[...(e.next.notBefore === null ? [] : [`not before ${utc(e.next.notBefore)}`]), ...e.next.after.map((a) => `once ${a}`)].join("; ") || "now"}</li>
+    </ul>
+  </div>`
+
+const Why = ({ answer }: { readonly answer: RuleAnswer | NotifyAnswer | undefined }) => {
+  if (answer === undefined) return html`<div class="why"><p>asking …</p></div>`
+  if (answer.about === "rule") return answer.subjects.map(Tree)
+  const last =
+    answer.last === null
+      ? "it never told anything"
+      : `told last ${utc(answer.last.at)}: ${answer.last.subject} ${answer.last.detail}`
+  return html`<div class="why"><p>${last}</p></div>`
+}
+
+const Rule = (r: RuleView) => {
+  const query = whyOf(r)
+  return html`
   <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.state}`}>${r.state}</em>
-    <div>${r.sentence}</div></li>`
+    <div><button class="sentence" aria-expanded=${opened.has(query)} title="show every check" onClick=${toggle(query)}>${r.sentence}</button></div>
+    ${opened.has(query) ? html`<${Why} answer=${opened.get(query)} />` : ""}</li>`
+}
 
 const rail = ["proposed", "signed", "accepted", "confirmed"] as const
 
@@ -145,6 +210,7 @@ const poll = async () => {
   } catch {
     // The age of what is shown tells that nothing came.
   }
+  await Promise.all([...opened.keys()].map(askWhy))
   show()
   setTimeout(poll, pollMillis)
 }
