@@ -1,0 +1,128 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { cofferer, type Daemon, get, root, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-reload-"))
+const file = join(dir, "treasury.yaml")
+const data = join(dir, "data")
+
+const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+  .replaceAll('"http://127.0.0.1:3008"', '"http://127.0.0.1:1"')
+  .replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"')
+  .replace("difficulty: 15", "difficulty: 6")
+
+const changed = (from: string, to: string): string => {
+  assert.include(good, from)
+  return good.replace(from, to)
+}
+
+const reload = (...more: ReadonlyArray<string>) =>
+  callCofferer(["reload", "--reason", "a test", "--data", data, "-c", file, ...more])
+
+describe("a daemon whose treasury file is changed", () => {
+  let daemon: Daemon
+  let page = ""
+
+  const metric = async (name: string): Promise<string> => {
+    const { body } = await get(`${page}/metrics`)
+    return body.split("\n").find((line) => line.startsWith(name)) ?? ""
+  }
+  const word =
+    (msg: string, accept: (line: Readonly<Record<string, unknown>>) => boolean = () => true) =>
+    (line: Readonly<Record<string, unknown>>) =>
+      line["msg"] === msg && accept(line)
+
+  beforeAll(async () => {
+    writeFileSync(file, good)
+    const args = ["run", file, "--sandbox", "--data", data, "--output", "json"]
+    daemon = start(args, { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
+    page = String((await daemon.line(word("page")))["url"])
+    await daemon.line(word("ready"))
+  }, 60_000)
+
+  afterAll(async () => {
+    if (daemon.child.exitCode === null) await daemon.stop("SIGKILL")
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it("says that nothing changed where nothing did", async () => {
+    const { code, stdout, stderr } = await reload()
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^nothing changed: [0-9a-f]{12} is in force/)
+  })
+
+  it("keeps the last good one, with every line and an alert, when the file is broken", async () => {
+    writeFileSync(file, changed("for: 3s", "for: 3"))
+    const { code, stderr } = await reload()
+    assert.strictEqual(code, 3, stderr)
+    assert.match(stderr, /treasury\.yaml:\d+:\d+ {2}rules\.0\.for is not valid: it is "3"; write a duration/)
+    assert.include(stderr, "what was in force stays in force")
+    assert.match(await metric("cofferer_config_last_reload_successful"), / 0$/)
+    const alert = await daemon.line(word("ALERT", (line) => String(line["detail"]).includes("a new configuration")))
+    assert.include(String(alert["detail"]), "was refused")
+  })
+
+  it("refuses what the policy did not permit before, by command and by signal", async () => {
+    writeFileSync(file, changed('per24h: "100_000"', 'per24h: "200_000"'))
+    const { code, stderr } = await reload()
+    assert.strictEqual(code, 6, stderr)
+    assert.match(stderr, /policy line 1, reserve -> hot, USDT: 200,000 in 24 h, before 100,000/)
+    const before = daemon.lines.length
+    daemon.child.kill("SIGHUP")
+    await daemon.line((line) => daemon.lines.indexOf(line) >= before && word("a new configuration was refused")(line))
+    assert.match(await metric("cofferer_config_last_reload_successful"), / 0$/)
+  })
+
+  it("refuses what only a start can change, with its line", async () => {
+    writeFileSync(file, changed("chainId: sandbox-1", "chainId: sandbox-2"))
+    const { code, stderr } = await reload()
+    assert.strictEqual(code, 6, stderr)
+    assert.match(stderr, /:\d+:\d+ {2}network\.chainId cannot change while it runs: .*; restart to change it/)
+  })
+
+  it("takes a stricter one on SIGHUP, shows its hash, and decides and signs by it", async () => {
+    const hash = await metric('cofferer_config_hash{treasury="sandbox",part="policy"}')
+    writeFileSync(file, changed('perTransfer: "25_000"', 'perTransfer: "1_000"'))
+    daemon.child.kill("SIGHUP")
+    const said = await daemon.line(word("reloaded"))
+    assert.strictEqual(said["subject"], "policy")
+    assert.include(String(said["detail"]), "by SIGHUP")
+    assert.match(await metric("cofferer_config_last_reload_successful"), / 1$/)
+    assert.notStrictEqual(await metric('cofferer_config_hash{treasury="sandbox",part="policy"}'), hash)
+    const status = JSON.parse((await callCofferer(["status", "--data", data, "-o", "json"])).stdout) as {
+      readonly policy: ReadonlyArray<{ readonly text: string }>
+    }
+    assert.include(status.policy[0]?.text, "1,000 each")
+  })
+
+  it("takes a weaker one where that is asked for, and journals both hashes", async () => {
+    writeFileSync(file, good)
+    const { code, stdout, stderr } = await reload("--allow-weaker")
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^in force: policy changed, [0-9a-f]{12}\nnow permitted: policy line 1/)
+    const journal = (await cofferer(["export", "--what", "journal", "--format", "jsonl", "--data", data])).stdout
+    const entries = journal.split("\n").filter((line) => line.includes('"config"'))
+    assert.lengthOf(entries, 2, journal.slice(0, 2_000))
+    assert.include(entries[1], "a test")
+    assert.match(entries[1] ?? "", /before.*[0-9a-f]{64}.*after.*[0-9a-f]{64}/)
+  })
+
+  it("decides and pays by a changed rule from the next round on", async () => {
+    const raised = changed('below: "10_000", target: "25_000"', 'below: "26_000", target: "26_500"')
+    writeFileSync(file, raised.replace("for: 3s", "for: 0s").replace("cooldown: 20s", "cooldown: 1s"))
+    const { code, stdout, stderr } = await reload()
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^in force: rules changed/)
+    const proposed = await daemon.line(word("proposed", ({ detail }) => String(detail).includes("is below 26,000")))
+    const paid = await daemon.line(word("confirmed", ({ subject }) => subject === proposed["subject"]))
+    assert.match(String(paid["detail"]), /USDT, fee/)
+  }, 60_000)
+
+  it("was not stopped by any of it", async () => {
+    assert.isNull(daemon.child.exitCode)
+    assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
+  })
+})
