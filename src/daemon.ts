@@ -16,7 +16,7 @@ import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { streamLoop } from "./poller/StreamLoop.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
-import { tellHashes } from "./status/reloadConfig.ts"
+import { noteStartedWith } from "./status/reloadConfig.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
 import { guarded } from "./store/guarded.ts"
@@ -41,7 +41,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   )
   yield* checkStore(options)
   yield* applyHaltFile(options.dataDir)
-  yield* tellHashes({ treasury: options.treasury, mode: options.mode })
+  yield* noteStartedWith({ treasury: options.treasury, mode: options.mode })
   yield* journal.append({
     kind: "started",
     subject: options.treasury.name,

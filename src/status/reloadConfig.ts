@@ -8,6 +8,7 @@ import { weakens } from "../rules/weakens.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Journal } from "../store/Journal.ts"
+import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
@@ -37,7 +38,7 @@ export type Reloaded =
     }
 
 /** Shows in the metrics which configuration is in force. */
-export const tellHashes = Effect.fnUntraced(function* ({ treasury }: InForce) {
+const tellHashes = Effect.fnUntraced(function* ({ treasury }: InForce) {
   const metrics = yield* Metrics
   const hashes = partHashes(treasury.document.value)
   for (const part of configParts) {
@@ -86,15 +87,38 @@ interface Change {
   readonly next: InForce
 }
 
+const hashKey = "configHash"
+
+/** Journals at a start that the configuration is another one than the last that was in force here. */
+export const noteStartedWith = Effect.fn("Config.started")(function* (inForce: InForce) {
+  const { treasury, mode } = inForce
+  const settings = yield* Settings
+  const before = yield* settings.get(hashKey)
+  const after = partHashes(treasury.document.value).all
+  yield* tellHashes(inForce)
+  if (before === after) return
+  const journal = yield* Journal
+  const detail = before === undefined ? "the first configuration" : "started with another configuration"
+  const body = { detail, before, after, policy: treasury.policy.hash, mode }
+  const write = Effect.andThen(
+    journal.append({ kind: "config", subject: treasury.name, body }),
+    settings.set(hashKey, after),
+  )
+  yield* (yield* Database).atomically(write)
+})
+
 const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
   const journal = yield* Journal
   const { name, policy } = change.next.treasury
   const { author, reason } = asked
   const { before, after, parts, weaker } = change
   const entry = { before, after, parts, weaker, policy: policy.hash, author, reason }
-  yield* (yield* Database).atomically(
-    journal.append({ kind: "config", subject: name, body: { detail: `${parts.join(", ")} changed`, ...entry } }),
+  const detail = `${parts.join(", ")} changed`
+  const write = Effect.andThen(
+    journal.append({ kind: "config", subject: name, body: { detail, ...entry } }),
+    (yield* Settings).set(hashKey, after),
   )
+  yield* (yield* Database).atomically(write)
 })
 
 const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: ReloadAsked, parts: ReadonlyArray<string>) {
