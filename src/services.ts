@@ -5,6 +5,7 @@ import { ConfigInForce } from "./config/ConfigInForce.ts"
 import { readSecret } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
+import { Attention } from "./engine/Attention.ts"
 import { decidingInForce, EngineOptions, engineSettings } from "./engine/EngineOptions.ts"
 import { isWanted } from "./engine/isWanted.ts"
 import { gatewayOptions } from "./gateway/GatewayOptions.ts"
@@ -79,6 +80,7 @@ export const storeLayer = (
     Drifts.layer,
     Debits.layer,
     RuleStates.layer,
+    Attention.layer,
     alertQueueLayer,
     Signals.layer,
     Clearance.layer,

@@ -7,16 +7,18 @@ import type { Outcome } from "../rules/step.ts"
 import type { Timer } from "../rules/Timer.ts"
 import type { Ask } from "../store/Asks.ts"
 import { Database } from "../store/Database.ts"
-import { type RuleMemory, RuleStates } from "../store/RuleStates.ts"
+import { memoryKey, type RuleMemory, RuleStates } from "../store/RuleStates.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { Attention } from "./Attention.ts"
 import { askPeople, endAsk } from "./askPeople.ts"
 import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
-import { isRehearsed, judgeAll, memoryKey } from "./judgeAll.ts"
+import { isRehearsed, judgeOn } from "./judgeAll.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { record } from "./record.ts"
+import { takeSnapshot } from "./snapshot.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
 const waitMillis = 1_000
@@ -34,7 +36,13 @@ interface Change {
 export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const options = yield* EngineOptions
   const database = yield* Database
-  const changes = yield* database.atomically(evaluateAll())
+  const states = yield* RuleStates
+  const attention = yield* Attention
+  const { outcomes, changes } = yield* database.atomically(evaluateAll()).pipe(
+    // What was not committed did not happen: memory must not know more than the store.
+    Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
+  )
+  attention.looked(outcomes)
   const metrics = yield* Metrics
   for (const change of changes) {
     const decision = change.memory.reason === undefined ? "act" : "hold"
@@ -50,13 +58,19 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
 })
 
 const evaluateAll = Effect.fnUntraced(function* () {
-  const states = yield* RuleStates
-  const memories = new Map((yield* states.all).map((m) => [memoryKey(m.rule, m.subject), m]))
-  const outcomes = yield* judgeAll(memories)
-  return yield* Effect.forEach(outcomes, (outcome) => {
+  const { rules, mode } = yield* EngineOptions
+  const { memories, reading } = yield* (yield* RuleStates).byKey
+  const attention = yield* Attention
+  const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories.values())
+  // Memories are shared: who may not sign leaves them to who may.
+  if (snapshot.standby !== undefined) return { outcomes: [], changes: [] }
+  const due = attention.due({ rules, mode, reading, snapshot, accounts, stops })
+  const outcomes = yield* judgeOn(snapshot, memories, due)
+  const changes = yield* Effect.forEach(outcomes, (outcome) => {
     const { rule, name } = outcome.look.subject
     return keep(outcome, memories.get(memoryKey(rule.name, name)))
   })
+  return { outcomes, changes }
 })
 
 /** Makes one outcome durable: the subject's memory, and what is to be paid or asked for. */

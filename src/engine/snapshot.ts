@@ -39,13 +39,23 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   // Rules add what they find reserved: one that waits for another signature would count twice.
   const reserved = open.filter((intent) => intent.state === "reserved").map((intent) => intent.id)
   const windows = yield* windowUses(Math.min(now, blockTime) - dayMillis, new Set(reserved))
+  const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
+  const drifting = yield* drifts.all
+  const disagreement = (yield* (yield* Disagreement).now)?.detail
+  const standby = (yield* lease.isHeld) ? undefined : "another process holds the right to sign"
+  const halts = (yield* brake.halts).map((h) => h.reason)
+  const pauses = yield* brake.pauses
+  const drifted = drifting.map(({ party, asset, type }) => [party, asset, type])
   return {
+    accounts,
+    /** All that stops or blinds rules whatever their own balances are, to be compared with the last round's. */
+    stops: JSON.stringify([catchingUp, drifted, disagreement, standby, halts, pauses]),
     now,
     asOf: watermark?.timestamp,
     maxAgeMillis: options.maxAgeMillis,
-    catchingUp: (yield* drifts.isChecked) ? undefined : unchecked,
-    drift: driftOf(yield* drifts.all),
-    disagreement: (yield* (yield* Disagreement).now)?.detail,
+    catchingUp,
+    drift: driftOf(drifting),
+    disagreement,
     balance: balanceOf(accounts),
     listed:
       assets.length === 0
@@ -57,16 +67,16 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     open,
     settled: yield* outbox.settledSince(now - Math.max(dayMillis, cooldownMax)),
     asked: yield* (yield* Asks).since(now - cooldownMax),
-    standby: (yield* lease.isHeld) ? undefined : "another process holds the right to sign",
+    standby,
     chainUnsettled: undefined,
     firing: new Set(firingOf(memories)),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
     quota: () => undefined,
-    halts: (yield* brake.halts).map((h) => h.reason),
-    pauses: yield* brake.pauses,
+    halts,
+    pauses,
     policy: options.policy,
     signed: (line: PolicyLine) => windows.get(line.line) ?? { amount: 0n, count: 0 },
-  } satisfies Snapshot
+  } satisfies Snapshot & Record<string, unknown>
 })
 
 /** Rules of which a condition held at the last look. */

@@ -7,7 +7,7 @@ export interface Rehearsal {
   /** Unix milliseconds since which it rehearses. */
   readonly since: number
   readonly payments: number
-  /** Base units by account (see `accountKey`): above zero it would have received, below it would have paid, fees too. */
+  /** Base units by account (see `accountKey`): what it would have received less what it would have paid with fees. */
   readonly moved: ReadonlyMap<string, bigint>
 }
 

@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type HoldReason, holdReasons, type RuleState } from "../domain/Decision.ts"
 import { Big, rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** What a rule remembers about one subject between evaluations, and across restarts. */
@@ -38,11 +39,21 @@ const MemoryRow = Schema.Struct({
   decidedAt: Schema.Int,
 })
 
+/** Under which a subject's memory is found. */
+export const memoryKey = (rule: string, subject: string): string => `${rule}|${subject}`
+
 /** Timers, episode counters and the present decision of each rule and subject. */
 export class RuleStates extends Context.Service<
   RuleStates,
   {
     readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
+    /** By `memoryKey`. Read once, and again where another process wrote: a number says which reading it is. */
+    readonly byKey: Effect.Effect<
+      { readonly memories: ReadonlyMap<string, RuleMemory>; readonly reading: number },
+      StoreError
+    >
+    /** The next question reads the store: for when a transaction with changes in it was not committed. */
+    readonly forget: Effect.Effect<void>
     /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
     readonly save: (memory: RuleMemory, before: RuleMemory | undefined) => Effect.Effect<void, StoreError>
   }
@@ -51,6 +62,9 @@ export class RuleStates extends Context.Service<
     RuleStates,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const database = yield* Database
+      let held: { readonly version: number; readonly memories: Map<string, RuleMemory> } | undefined
+      let reading = 0
       const save = Effect.fn("RuleStates.save")(
         function* (memory: RuleMemory, before: RuleMemory | undefined) {
           const row = {
@@ -66,6 +80,7 @@ export class RuleStates extends Context.Service<
             reason_since: memory.reasonSince,
             decided_at: memory.decidedAt,
           }
+          held?.memories.set(memoryKey(memory.rule, memory.subject), memory)
           yield* sql`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
             episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
             last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
@@ -83,20 +98,34 @@ export class RuleStates extends Context.Service<
         },
         (effect) => effect.pipe(storeError("RuleStates.save")),
       )
+      const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
+        last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
+        decided_at AS "decidedAt" FROM rule_states`.pipe(
+        rowsOf(MemoryRow, "RuleStates.all"),
+        Effect.map((rows) =>
+          rows.map((row) => ({
+            ...row,
+            firingSince: row.firingSince ?? undefined,
+            reason: row.reason ?? undefined,
+          })),
+        ),
+      )
+      const byKey = Effect.gen(function* () {
+        const version = yield* database.foreignVersion
+        if (held?.version !== version) {
+          const rows = yield* stored
+          held = { version, memories: new Map(rows.map((row) => [memoryKey(row.rule, row.subject), row])) }
+          reading++
+        }
+        return { memories: held.memories, reading }
+      })
       return RuleStates.of({
         save,
-        all: sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
-          last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
-          decided_at AS "decidedAt" FROM rule_states`.pipe(
-          rowsOf(MemoryRow, "RuleStates.all"),
-          Effect.map((rows) =>
-            rows.map((row) => ({
-              ...row,
-              firingSince: row.firingSince ?? undefined,
-              reason: row.reason ?? undefined,
-            })),
-          ),
-        ),
+        byKey,
+        all: Effect.map(byKey, ({ memories }) => [...memories.values()]),
+        forget: Effect.sync(() => {
+          held = undefined
+        }),
       })
     }),
   )
