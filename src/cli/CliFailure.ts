@@ -11,6 +11,7 @@ export const exitCodes = {
   refused: 6,
   needsApproval: 7,
   unhealthy: 8,
+  wouldFire: 9,
 } as const
 
 /** A command did not do what was asked: one line on standard error, and the exit code. */

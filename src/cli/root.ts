@@ -9,6 +9,7 @@ const commands = {
   check: async () => (await import("./check.ts")).check,
   status: async () => (await import("./status.ts")).status,
   explain: async () => (await import("./explain.ts")).explain,
+  plan: async () => (await import("./plan.ts")).plan,
   intents: async () => (await import("./intents.ts")).intents,
   pause: async () => (await import("./pause.ts")).pause,
   halt: async () => (await import("./halt.ts")).halt,

@@ -5,7 +5,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
 import { inForceOr } from "../config/ConfigInForce.ts"
-import type { Mode, Treasury } from "../config/Treasury.ts"
+import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { assetScopes } from "../rules/contradiction.ts"
@@ -20,6 +20,7 @@ import { askBackfill } from "./askBackfill.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
+import { planOf } from "./planOf.ts"
 import { receiptOf } from "./receipts.ts"
 import { reconcileNow } from "./reconcileNow.ts"
 import { reloadConfig } from "./reloadConfig.ts"
@@ -42,6 +43,8 @@ const endPath = new RegExp(`^/api/v1/intents/([0-9a-z]{3,64})/(${endVerbs.join("
 
 /** How soon a poll that was asked for is looked for. */
 const pollMillis = 200
+
+const planPath = "/api/v1/plan"
 
 const bodyBytesMax = ByteSize.kibibytes(64)
 
@@ -93,6 +96,7 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/live") return json({ live: true, pid: process.pid })
     if (path === "/api/v1/status") return json(yield* (yield* StatusView).view)
     if (path === explainPath) return yield* answerExplain(options, query)
+    if (path === planPath) return json(yield* planOf({ plan: options, inForce: undefined, asLastSeen: false }))
     if (path === "/api/v1/intents") return json(yield* listIntents(Number(query.get("limit") ?? "20")))
     if (path === "/api/v1/export") {
       const asked = yield* Schema.decodeUnknownEffect(ExportQuery)(Object.fromEntries(query))
@@ -112,6 +116,7 @@ const answer = Effect.fn("Control.answer")(function* (
     const verb = endPath.exec(path)
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
     if (path === "/api/v1/resume") return yield* resume(options.treasury, yield* body(request, ResumeBody))
+    if (path === planPath) return yield* plan(options, yield* body(request, PlanBody))
     if (path === "/api/v1/reload") return yield* reload(yield* body(request, ReloadBody))
     const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
     if (ledger !== undefined) {
@@ -149,6 +154,8 @@ const ExportQuery = Schema.Struct({
 })
 const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
 const LedgerBody = Schema.Struct({ reason: Words, author: Words })
+/** Absolute paths of a changed treasury's file and what lies over it. */
+const PlanBody = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))) })
 const ReloadBody = Schema.Struct({ reason: Words, author: Words, allowWeaker: Schema.optional(Schema.Boolean) })
 const ResumeBody = Schema.Struct({ scope: Words, reason: Words, author: Words })
 
@@ -182,6 +189,13 @@ const halt = Effect.fnUntraced(function* ({ reason, author }: typeof LedgerBody.
   yield* trip("operator", `${author}: ${reason}`)
   yield* wake
   return json({ halted: true })
+})
+
+const plan = Effect.fnUntraced(function* (inForce: ControlServerOptions, { files }: typeof PlanBody.Type) {
+  const loaded = yield* Effect.result(loadTreasury(...files))
+  if (loaded._tag === "Failure") return refusal(400, loaded.failure.message, "the daemon reads the files itself")
+  const changed = { treasury: loaded.success, mode: inForce.mode }
+  return json(yield* planOf({ plan: changed, inForce, asLastSeen: false }))
 })
 
 const reload = Effect.fnUntraced(function* (asked: typeof ReloadBody.Type) {

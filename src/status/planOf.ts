@@ -1,0 +1,184 @@
+import { Clock, Effect } from "effect"
+import { type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { needsRestart } from "../config/needsRestart.ts"
+import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
+import { isRehearsed, judgeOn } from "../engine/judgeAll.ts"
+import { takeSnapshot } from "../engine/snapshot.ts"
+import { type ExplainedPayment, explainSubject } from "../rules/explain.ts"
+import type { Memory } from "../rules/Look.ts"
+import type { Outcome } from "../rules/step.ts"
+import { observationsMin } from "../rules/Timer.ts"
+import { weakens } from "../rules/weakens.ts"
+import { Database } from "../store/Database.ts"
+import { Observations } from "../store/Observations.ts"
+import { memoryKey, type RuleMemory, RuleStates } from "../store/RuleStates.ts"
+import { type KnownBy, knownBy } from "./explanationOf.ts"
+import { type RuleChange, ruleChanges } from "./ruleChanges.ts"
+
+/** What would become of one subject, and why. */
+export interface PlannedSubject {
+  readonly rule: string
+  readonly subject: string
+  readonly verdict: "acts" | "asks" | "holds"
+  /** Nothing is really paid: the treasury is not live, or the rule is on trial. */
+  readonly rehearsed: boolean
+  readonly sentence: string
+  readonly payments: ReadonlyArray<ExplainedPayment>
+  /** What would follow once its condition has held for its time; null where it waits for something else. */
+  readonly soon: { readonly notBefore: number | null; readonly payments: ReadonlyArray<ExplainedPayment> } | null
+}
+
+/** What one configuration would do with what is known. */
+export interface Plan {
+  readonly file: string
+  readonly mode: string
+  readonly policy: string
+  readonly subjects: ReadonlyArray<PlannedSubject>
+  /** Payments and requests that would be made, now or once their condition has held for its time. */
+  readonly fires: number
+}
+
+export interface PlannedPayment extends ExplainedPayment {
+  readonly rule: string
+  readonly subject: string
+}
+
+/** How a changed configuration differs from the one in force. */
+export interface PlanDifference {
+  readonly rules: ReadonlyArray<RuleChange>
+  /** Payments that only one of them would make. */
+  readonly onlyInForce: ReadonlyArray<PlannedPayment>
+  readonly onlyChanged: ReadonlyArray<PlannedPayment>
+  readonly nowPermitted: ReadonlyArray<string>
+  readonly noLongerPermitted: ReadonlyArray<string>
+  /** What takes a restart to change. */
+  readonly restart: ReadonlyArray<string>
+}
+
+export interface PlanAnswer {
+  /** Unix milliseconds of the moment that is judged. */
+  readonly at: number
+  readonly knowledge: KnownBy | null
+  readonly plan: Plan
+  /** null where no other configuration is in force. */
+  readonly difference: PlanDifference | null
+}
+
+export interface PlanAsked {
+  readonly plan: InForce
+  /** The configuration to compare with; undefined: none. */
+  readonly inForce: InForce | undefined
+  /** Judges the last moment that was looked at, as if it were now: for a store of which no daemon runs. */
+  readonly asLastSeen: boolean
+}
+
+/** What would be paid, by one configuration or by two over the same knowledge. Stores nothing. */
+export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastSeen }: PlanAsked) {
+  const database = yield* Database
+  const watermark = yield* (yield* Observations).watermark
+  const now = yield* Clock.currentTimeMillis
+  const at = asLastSeen && watermark !== undefined ? Math.min(now, watermark.updatedAt) : now
+  const planned = (one: InForce) => judge(one, asLastSeen)
+  return yield* database
+    .atomically(
+      Effect.gen(function* () {
+        const own = yield* planned(plan)
+        const difference = inForce === undefined ? null : differenceOf(inForce, yield* planned(inForce), plan, own)
+        const knowledge = yield* knownBy(plan.treasury)
+        return { at, knowledge, plan: own, difference } satisfies PlanAnswer
+      }),
+    )
+    .pipe(Effect.provideService(Clock.Clock, clockAt(yield* Clock.Clock, at)))
+})
+
+/** A clock that stands: both configurations are judged at the same moment. */
+const clockAt = (clock: Clock.Clock, at: number): Clock.Clock => ({
+  currentTimeMillisUnsafe: () => at,
+  currentTimeMillis: Effect.succeed(at),
+  currentTimeNanosUnsafe: () => BigInt(at) * 1_000_000n,
+  currentTimeNanos: Effect.succeed(BigInt(at) * 1_000_000n),
+  monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+  monotonicTimeNanos: clock.monotonicTimeNanos,
+  sleep: (duration) => clock.sleep(duration),
+})
+
+const judge = Effect.fnUntraced(function* ({ treasury, mode }: InForce, asLastSeen: boolean) {
+  const all = yield* (yield* RuleStates).all
+  const memories = new Map(all.map((m) => [memoryKey(m.rule, m.subject), m]))
+  const settings = engineSettings(treasury, mode)
+  return yield* Effect.gen(function* () {
+    const seen = yield* takeSnapshot(memories.values())
+    // What this process has not compared the daemon had, or its own decisions say so.
+    const snapshot = asLastSeen ? { ...seen, catchingUp: undefined } : seen
+    const outcomes = yield* judgeOn(snapshot, memories)
+    const waiting = outcomes.filter(isPending)
+    const ripe = waiting.length === 0 ? [] : yield* judgeOn(snapshot, ripened(memories, waiting))
+    const subjects = outcomes.map((outcome) => {
+      const later = isPending(outcome)
+        ? ripe.find(
+            (r) =>
+              r.look.subject.name === outcome.look.subject.name &&
+              r.look.subject.rule.name === outcome.look.subject.rule.name,
+          )
+        : undefined
+      return plannedOf(outcome, later, isRehearsed(mode, outcome.look.subject.rule))
+    })
+    const fires = subjects.reduce((sum, s) => sum + s.payments.length + (s.soon?.payments.length ?? 0), 0)
+    return { file: treasury.file, mode, policy: treasury.policy.hash, subjects, fires } satisfies Plan
+  }).pipe(Effect.provideService(EngineOptions, settings))
+})
+
+const isPending = ({ judgement: { decision } }: Outcome): boolean =>
+  decision._tag === "Hold" && decision.reason === "pending"
+
+/** Memories as they will be once the conditions that hold now have held for their time. */
+const ripened = (
+  memories: ReadonlyMap<string, RuleMemory>,
+  waiting: ReadonlyArray<Outcome>,
+): ReadonlyMap<string, Memory> =>
+  new Map<string, Memory>([
+    ...memories,
+    ...waiting.map(({ look: { subject, snapshot } }): [string, Memory] => {
+      const key = memoryKey(subject.rule.name, subject.name)
+      const timer = {
+        firingSince: snapshot.now - subject.rule.forMillis,
+        observations: observationsMin,
+        lastObservation: snapshot.asOf ?? 0n,
+      }
+      return [key, { episode: memories.get(key)?.episode ?? 0, ...timer }]
+    }),
+  ])
+
+const plannedOf = ({ look }: Outcome, later: Outcome | undefined, rehearsed: boolean): PlannedSubject => {
+  const { rule, subject, verdict, sentence, payments, next } = explainSubject(look)
+  const then = later === undefined ? [] : explainSubject(later.look).payments
+  const soon = then.length === 0 ? null : { notBefore: next.notBefore, payments: then }
+  return { rule, subject, verdict, rehearsed, sentence, payments, soon }
+}
+
+const paymentsOf = ({ subjects }: Plan): ReadonlyArray<PlannedPayment> =>
+  subjects.flatMap(({ rule, subject, payments, soon }) =>
+    [...payments, ...(soon?.payments ?? [])].map((payment) => ({ rule, subject, ...payment })),
+  )
+
+const without = (a: ReadonlyArray<PlannedPayment>, b: ReadonlyArray<PlannedPayment>) => {
+  const known = new Set(b.map((payment) => JSON.stringify(payment)))
+  return a.filter((payment) => !known.has(JSON.stringify(payment)))
+}
+
+const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan): PlanDifference => {
+  const [old, next] = [inForce, changed].map(({ treasury }) => termsOf({ treasury, mode: treasury.mode }))
+  const [before, after] = [paymentsOf(now), paymentsOf(then)]
+  return {
+    rules: ruleChanges(inForce.treasury.document.value, changed.treasury.document.value),
+    onlyInForce: without(before, after),
+    onlyChanged: without(after, before),
+    nowPermitted: weakens(old!, next!),
+    noLongerPermitted: weakens(next!, old!).map((words) =>
+      words
+        .replace(/, before (?!.*, before )/, ", now ")
+        .replace(/: no line allowed it before$/, ": no line allows it now"),
+    ),
+    restart: needsRestart(inForce.treasury, changed.treasury).map(({ message }) => message),
+  }
+}
