@@ -1,0 +1,138 @@
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { general } from "../../src/domain/AccountType.ts"
+import { baseUnits } from "../../src/domain/Amount.ts"
+import type { IntentId } from "../../src/domain/Hex.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
+import { Drifts } from "../../src/store/Drifts.ts"
+import { Listings } from "../../src/store/Listings.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { testStore } from "./TestStore.ts"
+
+/** 2027-01-15 08:00Z, a Friday. */
+export const now = 1_800_000_000_000
+const usdt = "c".repeat(64)
+/** Unix nanoseconds of the newest block that is known. */
+export const blockTime = BigInt(now - 1_000) * 1_000_000n
+export const keys = { reserve: "a".repeat(64), hot: "b".repeat(64), eve: "e".repeat(64), cold: "d".repeat(64) }
+
+export interface Words {
+  /** More keys of the rule "keep", indented by four. */
+  readonly keep?: string
+  /** Instead of the whole rule "keep". */
+  readonly instead?: string
+  /** More rules, indented by two. */
+  readonly rules?: string
+  readonly policy?: string
+  /** More top-level keys. */
+  readonly more?: string
+}
+
+/** A treasury that brings hot, which has 500.00, from below 1,000 to 2,000. */
+export const treasuryText = ({ keep = "", instead, rules = "", policy, more = "" }: Words = {}): string => `
+version: 1
+name: test
+mode: live
+network: { chainId: c-1, gateways: { node: "http://127.0.0.1:1" } }
+assets: { USDT: { id: ${usdt}, decimals: 2 } }
+parties:
+  reserve: { publicKey: ${keys.reserve}, signer: { sandbox: reserve } }
+  hot: { publicKey: ${keys.hot} }
+  eve: { publicKey: ${keys.eve} }
+  cold: { publicKey: ${keys.cold} }
+rules:
+${
+  instead ??
+  `  - name: keep
+    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_000", target: "2_000" }] }
+    priority: 50
+${keep}`
+}
+${rules}
+policy:
+  ${policy ?? `allow: [{ from: reserve, to: [hot, eve], asset: USDT, perTransfer: "9_000", per24h: "20_000", transfersPer24h: 9 }]`}
+${more}`
+
+export const treasuryFrom = (words: Words = {}) => Effect.flatMap(parseYaml("t.yaml", treasuryText(words)), treasuryOf)
+
+export const payment = (more: Partial<Intent> = {}): Intent => ({
+  id: "7".repeat(64) as IntentId,
+  treasury: "test",
+  rule: "keep",
+  subject: "hot/USDT",
+  episode: 1,
+  payment: {
+    from: "reserve",
+    fromKey: keys.reserve as Intent["payment"]["fromKey"],
+    to: "hot",
+    toKey: keys.hot as Intent["payment"]["toKey"],
+    asset: "USDT",
+    assetId: usdt,
+    amount: baseUnits(12_345n),
+  },
+  decimals: 2,
+  feeMax: 25n,
+  state: "proposed",
+  detail: "410.00 is below 1,000",
+  fee: undefined,
+  settledAt: undefined,
+  createdAt: now - 90_000,
+  updatedAt: now - 90_000,
+  ...more,
+})
+
+const row = (party: string, balance: bigint) => {
+  const timestamp = blockTime - 10_000_000_000n
+  return { timestamp, balance, party, asset: usdt, market: "", type: general }
+}
+
+export interface Rows {
+  readonly hot?: bigint
+  readonly reserve?: bigint
+  readonly status?: string
+  /** The rule's condition has held for a minute, and was seen three times. */
+  readonly firing?: boolean
+  readonly checked?: boolean
+}
+
+/** Rows under which nothing keeps the rule from paying, but for what is named. */
+export const arrange = Effect.fnUntraced(function* (rows: Rows = {}) {
+  const { hot = 50_000n, reserve = 10_000_000n, status = "STATUS_ENABLED", firing = true, checked = true } = rows
+  yield* TestClock.setTime(now)
+  yield* (yield* Observations).advance([row(keys.hot, hot), row(keys.reserve, reserve), row(keys.eve, 0n)], {
+    timestamp: blockTime,
+    height: 77n,
+  })
+  const listings = yield* Listings
+  const asset = { id: usdt, name: "Tether", symbol: "USDT", decimals: 2, quantum: 100n, status }
+  yield* listings.replace([{ ...asset, source: { kind: "builtin", maxFaucetAmountMint: "" } }])
+  yield* listings.saveParameters(
+    new Map([
+      ["transfer.fee.factor", "0.001"],
+      ["transfer.fee.maxQuantumAmount", "100"],
+      ["transfer.minTransferQuantumMultiple", "0.1"],
+    ]),
+  )
+  if (checked) yield* (yield* Drifts).check
+  if (firing) for (const [rule, subject] of [["keep", "hot/USDT"]] as const) yield* remember(rule, subject)
+})
+
+/** What a rule remembers whose condition has held since a time. */
+export const remember = Effect.fnUntraced(function* (rule: string, subject: string, since = now - 60_000) {
+  const states = yield* RuleStates
+  const timer = { firingSince: since, observations: 3, lastObservation: blockTime - 1n }
+  const told = { state: "holding", reason: "pending", detail: "so far", reasonSince: since, decidedAt: since } as const
+  yield* states.save({ rule, subject, episode: 1, ...timer, ...told }, undefined)
+})
+
+/** A store in a file, with its treasury, on the test's clock. */
+export const explained = <E, R>(words: Words, use: (treasury: Treasury) => Effect.Effect<void, E, R>) => {
+  const store = testStore()
+  return Effect.flatMap(treasuryFrom(words), use).pipe(
+    Effect.provide(store.layer()),
+    Effect.ensuring(Effect.sync(store.remove)),
+  )
+}
