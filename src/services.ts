@@ -17,6 +17,7 @@ import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
 import { Signer, symbolsById } from "./signer/Signer.ts"
 import { AlertQueue } from "./store/AlertQueue.ts"
+import { Approvals } from "./store/Approvals.ts"
 import { Asks } from "./store/Asks.ts"
 import { Backfills } from "./store/Backfills.ts"
 import { Brake } from "./store/Brake.ts"
@@ -95,6 +96,7 @@ export const storeLayer = (
     Backfills.layerNoDeps,
     Asks.layerNoDeps,
     Rehearsals.layerNoDeps,
+    Approvals.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
@@ -179,6 +181,7 @@ const keyFileOf = (party: Party, dataDir: string): string | undefined => {
 
 const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
   Signer.layerNoDeps({
+    treasury: treasury.name,
     chainId: treasury.network.chainId,
     policy: treasury.policy,
     assets: symbolsById(treasury.assets),
@@ -241,7 +244,7 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     framing: network.framing,
     maxAgeMillis: network.maxAgeMillis,
     pollIdleMillis: network.pollIdleMillis,
-    maxFee: treasury.policy.maxFee,
+    policy: treasury.policy,
     parties: treasury.parties,
     assets: treasury.assets,
   })

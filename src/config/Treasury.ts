@@ -1,5 +1,6 @@
 import { basename, extname, resolve as resolvePath } from "node:path"
 import { Effect } from "effect"
+import type { ApprovalGroup } from "../domain/Approval.ts"
 import { majorityOf } from "../domain/quorum.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
@@ -9,6 +10,7 @@ import { durationMillis, parseListen } from "./Fields.ts"
 import { nameRemedy } from "./nearest.ts"
 import { needFile, type Reporter, reporter, secretFiles } from "./Reporter.ts"
 import { readSources } from "./readSources.ts"
+import { resolveApprovals } from "./resolveApprovals.ts"
 import { resolveAssets, resolveParties } from "./resolveNames.ts"
 import { resolvePolicy } from "./resolvePolicy.ts"
 import { resolveRules } from "./resolveRules.ts"
@@ -88,6 +90,8 @@ export interface Treasury {
   readonly parties: ReadonlyMap<string, Party>
   readonly rules: ReadonlyArray<Rule>
   readonly policy: Policy
+  /** Operators whose signatures policy lines may ask for, by the group's name. */
+  readonly approvals: ReadonlyMap<string, ApprovalGroup>
   readonly receivers: ReadonlyArray<ReceiverConfig>
   readonly routes: ReadonlyArray<RouteConfig>
   /** As written, relative to the file; undefined where the file does not say. */
@@ -157,7 +161,8 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
   const assets = resolveAssets(raw)
   const parties = resolveParties(raw, assets, report)
   const rules = resolveRules(raw, parties, assets, report)
-  const policy = resolvePolicy(raw, parties, assets, report)
+  const approvals = resolveApprovals(raw, parties, report)
+  const policy = resolvePolicy(raw, parties, assets, approvals, report)
   const { dir, keep, watermark } = raw.store ?? {}
   return {
     file: document.file,
@@ -169,6 +174,7 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
     parties,
     rules,
     policy,
+    approvals,
     ...resolveAlerts(raw, report),
     storeDir: dir === undefined ? undefined : report.path(dir, ["store", "dir"]),
     keepMillis: durationMillis(keep ?? "400d"),

@@ -79,6 +79,15 @@ const PolicyLine = Schema.Struct({
   perTransfer: AmountText,
   per24h: AmountText,
   transfersPer24h: WholeText,
+  approval: optional(Name),
+  approvalAbove: optional(AmountText),
+})
+
+const Approvals = Schema.Struct({
+  need: CountText,
+  within: PeriodText,
+  of: Schema.Record(Name, Hex64Text),
+  accept: optional(oneOf("signature")),
 })
 
 const Receiver = Schema.Struct({
@@ -103,6 +112,7 @@ export const TreasuryFile = Schema.Struct({
   maintenance: optional(Schema.Array(WindowText)),
   rules: optional(Schema.Array(RuleText)),
   policy: optional(Schema.Struct({ maxFee: optional(PercentText), allow: Schema.Array(PolicyLine) })),
+  approvals: optional(Schema.Record(Name, Approvals)),
   alerts: optional(
     Schema.Struct({
       receivers: Schema.Record(Name, Receiver),

@@ -13,7 +13,7 @@ interface Source {
 }
 
 /** What an overlay replaces as a whole, so that no line of a policy and no gateway of another network slips in. */
-const wholes: ReadonlySet<string> = new Set(["policy", "rules", "parties", "network.gateways"])
+const wholes: ReadonlySet<string> = new Set(["policy", "approvals", "rules", "parties", "network.gateways"])
 
 /** Of a folder, the only file that says how the process runs. */
 const daemonFile = "daemon.yaml"
@@ -80,6 +80,9 @@ const checkDaemon = (tree: Placed, problems: Array<Problem>): void => {
 
 const where = ({ file, line }: Entry["name"]): string => `${basename(file)}:${line}`
 
+/** Stands in one file of a folder, for people to read as a whole. */
+const undivided: ReadonlySet<string> = new Set(["policy", "approvals"])
+
 /** Two parts of a folder side by side: maps and the list of rules join, anything else given twice is a problem. */
 const joined = (one: Placed, other: Placed, path: string, problems: Array<Problem>): Placed => {
   if (one.kind !== "map" || other.kind !== "map") return one
@@ -87,7 +90,7 @@ const joined = (one: Placed, other: Placed, path: string, problems: Array<Proble
   for (const [name, entry] of other.entries) {
     const held = entries.get(name)
     if (held === undefined) entries.set(name, entry)
-    else if (held.value.kind === "map" && entry.value.kind === "map" && name !== "policy") {
+    else if (held.value.kind === "map" && entry.value.kind === "map" && !undivided.has(name)) {
       entries.set(name, { ...held, value: joined(held.value, entry.value, `${path}${name}.`, problems) })
     } else if (`${path}${name}` === "rules" && held.value.kind === "list" && entry.value.kind === "list") {
       entries.set(name, { ...held, value: { ...held.value, items: [...held.value.items, ...entry.value.items] } })

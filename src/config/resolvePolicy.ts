@@ -4,9 +4,9 @@ import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
 import type { Reporter } from "./Reporter.ts"
+import { type Approvals, approvalOfLine } from "./resolveApprovals.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
-/** "0.2%" as an exact fraction. */
 /** "0.2%" as an exact fraction. */
 export const shareOf = (percent: string): Share => {
   const [whole, fraction = ""] = percent.slice(0, -1).split(".")
@@ -17,6 +17,7 @@ export const resolvePolicy = (
   raw: TreasuryFile,
   parties: ReadonlyMap<string, Party>,
   assets: ReadonlyMap<string, PinnedAsset>,
+  approvals: Approvals,
   report: Reporter,
 ): Policy => {
   const lines: Array<PolicyLine> = []
@@ -42,6 +43,12 @@ export const resolvePolicy = (
     if (asset !== undefined && per24h < perTransfer) {
       report.add([...path, "per24h"], `per24h ${line.per24h} is below perTransfer ${line.perTransfer}`, "raise it")
     }
+    const group = approvalOfLine(line, approvals, path, report)
+    const above = line.approvalAbove ?? "0"
+    const aboveUnits = report.amount([...path, "approvalAbove"], above, asset)
+    if (asset !== undefined && group !== undefined && aboveUnits >= perTransfer) {
+      report.add([...path, "approvalAbove"], `approvalAbove ${above} is no less than perTransfer`, "lower it")
+    }
     lines.push({
       line: i + 1,
       from: new Set(keys("from", line.from)),
@@ -50,14 +57,16 @@ export const resolvePolicy = (
       perTransfer,
       per24h,
       transfersPer24h: Number(line.transfersPer24h),
+      ...(group === undefined ? {} : { approval: { group, above: aboveUnits } }),
     })
   }
   const maxFee = shareOf(raw.policy?.maxFee ?? "0.2%")
-  return { maxFee, lines, hash: policyHash(maxFee, lines) }
+  const digest = policyDigest(maxFee, lines)
+  return { maxFee, lines, digest, hash: digest.slice(0, 8) }
 }
 
-/** The same policy in other words has the same hash: keys and base units only, in the file's order. */
-const policyHash = (maxFee: Share, lines: ReadonlyArray<PolicyLine>): string => {
+/** The same policy in other words has the same digest: keys and base units only, in the file's order. */
+const policyDigest = (maxFee: Share, lines: ReadonlyArray<PolicyLine>): string => {
   const text = lines.map((l) =>
     [
       [...l.from].sort().join(","),
@@ -66,9 +75,17 @@ const policyHash = (maxFee: Share, lines: ReadonlyArray<PolicyLine>): string => 
       l.perTransfer,
       l.per24h,
       l.transfersPer24h,
+      ...approvalParts(l),
     ].join("|"),
   )
   const hash = createHash("sha256")
   hash.update([`${maxFee.numerator}/${maxFee.denominator}`, ...text].join("\n"))
-  return hash.digest("hex").slice(0, 8)
+  return hash.digest("hex")
+}
+
+const approvalParts = ({ approval }: PolicyLine): ReadonlyArray<string | number | bigint> => {
+  if (approval === undefined) return []
+  const { group, above } = approval
+  const people = [...group.of].map(([name, key]) => `${name}=${key}`).sort()
+  return [above, group.name, group.need, group.withinMillis, people.join(",")]
 }

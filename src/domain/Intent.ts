@@ -46,6 +46,8 @@ export interface Intent {
   /** What the rule looked at, such as "hot/USDT"; for `submit` the file's idempotency key. */
   readonly subject: string
   readonly episode: number
+  /** The person who handed it in, by the name that was given; undefined where a rule decided it. */
+  readonly submittedBy?: string | undefined
   readonly payment: Payment
   /** Decimals of the asset: for people's eyes only. */
   readonly decimals: number

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
-import { lineFor, type Policy } from "../rules/Policy.ts"
+import { approvalFor, lineFor, type Policy } from "../rules/Policy.ts"
 import { Journal } from "../store/Journal.ts"
 
 /** Journals why a payment was decided, and the policy line that permits it. In the transaction that records it. */
@@ -18,6 +18,7 @@ export const journalDecision = Effect.fnUntraced(function* (intent: Intent, poli
       perTransfer: line?.perTransfer,
       per24h: line?.per24h,
       transfersPer24h: line?.transfersPer24h,
+      approval: approvalFor(line, intent.payment.amount)?.name,
     },
   })
 })

@@ -1,10 +1,11 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount, parseAmount } from "../domain/Amount.ts"
+import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
 import type { Payment } from "../domain/Decision.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { windowUse } from "../rules/limits.ts"
-import { feeMax, judge } from "../rules/Policy.ts"
+import { approvalFor, feeMax, judge } from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
 import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -26,6 +27,12 @@ export const SubmitBody = Schema.Struct({
   idempotencyKey: Schema.String.check(
     Schema.isPattern(/^[A-Za-z0-9._:/-]{1,100}$/, { expected: "1 to 100 letters, digits and . _ : / -" }),
   ),
+  /** Who hands it in: an operator of this name does not approve it. */
+  author: Schema.optional(
+    Schema.String.check(
+      Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$/, { expected: "a name of letters, digits and . _ @ -" }),
+    ),
+  ),
   transfer: Schema.Struct({ from: Schema.String, to: Schema.String, asset: Schema.String, amount: Schema.String }),
 })
 
@@ -34,7 +41,7 @@ const rejected = (message: string, remedy: string, byPolicy = false) =>
 
 /** Judges a payment of a person by the policy, and records it for the submitter like any other. */
 export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Treasury, mode: Mode, body: unknown) {
-  const { idempotencyKey, transfer } = yield* Schema.decodeUnknownEffect(SubmitBody)(body, {
+  const { idempotencyKey, author, transfer } = yield* Schema.decodeUnknownEffect(SubmitBody)(body, {
     onExcessProperty: "error",
   }).pipe(Effect.mapError((error) => rejected(error.message.split("\n").join(" "), "see the README on submit")))
   const from = yield* partyOf(treasury, transfer.from)
@@ -65,6 +72,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     rule: submittedRule,
     subject: idempotencyKey,
     episode: 1,
+    submittedBy: author,
     payment,
     decimals: asset.decimals,
     feeMax: feeMax(treasury.policy.maxFee, parsed.units),
@@ -92,12 +100,24 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
       if (!verdict.permitted) {
         return yield* rejected(`the policy refuses it (${verdict.refusal}): ${verdict.detail}`, "see check", true)
       }
+      yield* checkApprovers(approvalFor(verdict.line, payment.amount), author)
       yield* outbox.record(intent)
       yield* journalDecision(intent, treasury.policy)
       return { intentId: intent.id, created: true, state: intent.state }
     }),
   )
 })
+
+/** Who proposes a payment does not approve it: others must be enough. */
+const checkApprovers = (group: ApprovalGroup | undefined, author: string | undefined) => {
+  if (group === undefined) return Effect.void
+  if (author === undefined)
+    return rejected(`it needs the approval of ${groupText(group)}`, "say who proposes it: author")
+  const others = [...group.of.keys()].filter((name) => name !== author)
+  return others.length >= group.need
+    ? Effect.void
+    : rejected(`${group.need} others than ${author} must approve it: ${group.name} has ${others.length}`, "see check")
+}
 
 const samePayment = (a: Payment, b: Payment): boolean =>
   a.fromKey === b.fromKey && a.toKey === b.toKey && a.assetId === b.assetId && a.amount === b.amount

@@ -1,4 +1,5 @@
 import type { BaseUnits } from "../domain/Amount.ts"
+import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { Share } from "./Rule.ts"
 
 /** One line of the policy: what it allows, and how much of it. What no line allows is refused. */
@@ -12,12 +13,16 @@ export interface PolicyLine {
   readonly perTransfer: BaseUnits
   readonly per24h: BaseUnits
   readonly transfersPer24h: number
+  /** Who must sign payments of more than `above` base units; undefined: nobody. */
+  readonly approval?: { readonly group: ApprovalGroup; readonly above: BaseUnits } | undefined
 }
 
 export interface Policy {
   readonly maxFee: Share
   readonly lines: ReadonlyArray<PolicyLine>
-  /** First 8 hex characters of the SHA-256 over the policy's canonical text: what people compare. */
+  /** SHA-256 over the policy's canonical text, approvals included: what operators approve. */
+  readonly digest: string
+  /** First 8 hex characters of the digest: what people compare. */
   readonly hash: string
 }
 
@@ -71,6 +76,10 @@ export const feeMax = (maxFee: Share, amount: bigint): bigint =>
 /** The line that names this payment, if one does. The first in the file's order wins; lines do not add up. */
 export const lineFor = (policy: Policy, payment: Omit<PolicyPayment, "amount">): PolicyLine | undefined =>
   policy.lines.find((l) => l.from.has(payment.from) && l.assetId === payment.assetId && l.to.has(payment.to))
+
+/** The people who must approve so large a payment under the line; undefined where it needs nobody. */
+export const approvalFor = (line: PolicyLine | undefined, amount: bigint): ApprovalGroup | undefined =>
+  line?.approval !== undefined && amount > line.approval.above ? line.approval.group : undefined
 
 /**
  * Judges a payment against its line and the line's window of the last 24 hours (`used` excludes the payment itself).

@@ -5,7 +5,17 @@ import type { Treasury } from "../config/Treasury.ts"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import type { Command, InputData } from "../domain/Command.ts"
 import { assetScopes } from "../rules/contradiction.ts"
-import { feeMax, judge, lineFor, type Policy, type Refusal, type WindowUse } from "../rules/Policy.ts"
+import {
+  approvalFor,
+  feeMax,
+  judge,
+  lineFor,
+  type Policy,
+  type PolicyLine,
+  type PolicyPayment,
+  type Refusal,
+  type WindowUse,
+} from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
 import { Brake } from "../store/Brake.ts"
 import { Clearance } from "../store/Clearance.ts"
@@ -15,6 +25,7 @@ import { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { decodeInputData } from "../tx/InputData.ts"
 import { signingDigest } from "../tx/Transaction.ts"
+import { type ApprovalClaim, checkApproval } from "./checkApproval.ts"
 import { nonceKeyOf, openKeyFile, type SigningKey } from "./KeyFile.ts"
 import { SignerError } from "./SignerError.ts"
 
@@ -31,9 +42,12 @@ export interface SignRequest {
   readonly blockTimeMillis: number
   /** What the sender can spend: its observed balance less all that is set aside for other payments. */
   readonly spendable: bigint
+  /** What operators signed for it; undefined where nobody was asked. */
+  readonly approval?: ApprovalClaim | undefined
 }
 
 export interface SignerOptions {
+  readonly treasury: string
   readonly chainId: string
   readonly policy: Policy
   /** Pinned assets by id: their symbols, by which they are stopped. */
@@ -128,9 +142,10 @@ export class Signer extends Context.Service<
               if (request.spendable < need + floor) {
                 return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
               }
+              const approval = yield* approvalOf(options, request, payment, verdict.line)
               const signature = sign(null, Buffer.from(digest, "hex"), key.key).toString("hex")
               const { intentId, k } = request
-              const permit = { policy: options.policy.hash, line: verdict.line.line }
+              const permit = { policy: options.policy.hash, line: verdict.line.line, approval }
               yield* spends
                 .record({ ...payment, ...permit, intentId, k, digest, signature, blockTime: now })
                 .pipe(memory)
@@ -174,6 +189,22 @@ const memory = <A>(effect: Effect.Effect<A, StoreError>): Effect.Effect<A, Signe
     effect,
     (error) => new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message } }),
   )
+
+/** By whom the payment is approved; undefined where its line asks for nobody. */
+const approvalOf = Effect.fnUntraced(function* (
+  { treasury, policy }: SignerOptions,
+  { chainId, intentId, approval }: SignRequest,
+  payment: PolicyPayment,
+  line: PolicyLine,
+) {
+  const group = approvalFor(line, payment.amount)
+  if (group === undefined) return undefined
+  const fee = feeMax(policy.maxFee, payment.amount)
+  const known = { ...payment, treasury, chainId, intentId, feeMax: fee, policy: policy.digest }
+  const approved = checkApproval(group, known, approval, yield* Clock.currentTimeMillis)
+  if ("lacking" in approved) return yield* refuse("approval", approved.lacking)
+  return { group: group.name, need: group.need, by: approved.by }
+})
 
 type Transfer = Extract<Command, { _tag: "Transfer" }>
 

@@ -31,6 +31,7 @@ export type JournalKind =
   | "contradiction"
   | "asked"
   | "received"
+  | "approval"
 
 export interface JournalEntry {
   readonly kind: JournalKind

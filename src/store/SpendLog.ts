@@ -21,6 +21,8 @@ export interface Spend {
   /** Hash of the policy that permitted it, and the position of the line that did. */
   readonly policy: string
   readonly line: number
+  /** The operators whose signatures were verified; undefined where the line asked for none. */
+  readonly approval?: { readonly group: string; readonly need: number; readonly by: ReadonlyArray<string> } | undefined
 }
 
 const SpendRow = Schema.Struct({ digest: Schema.String, signature: Schema.String })
@@ -84,6 +86,7 @@ export class SpendLog extends Context.Service<
                 amount: spend.amount,
                 policy: spend.policy,
                 line: spend.line,
+                approval: spend.approval,
               },
             })
           },

@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { type Approval, ApprovalRow, approvalColumns } from "./Approvals.ts"
 import { Digits, rowsOf } from "./columns.ts"
 import { EntryRow } from "./Journal.ts"
 import type { Evidence, Send } from "./Outbox.ts"
@@ -91,6 +92,7 @@ export const intentsAfter = Effect.fn("Archive.intentsAfter")(function* (
 export interface Kept {
   readonly intent: Intent
   readonly attempts: ReadonlyArray<Attempt>
+  readonly approvals: ReadonlyArray<Approval>
   readonly spends: ReadonlyArray<StoredSpend>
   readonly sends: ReadonlyArray<Send>
   readonly evidence: ReadonlyArray<Evidence>
@@ -130,6 +132,9 @@ export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyAr
   )
   const evidence = yield* sql`SELECT ${sql.literal(evidenceColumns)} FROM evidence WHERE intent_id IN ${ids}
     ORDER BY seq`.pipe(rowsOf(EvidenceRow, "Archive.evidence"))
+  const approvals = yield* sql`SELECT ${sql.literal(approvalColumns)} FROM approvals WHERE subject IN ${ids}
+    ORDER BY seq`.pipe(rowsOf(ApprovalRow, "Archive.approvals"))
+  const approvalsOf = bySubject(approvals, (row) => row.subject)
   const spendsOf = bySubject(spends, (row) => row.intentId)
   const sendsOf = bySubject(sends, (row) => row.intentId)
   const evidenceOf = bySubject(evidence, (row) => row.intentId)
@@ -138,6 +143,7 @@ export const keptOf = Effect.fn("Archive.keptOf")(function* (intents: ReadonlyAr
     (intent): Kept => ({
       intent,
       attempts: attempts(intent.id),
+      approvals: approvalsOf(intent.id),
       spends: spendsOf(intent.id),
       sends: sendsOf(intent.id),
       evidence: evidenceOf(intent.id),

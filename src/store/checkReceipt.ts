@@ -14,6 +14,7 @@ import {
   verifySignature,
 } from "../tx/Transaction.ts"
 import { type Link, LinkRow } from "./archive.ts"
+import { approvalProblem } from "./checkApprovals.ts"
 import { EntryRow, entryHash } from "./Journal.ts"
 import { type Receipt, type ReceiptAttempt, type Statement, statementOf } from "./receipt.ts"
 
@@ -30,8 +31,8 @@ export interface Checked {
 
 /**
  * Checks a receipt with nothing but itself. The entries must have their hashes and be linked, what is stated must be
- * what they say, and each signed command must be this payment, signed by the payer's key, on a journal that had the
- * hash that the command carries.
+ * what they say, each signed command must be this payment, signed by the payer's key, on a journal that had the hash
+ * that the command carries, and so must be what operators approved.
  */
 export const checkReceipt = (document: unknown): Checked => {
   const decoded = Schema.decodeUnknownResult(Proof)(document, { onExcessProperty: "ignore" })
@@ -48,7 +49,7 @@ export const checkReceipt = (document: unknown): Checked => {
   }
   const stated = difference("", document, JSON.parse(JSON.stringify({ ...statement, journal })))
   const problem = stated ?? firstOf(statement.attempts, (a) => attemptProblem(a, statement, journal.links))
-  return { problem: problem ?? endProblem(statement), statement }
+  return { problem: problem ?? approvalProblem(statement) ?? endProblem(statement), statement }
 }
 
 const firstOf = <A>(all: ReadonlyArray<A>, problem: (one: A) => string | undefined): string | undefined => {

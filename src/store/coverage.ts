@@ -1,4 +1,5 @@
 import { isFinalIntent } from "../domain/Intent.ts"
+import { isApproval } from "../tx/Approval.ts"
 import type { Kept, StoredEntry } from "./archive.ts"
 
 type Body = Readonly<Record<string, unknown>>
@@ -34,7 +35,8 @@ const unpaired = (what: string, rows: ReadonlyArray<Body>, entries: ReadonlyArra
   for (const row of rows) {
     const same = key(row)
     const count = left.get(same) ?? 0
-    if (count === 0) return `${what} of attempt ${written(row["k"])} has no journal entry that says the same`
+    const which = row["k"] === undefined ? what : `${what} of attempt ${written(row["k"])}`
+    if (count === 0) return `${which} has no journal entry that says the same`
     left.set(same, count - 1)
   }
   const more = entries.length - rows.length
@@ -52,7 +54,7 @@ export const uncovered = (kept: Kept): string | undefined => {
   const entries = all.flatMap((entry) => entry ?? [])
   const of = (kind: string, state?: string) =>
     entries.filter((e) => e.kind === kind && (state === undefined || e.body["state"] === state)).map((e) => e.body)
-  return decided(kept, of("intent")) ?? signed(kept, of) ?? sent(kept, of)
+  return decided(kept, of("intent")) ?? approved(kept, of("approval")) ?? signed(kept, of) ?? sent(kept, of)
 }
 
 const differs = (what: string, row: Body, entry: Body | undefined): string | undefined => {
@@ -69,6 +71,7 @@ const decided = ({ intent }: Kept, entries: ReadonlyArray<Body>): string | undef
     rule: intent.rule,
     about: intent.subject,
     episode: intent.episode,
+    submittedBy: intent.submittedBy,
     from: payment.fromKey,
     to: payment.toKey,
     asset: payment.assetId,
@@ -77,6 +80,13 @@ const decided = ({ intent }: Kept, entries: ReadonlyArray<Body>): string | undef
   const { state, detail, fee, settledAt } = intent
   const last = isFinalIntent(state) ? { state, detail, fee, settledAt } : { state }
   return differs("the decision", first, entries[0]) ?? differs(`the state ${state}`, last, entries.at(-1))
+}
+
+const approved = ({ approvals }: Kept, entries: ReadonlyArray<Body>): string | undefined => {
+  const given = approvals.map(({ operator, key, signature }) => ({ operator, key, signature }))
+  const forged = approvals.find(({ key, text, signature }) => !isApproval(key, text, signature))
+  if (forged !== undefined) return `the approval of ${forged.operator} is not signed with their key`
+  return unpaired("an approval", given, entries)
 }
 
 type Entries = (kind: string, state?: string) => ReadonlyArray<Body>

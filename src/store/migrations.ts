@@ -278,6 +278,28 @@ const asks = Effect.gen(function* () {
   yield* sql`CREATE UNIQUE INDEX asks_open ON asks (rule, subject) WHERE ended_at IS NULL`
 })
 
+/** What operators signed, and who handed a payment in: both stay as they were. */
+const approvals = Effect.gen(function* () {
+  const { sql, int, serial, strict } = yield* dialect
+  yield* sql`CREATE TABLE approvals (
+    seq ${serial}, subject TEXT NOT NULL, operator TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL,
+    signature TEXT NOT NULL, at ${int} NOT NULL, UNIQUE (key, text)) ${strict}`
+  yield* sql`CREATE INDEX approvals_subject ON approvals (subject)`
+  yield* sql`ALTER TABLE intents ADD COLUMN submitted_by TEXT`
+  if (sql.onDialectOrElse({ pg: () => true, orElse: () => false })) return
+  const forbid = (name: string, on: string, when: string, why: string) =>
+    sql.unsafe(`CREATE TRIGGER ${name} BEFORE ${on} WHEN ${when} BEGIN SELECT RAISE(ABORT, '${why}'); END`)
+  yield* forbid("approvals_given", "UPDATE ON approvals", "1", "an approval never changes")
+  yield* forbid("approvals_kept", "DELETE ON approvals", "1", "approvals are kept")
+  yield* forbid(
+    "intents_approved",
+    "UPDATE ON intents",
+    `OLD.submitted_by IS NOT NEW.submitted_by OR OLD.rule <> NEW.rule OR OLD.fee_max <> NEW.fee_max
+     OR OLD.created_at <> NEW.created_at`,
+    "what operators approve never changes",
+  )
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -293,6 +315,7 @@ const loader = Migrator.fromRecord({
   "0011_asset_events": assetEvents,
   "0012_drifts": drifts,
   "0013_asks": asks,
+  "0014_approvals": approvals,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

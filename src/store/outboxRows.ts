@@ -6,7 +6,7 @@ import { type Intent, intentStates } from "../domain/Intent.ts"
 import { Big, Bytes, Digits } from "./columns.ts"
 
 /** Columns of an intent, by the names of IntentRow. */
-export const intentColumns = `id, treasury, rule, subject, episode, from_party AS "from", from_key AS "fromKey",
+export const intentColumns = `id, treasury, rule, subject, episode, submitted_by AS "submittedBy", from_party AS "from", from_key AS "fromKey",
   to_party AS "to", to_key AS "toKey", asset, asset_id AS "assetId", decimals, amount, fee_max AS "feeMax", state,
   detail, fee, settled_at AS "settledAt", created_at AS "createdAt", updated_at AS "updatedAt"`
 
@@ -16,6 +16,7 @@ export const IntentRow = Schema.Struct({
   rule: Schema.String,
   subject: Schema.String,
   episode: Schema.Int,
+  submittedBy: Schema.NullOr(Schema.String),
   from: Schema.String,
   fromKey: PublicKey,
   to: Schema.String,
@@ -39,6 +40,7 @@ export const toIntent = (row: typeof IntentRow.Type): Intent => ({
   rule: row.rule,
   subject: row.subject,
   episode: row.episode,
+  ...(row.submittedBy === null ? {} : { submittedBy: row.submittedBy }),
   payment: {
     from: row.from,
     fromKey: row.fromKey,
@@ -64,6 +66,7 @@ export const intentInsert = (intent: Intent) => ({
   rule: intent.rule,
   subject: intent.subject,
   episode: intent.episode,
+  submitted_by: intent.submittedBy ?? null,
   from_party: intent.payment.from,
   from_key: intent.payment.fromKey,
   to_party: intent.payment.to,

@@ -32,6 +32,7 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"]) => ({
           rule: intent.rule,
           about: intent.subject,
           episode: intent.episode,
+          submittedBy: intent.submittedBy,
           from: payment.fromKey,
           to: payment.toKey,
           asset: payment.assetId,

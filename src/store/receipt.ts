@@ -37,13 +37,31 @@ export interface ReceiptAttempt {
   readonly signature: Plain
   readonly transferId: Plain
   /** Hex of what was signed, and the policy line under which it was. */
-  readonly permit: { readonly digest: Plain; readonly policy: Plain; readonly line: Plain } | null
+  readonly permit: {
+    readonly digest: Plain
+    readonly policy: Plain
+    readonly line: Plain
+    /** The operators on whom the signer relied; absent where the line asked for none. */
+    readonly approval?: Relied
+  } | null
   readonly works: ReadonlyArray<Readonly<Record<"tid" | "nonce" | "hashBare" | "hashPrefixed", Plain>>>
   readonly sends: ReadonlyArray<ReceiptSend>
   readonly evidence: ReadonlyArray<
     { readonly at: string } & Readonly<Record<"kind" | "gateway" | "height" | "detail", Plain>>
   >
 }
+
+/** What the signer found approved. */
+interface Relied {
+  readonly group: string
+  readonly need: number
+  readonly by: ReadonlyArray<string>
+}
+
+/** One operator's signature, and what its text is made of beside the payment. */
+export type ReceiptApproval = { readonly at: string } & Readonly<
+  Record<"operator" | "key" | "group" | "need" | "policy" | "expires" | "chainId" | "signature", Plain>
+>
 
 /** Everything about one payment that its journal entries say. */
 export interface Statement {
@@ -52,11 +70,17 @@ export interface Statement {
   readonly payment: Readonly<
     Record<"id" | "rule" | "subject" | "from" | "fromKey" | "to" | "toKey" | "asset" | "assetId" | "amount", Plain>
   > &
-    Readonly<Record<"episode" | "decimals" | "units" | "feeMax", Plain>>
+    Readonly<Record<"episode" | "decimals" | "units" | "feeMax", Plain>> & {
+      /** The person who handed it in; absent where a rule decided it. */
+      readonly submittedBy?: string
+    }
   readonly decision:
     | ({ readonly at: string } & Readonly<
         Record<"sentence" | "policy" | "line" | "perTransfer" | "per24h" | "transfersPer24h", Plain>
-      >)
+      > & {
+          /** The group that had to approve it. */
+          readonly approval?: string
+        })
     | null
   readonly states: ReadonlyArray<
     { readonly at: string } & Readonly<
@@ -64,6 +88,8 @@ export interface Statement {
     >
   >
   readonly attempts: ReadonlyArray<ReceiptAttempt>
+  /** Absent where nobody signed anything. */
+  readonly approvals?: ReadonlyArray<ReceiptApproval>
   /** What else is told of it, such as refusals of the signer. */
   readonly remarks: ReadonlyArray<{ readonly at: string; readonly kind: string; readonly body: Body }>
 }
@@ -77,6 +103,23 @@ const plain = (value: unknown): Plain => (typeof value === "string" || typeof va
 
 const pick = <K extends string>(body: Body, ...names: ReadonlyArray<K>): Readonly<Record<K, Plain>> =>
   Object.fromEntries(names.map((name) => [name, plain(body[name])])) as Record<K, Plain>
+
+/** The word behind the name, where there is one: a receipt of before it was journalled stays what it is. */
+const words = <K extends string>(body: Body, name: K): { readonly [P in K]?: string } => {
+  const value = body[name]
+  return typeof value === "string" ? ({ [name]: value } as { readonly [P in K]?: string }) : {}
+}
+
+const relied = ({ approval }: Body): { readonly approval?: Relied } => {
+  if (typeof approval !== "object" || approval === null) return {}
+  const { group, need, by } = approval as Readonly<Record<string, unknown>>
+  return { approval: { group: String(group), need: Number(need), by: Array.isArray(by) ? by.map(String) : [] } }
+}
+
+const approvalOf = ({ at, body }: Told): ReceiptApproval => ({
+  at,
+  ...pick(body, "operator", "key", "group", "need", "policy", "expires", "chainId", "signature"),
+})
 
 interface Told {
   readonly at: string
@@ -95,6 +138,7 @@ export const statementOf = (entries: ReadonlyArray<StoredEntry>): Statement => {
   const told = entries.map(toldOf)
   const intents = told.filter((t) => t.kind === "intent")
   const decision = told.find((t) => t.kind === "decision")
+  const approvals = told.filter((t) => t.kind === "approval")
   const remarks = told.filter((t) => !known.has(t.kind))
   return {
     receipt: 1,
@@ -106,17 +150,28 @@ export const statementOf = (entries: ReadonlyArray<StoredEntry>): Statement => {
         : {
             at: decision.at,
             ...pick(decision.body, "sentence", "policy", "line", "perTransfer", "per24h", "transfersPer24h"),
+            ...words(decision.body, "approval"),
           },
     states: intents.map(({ at, body }) => ({
       at,
       ...pick(body, "state", "detail", "fee", "settledAt", "verb", "author", "reason"),
     })),
     attempts: told.filter(isSigned).map((signed) => attemptOf(signed, told)),
+    ...(approvals.length === 0 ? {} : { approvals: approvals.map(approvalOf) }),
     remarks: remarks.map(({ at, kind, body }) => ({ at, kind, body })),
   }
 }
 
-const known: ReadonlySet<string> = new Set(["intent", "decision", "attempt", "signature", "work", "send", "evidence"])
+const known: ReadonlySet<string> = new Set([
+  "intent",
+  "decision",
+  "attempt",
+  "signature",
+  "work",
+  "send",
+  "evidence",
+  "approval",
+])
 const isSigned = ({ kind, body }: Told): boolean => kind === "attempt" && body["state"] === "signed"
 
 const paymentOf = (id: string, body: Body): Statement["payment"] => {
@@ -126,6 +181,7 @@ const paymentOf = (id: string, body: Body): Statement["payment"] => {
   return {
     id,
     ...pick(body, "rule", "episode", "decimals", "feeMax"),
+    ...words(body, "submittedBy"),
     subject: plain(body["about"]),
     from: plain(body["fromName"]),
     fromKey: plain(body["from"]),
@@ -148,7 +204,7 @@ const attemptOf = (signed: Told, all: ReadonlyArray<Told>): ReceiptAttempt => {
     ...pick(body, "inputData", "signature", "transferId"),
     state: plain(of("attempt").at(-1)?.body["state"]),
     signedAt: signed.at,
-    permit: permit === undefined ? null : pick(permit, "digest", "policy", "line"),
+    permit: permit === undefined ? null : { ...pick(permit, "digest", "policy", "line"), ...relied(permit) },
     works: of("work").map((t) => pick(t.body, "tid", "nonce", "hashBare", "hashPrefixed")),
     sends: sendsOf(own),
     evidence: of("evidence").map(({ at, body }) => ({ at, ...pick(body, "kind", "gateway", "height", "detail") })),

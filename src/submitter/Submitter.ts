@@ -4,6 +4,8 @@ import type { Intent } from "../domain/Intent.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { approvalOf } from "./approvalOf.ts"
+import { awaitApproval } from "./awaitApproval.ts"
 import { brakeFor } from "./brakeFor.ts"
 import { Draining } from "./Draining.ts"
 import { intentStateOf } from "./evidence.ts"
@@ -20,13 +22,15 @@ const waitMillis = 500
 /** A gateway that does not answer is asked less often: bytes that wait lose nothing by a few seconds. */
 const waitMillisUnanswered = 5_000
 
-/** Brings one open intent as far as it can go now: reserves, signs, solves, sends what is due. */
+/** Brings one open intent as far as it can go now: asks people, reserves, signs, solves, sends what is due. */
 const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   const outbox = yield* Outbox
+  // People are asked, and their time runs, whatever keeps the payment from being signed.
+  const needed = approvalOf(yield* SubmitterOptions, intent)
+  let current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
   const stop = yield* brakeFor(intent)
   if (stop !== undefined || (yield* (yield* Draining).isDraining)) return
-  let current = intent
-  if (current.state === "proposed") {
+  if (needed === undefined && (current.state === "proposed" || current.state === "awaiting_approval")) {
     current = yield* outbox.move(current, "reserved", { detail: "permitted; money and limits are set aside" })
   }
   if (current.state === "reserved" && !(yield* signIntent(current))) return
@@ -61,7 +65,7 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
   const { mode } = yield* SubmitterOptions
   if (mode !== "live") return true
   const outbox = yield* Outbox
-  const open = (yield* outbox.open).filter((i) => i.state !== "manual" && i.state !== "awaiting_approval")
+  const open = (yield* outbox.open).filter((i) => i.state !== "manual")
   const answered = yield* Effect.forEach(
     open,
     (intent) =>

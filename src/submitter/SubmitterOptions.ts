@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
-import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
+import type { Policy } from "../rules/Policy.ts"
+import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
 
 /** What the submitter knows of the treasury. */
@@ -15,7 +16,7 @@ export interface SubmitterSettings {
   readonly maxAgeMillis: number
   /** Between two looks at what the ledger lists of a key, while its balance stands still. */
   readonly pollIdleMillis: number
-  readonly maxFee: Share
+  readonly policy: Policy
   readonly parties: ReadonlyMap<string, Party>
   readonly assets: ReadonlyMap<string, PinnedAsset>
 }
@@ -36,7 +37,7 @@ export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
       ...(yield* SubmitterOptions),
       maxAgeMillis,
       pollIdleMillis,
-      maxFee: policy.maxFee,
+      policy,
       parties,
       assets,
     }

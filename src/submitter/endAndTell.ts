@@ -12,12 +12,12 @@ import { SubmitterOptions } from "./SubmitterOptions.ts"
 
 /** An end, or a hand-over to people, that they must hear of. */
 export interface Ending {
-  readonly state: "failed" | "abandoned" | "denied" | "manual"
+  readonly state: "failed" | "abandoned" | "denied" | "rejected" | "manual"
   /** Goes on behind "RULE: AMOUNT FROM -> TO". */
   readonly sentence: string
   /** For the line of the story. */
   readonly detail: string
-  readonly severity: "page" | "ticket"
+  readonly severity: "page" | "ticket" | "info"
 }
 
 /** Ends a payment, or hands it over, and calls people: change and alert are durable together, or neither is. */

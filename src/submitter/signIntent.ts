@@ -8,6 +8,7 @@ import { referenceText } from "../domain/Reference.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
+import { Approvals } from "../store/Approvals.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Disagreement } from "../store/Disagreement.ts"
@@ -21,6 +22,7 @@ import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { powHashFunction } from "../tx/ProofOfWork.ts"
 import { transferId } from "../tx/Transaction.ts"
+import { approvalOf } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
@@ -43,8 +45,10 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const observations = yield* Observations
   const now = yield* Clock.currentTimeMillis
   const k = (yield* outbox.attempts(intent.id)).length + 1
-  // A person's payment has no rule that would decide it anew: it waits as long as it must.
-  const isStale = intent.rule !== submittedRule && now - intent.createdAt > decisionValidMillis
+  // A person's payment has no rule that would decide it anew: it waits as long as it must. An approval says itself
+  // until when it holds.
+  const isLasting = intent.rule === submittedRule || approvalOf(options, intent) !== undefined
+  const isStale = !isLasting && now - intent.createdAt > decisionValidMillis
   if (k === 1 && isStale) {
     yield* outbox.move(intent, "cancelled", { detail: "decided too long ago and never signed; the rule decides anew" })
     ;(yield* Metrics).intentsFinished.inc({ treasury: options.treasury, outcome: "cancelled" })
@@ -154,6 +158,12 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     inputData,
     blockTimeMillis,
     spendable: yield* spendable(intent),
+    approval: {
+      rule: intent.rule,
+      proposer: intent.submittedBy,
+      decidedAt: intent.createdAt,
+      given: yield* (yield* Approvals).about(intent.id),
+    },
   })
   const attempt: Attempt = {
     intentId: intent.id,

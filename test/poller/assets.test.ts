@@ -60,7 +60,7 @@ const options = EngineOptions.layer({
   treasury: "watch",
   mode: "observe",
   rules: [{ kind: "notify", name: "news", asset: "any", becomes: ["enabled"] }],
-  policy: { maxFee: { numerator: 0n, denominator: 1n }, lines: [], hash: "" },
+  policy: { maxFee: { numerator: 0n, denominator: 1n }, lines: [], digest: "", hash: "" },
   pins: [pin],
   maxAgeMillis: 30_000,
 })

@@ -34,6 +34,7 @@ const rule: TopUpRule = {
 }
 const policy: Policy = {
   maxFee: { numerator: 2n, denominator: 1_000n },
+  digest: "",
   hash: "",
   lines: [
     {

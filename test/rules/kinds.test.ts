@@ -26,6 +26,7 @@ const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => party(name)) as [Party, 
 const units = (n: number) => baseUnits(BigInt(n))
 const everybody = new Set([a, b, c, d].map(({ publicKey }) => publicKey))
 const policy: Policy = {
+  digest: "",
   hash: "",
   maxFee: { numerator: 1n, denominator: 100n },
   lines: [

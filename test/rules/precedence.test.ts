@@ -59,6 +59,7 @@ const intent = (state: IntentState, more: Partial<Intent> = {}): Intent => ({
 })
 
 const policyOf = (per24h: bigint, to: Party, share: bigint): Policy => ({
+  digest: "",
   hash: "",
   maxFee: { numerator: share, denominator: 1_000n },
   lines: [

@@ -37,6 +37,7 @@ const rules: ReadonlyArray<PayingRule> = [
 ]
 const line = { line: 1, assetId: asset.id, perTransfer: units(3_000), per24h: units(9_000), transfersPer24h: 7 }
 const policy: Policy = {
+  digest: "",
   hash: "",
   maxFee: { numerator: 2n, denominator: 1_000n },
   lines: [

@@ -35,6 +35,7 @@ const asset = "c".repeat(64)
 const general = accountTypeNumbers.ACCOUNT_TYPE_GENERAL
 const policy: Policy = {
   maxFee: { numerator: 1n, denominator: 100n },
+  digest: "d".repeat(64),
   hash: "",
   lines: [
     {
@@ -82,6 +83,7 @@ const withSigner = <E>(
     const store = testStore()
     const party = { name: "p", publicKey: publicKey as PublicKey, signer: { file }, floor, transfersKept: 0 }
     const layer = Signer.layerNoDeps({
+      treasury: "test",
       chainId: "chain",
       policy,
       assets: new Map([[asset, "USDT"]]),

@@ -50,6 +50,7 @@ const triggers = [
   "intents_final",
   "intents_kept",
   "intents_decided",
+  "intents_approved",
 ]
 const unguarded = Effect.forEach(triggers, (name) => statement(`DROP TRIGGER ${name}`))
 const everything = ["evidence", "sends", "watches", "attempts"].map((table) => `DELETE FROM ${table}`)

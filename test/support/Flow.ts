@@ -41,6 +41,8 @@ export interface FlowSetup {
   readonly alice?: string
   /** More rules, indented by two. */
   readonly rules?: string
+  /** More keys of the policy's line, each with a comma before it. */
+  readonly line?: string
   /** More top-level keys. */
   readonly more?: string
   /** What stands before the network: from its address to the one that the treasury uses. */
@@ -53,7 +55,7 @@ const scenarioOf = ({ assets = "", change = {} }: FlowSetup): string =>
   scenarioText("", change).replace("  deposits:\n", `${assets}  deposits:\n`)
 
 const treasuryText = (gateways: string, setup: FlowSetup) => {
-  const { mode = "live", chain = chainId, network = "", rules = "", more = "" } = setup
+  const { mode = "live", chain = chainId, network = "", rules = "", line = "", more = "" } = setup
   return `
 version: 1
 name: flow
@@ -71,7 +73,7 @@ rules:
 ${rules}
 policy:
   allow:
-    - { from: alice, to: [bob, eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4 }
+    - { from: alice, to: [bob, eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4${line} }
 ${more}`
 }
 

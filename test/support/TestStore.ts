@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { Layer } from "effect"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Asks } from "../../src/store/Asks.ts"
+import { Approvals } from "../../src/store/Approvals.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
@@ -38,6 +39,7 @@ export const testStore = () => {
       Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Backfills.layerNoDeps,
+      Approvals.layerNoDeps,
       Drifts.layer,
       Observations.layer,
       RuleStates.layer,

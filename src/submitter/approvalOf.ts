@@ -1,0 +1,69 @@
+import type { ApprovalGroup } from "../domain/Approval.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { approvalFor, lineFor, type Policy } from "../rules/Policy.ts"
+import { approversOf, type GivenApproval, type PaymentTerms, paymentText } from "../tx/Approval.ts"
+
+/** What the policy in force asks people to sign for a payment. */
+export interface NeededApproval {
+  readonly group: ApprovalGroup
+  readonly terms: PaymentTerms
+  readonly text: string
+}
+
+interface InForce {
+  readonly treasury: string
+  readonly chainId: string
+  readonly policy: Policy
+}
+
+/** Undefined where the payment needs nobody's approval, or no line permits it at all. */
+export const approvalOf = ({ treasury, chainId, policy }: InForce, intent: Intent): NeededApproval | undefined => {
+  const { fromKey: from, toKey: to, assetId, amount } = intent.payment
+  const group = approvalFor(lineFor(policy, { from, to, assetId }), amount)
+  if (group === undefined) return undefined
+  const terms: PaymentTerms = {
+    treasury,
+    chainId,
+    intentId: intent.id,
+    rule: intent.rule,
+    proposer: intent.submittedBy,
+    from,
+    to,
+    assetId,
+    amount,
+    feeMax: intent.feeMax,
+    policy: policy.digest,
+    group: group.name,
+    expires: intent.createdAt + group.withinMillis,
+  }
+  return { group, terms, text: paymentText(terms) }
+}
+
+export interface Progress {
+  readonly by: ReadonlyArray<string>
+  /** Operators who may still approve. */
+  readonly others: ReadonlyArray<string>
+  readonly isEnough: boolean
+  readonly hasLapsed: boolean
+  /** Whether only the last quarter of the time is left. */
+  readonly isLate: boolean
+  /** All of it as a sentence. */
+  readonly words: string
+}
+
+/** How far the approval has come, on the signatures that hold. */
+export const progressOf = (needed: NeededApproval, given: ReadonlyArray<GivenApproval>, now: number): Progress => {
+  const { group, terms, text } = needed
+  const by = approversOf(group.of, text, given, terms.proposer)
+  const others = [...group.of.keys()].filter((name) => name !== terms.proposer && !by.includes(name))
+  const done = by.length === 0 ? "" : `${by.join(", ")} approved; `
+  const until = `until ${new Date(terms.expires).toISOString().slice(0, 16).replace("T", " ")} UTC`
+  return {
+    by,
+    others,
+    isEnough: by.length >= group.need,
+    hasLapsed: now >= terms.expires,
+    isLate: now >= terms.expires - group.withinMillis / 4,
+    words: `${done}waits for ${group.need - by.length} of ${others.join(", ")}, ${until}`,
+  }
+}

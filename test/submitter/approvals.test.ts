@@ -1,0 +1,307 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { treasuryOf } from "../../src/config/Treasury.ts"
+import { prepare } from "../../src/daemon.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import { approve, findApproval } from "../../src/status/approvals.ts"
+import { endPayment } from "../../src/status/people.ts"
+import { receiptOf } from "../../src/status/receipts.ts"
+import { Approvals } from "../../src/store/Approvals.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { checkReceipt } from "../../src/store/checkReceipt.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { verifyStore } from "../../src/store/verifyStore.ts"
+import { approvalOf } from "../../src/submitter/approvalOf.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { deskText, operatorKey, operatorSigns } from "../support/Operators.ts"
+
+type Sandbox = Parameters<Flow>[1]
+const desk: FlowSetup = { line: ", approval: desk", more: deskText() }
+
+const newest = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
+  (intents) => intents[0]!,
+)
+const alerts = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`SELECT severity, dedup FROM alerts WHERE kind IN ('approval', 'intent') ORDER BY seq`
+  return rows.map((row) => `${row["severity"]} ${String(row["dedup"]).split("/")[0]}`)
+})
+const rounds = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox, count: number) {
+  for (let i = 0; i < count; i++) yield* round(options, sandbox)
+})
+
+/** Rounds until the payment waits for people. */
+const proposed = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox) {
+  yield* rounds(options, sandbox, 4)
+  const intent = yield* newest
+  assert.strictEqual(intent.state, "awaiting_approval")
+  return intent
+})
+
+const textOf = ({ treasury: { name, network, policy } }: DaemonOptions, intent: Intent): string =>
+  approvalOf({ treasury: name, chainId: network.chainId, policy }, intent)?.text ?? ""
+
+const signs = (options: DaemonOptions, intent: Intent, name: string) =>
+  approve(options.treasury, intent.id, { signature: operatorSigns(name, textOf(options, intent)) })
+
+const handIn = (options: DaemonOptions, key: string, author: string | undefined, amount = "100") =>
+  submitPayment(options.treasury, "live", {
+    idempotencyKey: key,
+    ...(author === undefined ? {} : { author }),
+    transfer: { from: "alice", to: "eve", asset: "USDT", amount },
+  })
+
+/** The same treasury with another text in place of one. */
+const changed = (options: DaemonOptions, from: string, to: string) => {
+  const { document } = options.treasury
+  const value: unknown = JSON.parse(JSON.stringify(document.value).replace(from, to))
+  return Effect.map(treasuryOf({ ...document, value }), (treasury) => ({ ...options, treasury }))
+}
+
+/** One life of a daemon. Its end is abrupt: nothing is told to stop. */
+const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
+  prepare(options).pipe(
+    Effect.andThen(pollAssets()),
+    Effect.andThen(use),
+    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
+  )
+
+/** The flow's options with a data directory that several lives may use, one after the other. */
+const reborn = (use: (options: DaemonOptions, sandbox: Sandbox) => Effect.Effect<void, unknown>) =>
+  flow((options, sandbox) => {
+    const dataDir = mkdtempSync(join(tmpdir(), "cofferer-approvals-"))
+    cpSync(join(options.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
+    const removed = Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))
+    return use({ ...options, dataDir }, sandbox).pipe(Effect.ensuring(removed))
+  }, desk)
+
+describe("a payment that people must approve", () => {
+  it.effect("waits, is paid once when two of three have signed, and tells of each step", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const intent = yield* proposed(options, sandbox)
+          assert.match(intent.detail, /^waits for 2 of ana, ben, chloe, until 20\d\d-\d\d-\d\d \d\d:\d\d UTC$/)
+          assert.containSubset(yield* signs(options, intent, "ben"), { operator: "ben", isNew: true })
+          assert.containSubset(yield* signs(options, intent, "ben"), { operator: "ben", isNew: false })
+          yield* rounds(options, sandbox, 3)
+          assert.match((yield* newest).detail, /^ben approved; waits for 1 of ana, chloe/)
+          assert.lengthOf(yield* paid(sandbox), 0)
+          yield* signs(options, intent, "ana")
+          yield* rounds(options, sandbox, 6)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.lengthOf(yield* paid(sandbox), 1)
+          assert.deepStrictEqual(yield* alerts, ["ticket approval", "info approved"])
+          assert.containSubset(yield* signs(options, intent, "chloe"), { status: 409 })
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("has its approvals in the receipt, checked offline, and in the whole store", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const intent = yield* proposed(options, sandbox)
+          for (const name of ["ana", "chloe"]) yield* signs(options, intent, name)
+          yield* rounds(options, sandbox, 6)
+          const receipt = JSON.parse(JSON.stringify(yield* receiptOf(intent.id)))
+          assert.isUndefined(checkReceipt(receipt).problem)
+          const by = ["ana", "chloe"]
+          assert.containSubset(receipt, {
+            decision: { approval: "desk" },
+            approvals: by.map((operator) => ({ operator, group: "desk", key: operatorKey(operator).publicKey })),
+            attempts: [{ permit: { approval: { group: "desk", need: 2, by } } }],
+          })
+          assert.isNull((yield* verifyStore()).problem)
+          const sql = yield* SqlClient.SqlClient
+          const kept = yield* Effect.flip(sql`UPDATE approvals SET operator = 'eve'`)
+          assert.include(String(kept.cause), "an approval never changes")
+          yield* sql`DROP TRIGGER approvals_given`
+          yield* sql`UPDATE approvals SET key = ${operatorKey("ben").publicKey} WHERE operator = 'ana'`
+          assert.match((yield* verifyStore()).problem ?? "", /the approval of ana is not signed with their key/)
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("is reserved from the proposal on: the line's limits hold for the others", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* proposed(options, sandbox)
+          for (const key of ["a", "b"]) yield* handIn(options, key, "zoe")
+          const over = yield* Effect.flip(handIn(options, "c", "zoe"))
+          assert.match(over.message, /window_amount\): 350000000 of 400000000 in 24 h are used/)
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("is rejected by a person, or when its time is over, and people are told before", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const first = yield* proposed(options, sandbox)
+          const body = { reason: "not today", author: "ana" }
+          assert.containSubset(yield* endPayment(first.id, "reject", body), { ended: { state: "rejected" } })
+          const second = yield* proposed(options, sandbox)
+          yield* signs(options, second, "ana")
+          yield* TestClock.adjust("3 hours")
+          yield* submitOnce()
+          assert.match((yield* newest).detail, /^ana approved; waits for 1 of ben, chloe, .*: the time ends soon$/)
+          yield* TestClock.adjust("1 hour")
+          assert.containSubset(yield* signs(options, second, "ben"), { problem: "the time to approve it is over" })
+          yield* submitOnce()
+          assert.strictEqual((yield* newest).detail, "the approval lapsed: 1 of 2 had signed")
+          assert.deepStrictEqual(yield* states, ["rejected", "rejected"])
+          const told = ["ticket approval", "ticket approval", "ticket approval-late", "info rejected"]
+          assert.deepStrictEqual(yield* alerts, told)
+          assert.lengthOf(yield* paid(sandbox), 0)
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("needs nobody up to the amount that the line names", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 8)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.containSubset(yield* findApproval(options.treasury, (yield* newest).id), { status: 409 })
+        }),
+      { ...desk, line: ', approval: desk, approvalAbove: "150"' },
+    ),
+  )
+
+  it.effect("is put to people and approved while payments are halted, and paid after", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* handIn(options, "a", "zoe")
+          const brake = yield* Brake
+          yield* brake.halt("operator", "stop")
+          const intent = yield* proposed(options, sandbox)
+          for (const name of ["ana", "chloe"]) yield* signs(options, intent, name)
+          yield* rounds(options, sandbox, 3)
+          assert.deepStrictEqual(yield* states, ["reserved"])
+          yield* brake.resume({ scope: "all", reason: "fine", author: "ana" })
+          yield* rounds(options, sandbox, 6)
+          assert.include(yield* states, "confirmed")
+        }),
+      desk,
+    ),
+  )
+})
+
+describe("who hands a payment in", () => {
+  it.effect("is named, does not approve it, and leaves enough others", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          assert.match(
+            (yield* Effect.flip(handIn(options, "a", undefined))).message,
+            /approval of 2 of ana, ben, chloe/,
+          )
+          yield* handIn(options, "a", "ana")
+          yield* rounds(options, sandbox, 3)
+          const intent = (yield* (yield* Outbox).open).find(({ rule }) => rule === "submit")!
+          assert.strictEqual(intent.submittedBy, "ana")
+          assert.match(intent.detail, /waits for 2 of ben, chloe/)
+          assert.containSubset(yield* signs(options, intent, "ana"), { status: 403 })
+          for (const name of ["ben", "chloe"]) yield* signs(options, intent, name)
+          yield* rounds(options, sandbox, 6)
+          assert.lengthOf(yield* paid(sandbox), 1)
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("is refused where the others are too few", () =>
+    flow(
+      (options) =>
+        Effect.gen(function* () {
+          const refused = yield* Effect.flip(handIn(options, "a", "ana"))
+          assert.match(refused.message, /3 others than ana must approve it: desk has 2/)
+        }),
+      { ...desk, more: deskText(3) },
+    ),
+  )
+})
+
+describe("approvals and another policy", () => {
+  it.effect("outlive the process: what was approved before its end is paid once after it", () =>
+    reborn((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* life(
+          options,
+          Effect.gen(function* () {
+            const intent = yield* proposed(options, sandbox)
+            for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
+          }),
+        )
+        assert.lengthOf(yield* paid(sandbox), 0)
+        yield* life(
+          options,
+          Effect.gen(function* () {
+            yield* rounds(options, sandbox, 8)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+          }),
+        )
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+    ),
+  )
+
+  it.effect("say nothing under it: people must sign again", () =>
+    reborn((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* life(
+          options,
+          Effect.gen(function* () {
+            const intent = yield* proposed(options, sandbox)
+            for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
+          }),
+        )
+        const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"5"')
+        yield* life(
+          other,
+          Effect.gen(function* () {
+            yield* rounds(other, sandbox, 4)
+            const intent = yield* newest
+            assert.match(intent.detail, /^waits for 2 of ana, ben, chloe/)
+            assert.lengthOf(yield* (yield* Approvals).about(intent.id), 2)
+            const old = operatorSigns("ana", textOf(options, intent))
+            assert.containSubset(yield* approve(other.treasury, intent.id, { signature: old }), { status: 403 })
+            for (const name of ["ana", "ben"]) yield* signs(other, intent, name)
+            yield* rounds(other, sandbox, 6)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+          }),
+        )
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+    ),
+  )
+
+  it.effect("that asks for nobody lets the payment go", () =>
+    reborn((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* life(options, proposed(options, sandbox))
+        const other = yield* changed(options, ',"approval":"desk"', "")
+        yield* life(other, rounds(other, sandbox, 6))
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+    ),
+  )
+})
