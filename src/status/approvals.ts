@@ -51,11 +51,12 @@ export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, i
   const timeOf = (operator: string) => given.find((one) => one.key === group.of.get(operator) && one.text === text)?.at
   const { payment } = intent
   const amount = `${formatAmount(payment.amount, intent.decimals)} ${payment.asset}`
+  const fee = formatAmount(intent.feeMax, intent.decimals)
   return {
     id: intent.id,
     short: shortId(intent.id),
     state: intent.state,
-    words: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to}, fee at most ${formatAmount(intent.feeMax, intent.decimals)}`,
+    words: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to}, fee at most ${fee}`,
     text,
     group: group.name,
     need: group.need,

@@ -31,7 +31,7 @@ const line = (n: number, part: Partial<PolicyLine> = {}): PolicyLine => ({
 
 const termsWith = (lines: ReadonlyArray<PolicyLine>, part: Partial<Terms> = {}): Terms => ({
   mode: "live",
-  policy: { maxFee: { numerator: 2n, denominator: 1_000n }, lines, hash: "" },
+  policy: { maxFee: { numerator: 2n, denominator: 1_000n }, lines, digest: "", hash: "" },
   parties: new Map(keys.map((name) => [name, party(name)])),
   assets: new Map([usdt, vega].map((asset) => [asset.symbol, asset])),
   maxAgeMillis: 30_000,
@@ -111,7 +111,7 @@ const randomLine = (dice: Dice, n: number): PolicyLine =>
 
 const randomTerms = (dice: Dice): Terms => {
   const lines = Array.from({ length: 1 + dice.below(3) }, (_, i) => randomLine(dice, i + 1))
-  const policy: Policy = { maxFee: { numerator: BigInt(dice.below(3)), denominator: 10n }, lines, hash: "" }
+  const policy: Policy = { maxFee: { numerator: BigInt(dice.below(3)), denominator: 10n }, lines, digest: "", hash: "" }
   const parties = new Map(keys.map((name) => [name, party(name, BigInt(dice.below(2)))]))
   return { ...termsWith(lines), policy, parties }
 }
