@@ -131,6 +131,7 @@ const settingsOf = (random: Random): WorldSettings => {
   return {
     rules: rulesOf(random),
     policy: {
+      digest: "",
       hash: "",
       maxFee: { numerator: 2n, denominator: 1_000n },
       lines: [

@@ -61,7 +61,7 @@ const run = () => {
   const parties = subjects.map(({ accounts: [account] }) => account!.party.publicKey as string)
   const balances = new Map(parties.map((key) => [key, 1_500n * unit]))
   balances.set(funder.publicKey, 10n ** 15n)
-  const policy: Policy = { hash: "", maxFee: { numerator: 2n, denominator: 1_000n }, lines: [] }
+  const policy: Policy = { digest: "", hash: "", maxFee: { numerator: 2n, denominator: 1_000n }, lines: [] }
   const memories = new Map<Subject, Memory>()
   const random = randomOf(4_711)
   let now = 1_800_000_000_000
