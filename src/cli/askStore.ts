@@ -4,7 +4,7 @@ import type { StoreError } from "../store/StoreError.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { toJson } from "./output.ts"
-import { type Chosen, dataDirOf, storedSetup } from "./setup.ts"
+import { type Chosen, dataDirOf, type Setup, storedSetup } from "./setup.ts"
 
 export type Store = Layer.Success<ReturnType<typeof storeLayer>>
 
@@ -12,7 +12,7 @@ export type Store = Layer.Success<ReturnType<typeof storeLayer>>
 export const askStore = <A>(
   chosen: Chosen,
   path: string,
-  stored: Effect.Effect<A, StoreError, Store>,
+  stored: Effect.Effect<A, StoreError, Store> | ((found: Setup) => Effect.Effect<A, StoreError, Store>),
   timeoutMillis?: number,
 ) =>
   Effect.gen(function* () {
@@ -20,7 +20,7 @@ export const askStore = <A>(
     const answer = yield* control(dataDir, "GET", path, undefined, timeoutMillis)
     if (answer !== undefined) return yield* bodyOf(answer)
     const found = yield* storedSetup(chosen, dataDir)
-    const value = yield* stored.pipe(
+    const value = yield* (typeof stored === "function" ? stored(found) : stored).pipe(
       Effect.provide(storeLayer(found)),
       Effect.mapError((error) => failWith("failure", error.message)),
     )

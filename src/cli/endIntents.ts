@@ -101,10 +101,13 @@ const plain = (verb: EndVerb, description: string) =>
     Effect.fn((chosen) => end(chosen, verb, {})),
   ).pipe(Command.withDescription(description))
 
+/** Approvers' no, and that of anybody who may use this machine. */
+export const reject = plain("reject", "Refuse a payment that is proposed or waits for approval, with a reason")
+
 /** The verbs that end a payment which does not end by itself, each with a reason. */
 export const endCommands = [
   resolve,
-  plain("reject", "Refuse a payment that is proposed or waits for approval"),
+  reject,
   plain("cancel", "Call a payment off before anything is signed"),
   plain("abandon", "Give a payment up whose attempts are all proven dead"),
 ] as const

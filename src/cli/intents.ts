@@ -1,6 +1,7 @@
 import { Effect, Predicate } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { listIntents, type Problem, storyOf } from "../status/stories.ts"
+import { storyWithApproval } from "../status/approvals.ts"
+import { listIntents, type Problem } from "../status/stories.ts"
 import type { IntentView } from "../status/View.ts"
 import { askStore } from "./askStore.ts"
 import { failWith } from "./CliFailure.ts"
@@ -22,7 +23,9 @@ const show = Command.make(
   "show",
   { id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")), ...shared },
   Effect.fn(function* (chosen) {
-    const body = yield* askStore(chosen, `/api/v1/intents/${encodeURIComponent(chosen.id)}`, storyOf(chosen.id))
+    const body = yield* askStore(chosen, `/api/v1/intents/${encodeURIComponent(chosen.id)}`, ({ treasury }) =>
+      storyWithApproval(treasury, chosen.id),
+    )
     if (isProblem(body)) return yield* failWith(codeOf(body.status), `${body.problem}; ${body.remedy}`)
     const story = toStory(body)
     return yield* printResult(chosen.output, story, () => storyText(story))

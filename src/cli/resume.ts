@@ -1,28 +1,67 @@
 import { userInfo } from "node:os"
-import { Effect } from "effect"
+import { Console, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import { removeHaltFile } from "../config/files.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
-import { outputFlag, printResult } from "./output.ts"
+import { type Output, outputFlag, printResult } from "./output.ts"
 import { reasonFlag, scopeFlag } from "./pause.ts"
 import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
+import { keyFlag, signatureFlag, signText } from "./signText.ts"
+
+const Waiting = Schema.Struct({
+  text: Schema.String,
+  by: Schema.Array(Schema.String),
+  others: Schema.Array(Schema.String),
+  missing: Schema.Int,
+})
+
+/** What is signed goes to standard output, so that it can be signed elsewhere. */
+const tellWaiting = Effect.fnUntraced(function* (output: Output, body: unknown) {
+  const { text, by, others, missing } = yield* Schema.decodeUnknownEffect(Waiting)(body)
+  yield* output === "json" ? printResult("json", body, () => "") : Effect.sync(() => process.stdout.write(text))
+  const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `
+  const next = `${missing} of ${others.join(", ")} must say "resume" with the same reason and --key or --signature`
+  return yield* failWith("needsApproval", `${done}${next}`)
+})
 
 /** Ends pauses of a scope; with scope all also the HALT file. */
 export const resume = Command.make(
   "resume",
-  { scope: scopeFlag, reason: reasonFlag, config: configFlag, data: dataFlag, output: outputFlag },
+  {
+    scope: scopeFlag,
+    reason: reasonFlag,
+    key: keyFlag,
+    signature: signatureFlag,
+    config: configFlag,
+    data: dataFlag,
+    output: outputFlag,
+  },
   Effect.fn(function* (chosen) {
     const dataDir = yield* dataDirOf(chosen)
     const { scope, reason } = chosen
+    const body = { scope, reason, author: userInfo().username }
+    const ask = (more: object) => control(dataDir, "POST", "/api/v1/resume", { ...body, ...more })
+    let answer = yield* ask(
+      Option.match(chosen.signature, { onNone: () => ({}), onSome: (signature) => ({ signature }) }),
+    )
+    if (answer?.status === 202 && Option.isSome(chosen.key)) {
+      const { text } = yield* Schema.decodeUnknownEffect(Waiting)(answer.body)
+      yield* Console.error(text.trimEnd())
+      answer = yield* ask({ signature: yield* signText(chosen.key.value, text) })
+    }
+    if (answer?.status === 202) return yield* tellWaiting(chosen.output, answer.body)
+    if (answer !== undefined) yield* bodyOf(answer)
     const removed = scope === "all" ? yield* removeHaltFile(dataDir) : false
-    const answer = yield* control(dataDir, "POST", "/api/v1/resume", { scope, reason, author: userInfo().username })
     if (answer === undefined) {
       if (!removed) return yield* failWith("notFound", `no daemon runs in ${dataDir}, and no HALT file lies there`)
       return yield* printResult(chosen.output, { resumed: scope, haltFile: "removed" }, () => "took the HALT file away")
     }
-    const body = yield* bodyOf(answer)
     const file = removed ? ", and took the HALT file away" : ""
-    return yield* printResult(chosen.output, { resumed: scope, removed, answer: body }, () => `resumed ${scope}${file}`)
+    return yield* printResult(
+      chosen.output,
+      { resumed: scope, removed, answer: answer.body },
+      () => `resumed ${scope}${file}`,
+    )
   }),
 ).pipe(Command.withDescription("Continue payments, with a reason"))

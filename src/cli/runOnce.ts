@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { deliverOnce } from "../alerts/AlertLoop.ts"
+import type { Intent } from "../domain/Intent.ts"
 import { decideOnce } from "../engine/Engine.ts"
 import { notifyAssets } from "../engine/notifyAssets.ts"
 import { pollAssets } from "../poller/AssetPoller.ts"
@@ -40,7 +41,10 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
   const outbox = yield* Outbox
   const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
   yield* pollOf(options)
-  while ((yield* outbox.open).some((intent) => intent.state !== "manual")) {
+  const isLeft = ({ state }: Intent) => state === "manual" || state === "awaiting_approval"
+  // What people approved since the last time is under way again after this.
+  if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
+  while ((yield* outbox.open).some((intent) => !isLeft(intent))) {
     if ((yield* Clock.currentTimeMillis) > deadline) {
       return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
     }

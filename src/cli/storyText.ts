@@ -1,5 +1,7 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import type { ApprovalView } from "../status/approvals.ts"
 import type { IntentView } from "../status/View.ts"
+import { approvalLines } from "./approvalText.ts"
 import { table } from "./output.ts"
 
 /** The daemon's answer, of the same version as this command line. */
@@ -7,6 +9,8 @@ export interface Story extends IntentView {
   readonly feeMax: string
   readonly fee: string | null
   readonly decimals: number
+  /** What it needs of people; null where it needs nobody. */
+  readonly approval: ApprovalView | null
   readonly journal: ReadonlyArray<{
     readonly seq: number
     readonly at: number
@@ -78,6 +82,8 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
         "evidence",
         `${k}: ${said(body["kind"])}${behind(" at block ", body["height"])}${behind(": ", body["detail"])}`,
       ]
+    case "approval":
+      return ["approval", `${said(body["operator"])} of ${said(body["group"])}; key ${short(body["key"])}`]
     case "refusal":
       return ["refusal", `the signer refused ${k} (${said(body["refusal"])}): ${said(body["detail"])}`]
     default:
@@ -122,6 +128,7 @@ export const storyText = (story: Story): string => {
     `${story.short}  ${story.state}  ${story.amount}  ${story.from} -> ${story.to}   (${story.rule})`,
     `  ${story.detail}`,
     `  id ${story.id}, decided ${story.createdAt}, fee ${fee} of at most ${amount(story.feeMax)}`,
+    ...(story.approval === null ? [] : ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)]),
     "attempts",
     attempts.length === 0 ? "  none signed" : table(attempts),
     "journal",

@@ -1,5 +1,6 @@
+import { userInfo } from "node:os"
 import { Effect, Layer, Option, Schema } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { makeDataDir } from "../config/files.ts"
 import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { prepare } from "../daemon.ts"
@@ -22,12 +23,21 @@ export const submit = Command.make(
     file: Argument.String("payment").pipe(
       Argument.withDescription("YAML file: idempotencyKey, and transfer: { from, to, asset, amount }"),
     ),
+    author: Flag.String("author").pipe(
+      Flag.withDescription("Who proposes it: an operator of this name does not approve it; default the user's name"),
+      Flag.optional,
+    ),
     config: configFlag,
     data: dataFlag,
     output: outputFlag,
   },
   Effect.fn(function* (chosen) {
-    const body = yield* decodeYaml(SubmitBody, yield* readYaml(chosen.file))
+    const written = yield* decodeYaml(SubmitBody, yield* readYaml(chosen.file))
+    const author = Option.getOrElse(
+      chosen.author,
+      () => written.author ?? userInfo().username.replaceAll(/[^\w.@-]/g, "_"),
+    )
+    const body = { ...written, author }
     const found = yield* setup({ config: chosen.config, data: chosen.data })
     const answer = yield* control(found.dataDir, "POST", "/api/v1/submit", body)
     if (answer !== undefined) {
@@ -57,6 +67,7 @@ export const submit = Command.make(
       ),
     )
     if (final === undefined) return yield* failWith("failure", "the payment was not recorded")
+    if (final.state === "awaiting_approval") return yield* failWith("needsApproval", final.detail)
     if (final.state !== "confirmed") {
       return yield* failWith(final.state === "denied" ? "refused" : "failure", `${final.state}: ${final.detail}`)
     }

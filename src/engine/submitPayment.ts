@@ -30,7 +30,7 @@ export const SubmitBody = Schema.Struct({
   /** Who hands it in: an operator of this name does not approve it. */
   author: Schema.optional(
     Schema.String.check(
-      Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$/, { expected: "a name of letters, digits and . _ @ -" }),
+      Schema.isPattern(/^[A-Za-z0-9_][A-Za-z0-9._@-]{0,62}$/, { expected: "a name of letters, digits and . _ @ -" }),
     ),
   ),
   transfer: Schema.Struct({ from: Schema.String, to: Schema.String, asset: Schema.String, amount: Schema.String }),

@@ -1,6 +1,7 @@
 import { formatLevel } from "../domain/Amount.ts"
 import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 import type { Party, PinnedAsset, Share } from "./Rule.ts"
+import { approvalWords } from "./weakensApproval.ts"
 
 /** What bounds the money of a treasury, whatever rules and gateways say. */
 export interface Terms {
@@ -29,6 +30,7 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...modeOf(old, next),
   ...lineWords(old, next),
   ...windowWords(old, next),
+  ...approvalWords(old.policy, next.policy),
   ...feeWords(old.policy.maxFee, next.policy.maxFee),
   ...partyWords(old, next),
   ...(next.maxAgeMillis > old.maxAgeMillis

@@ -18,6 +18,14 @@ const fileBytesMax = 66
  * to root with at most a right to read for the group (as Kubernetes mounts secrets). The buffer is zeroed.
  */
 export const openKeyFile = (file: string, expected: string): Effect.Effect<SigningKey, ConfigError> =>
+  Effect.flatMap(readKeyFile(file), (key) => {
+    if (key.publicKey === expected) return Effect.succeed(key)
+    const remedy = `expected ${expected}: name the file of that key, or mend publicKey`
+    return Effect.fail(configProblem(file, `holds the key of ${key.publicKey}`, remedy))
+  })
+
+/** The same, whichever key it is. */
+export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError> =>
   Effect.suspend(() => {
     let bytes: Buffer | undefined
     try {
@@ -25,10 +33,6 @@ export const openKeyFile = (file: string, expected: string): Effect.Effect<Signi
       const key = keyOf(bytes)
       if (key === undefined) {
         return Effect.fail(configProblem(file, "not a key file", "it holds 32 raw bytes or 64 hex characters"))
-      }
-      if (key.publicKey !== expected) {
-        const remedy = `expected ${expected}: name the file of that key, or mend publicKey`
-        return Effect.fail(configProblem(file, `holds the key of ${key.publicKey}`, remedy))
       }
       return Effect.succeed(key)
     } catch (error) {

@@ -16,6 +16,7 @@ import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
+import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
 import { askBackfill } from "./askBackfill.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
@@ -27,7 +28,8 @@ import { reloadConfig } from "./reloadConfig.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
-import { listIntents, storyOf } from "./stories.ts"
+import { approvePolicy, approveResume, PolicyBody, policyNow } from "./sharedApprovals.ts"
+import { listIntents } from "./stories.ts"
 
 export interface ControlServerOptions {
   readonly treasury: Treasury
@@ -105,10 +107,12 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/verify") return json(yield* verifyStore())
     const [, kind, id] = /^\/api\/v1\/(intents|receipts)\/([0-9a-z]{3,64})$/.exec(path) ?? []
     if (id !== undefined) {
-      const found = yield* kind === "receipts" ? receiptOf(id) : storyOf(id)
+      const found = yield* kind === "receipts" ? receiptOf(id) : storyWithApproval(options.treasury, id)
       return "problem" in found ? refusal(found.status, found.problem, found.remedy) : json(found)
     }
   }
+  const approval = approvalPath.exec(path)
+  if (approval !== null) return yield* approvals(options.treasury, approval, request)
   if (request.method === "POST") {
     if (path === "/api/v1/pause") return yield* pause(options.treasury, yield* body(request, PauseBody))
     if (path === "/api/v1/backfill") return yield* backfill(options.treasury, yield* body(request, BackfillBody))
@@ -145,6 +149,25 @@ const body = Effect.fnUntraced(function* <A>(
   return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
 })
 
+const approvalPath = /^\/api\/v1\/(?:policy\/approve|intents\/([0-9a-z]{3,64})\/(approval|approve))$/
+
+/** What operators are asked to sign, and what they signed. */
+const approvals = Effect.fnUntraced(function* (
+  treasury: Treasury,
+  [path, id, word]: ReadonlyArray<string | undefined>,
+  request: HttpServerRequest.HttpServerRequest,
+) {
+  if (id === undefined && request.method === "GET") return json(policyNow(treasury))
+  if (request.method !== (word === "approval" ? "GET" : "POST")) return refusal(404, `no ${request.method} ${path}`)
+  const done =
+    id === undefined
+      ? yield* approvePolicy(treasury, yield* body(request, PolicyBody))
+      : word === "approval"
+        ? yield* findApproval(treasury, id)
+        : yield* approve(treasury, id, yield* body(request, ApproveBody))
+  return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
+})
+
 const Millis = Schema.NumberFromString.check(Schema.isInt())
 const ExportQuery = Schema.Struct({
   what: Schema.Literals(exportKinds),
@@ -157,7 +180,12 @@ const LedgerBody = Schema.Struct({ reason: Words, author: Words })
 /** Absolute paths of a changed treasury's file and what lies over it. */
 const PlanBody = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))) })
 const ReloadBody = Schema.Struct({ reason: Words, author: Words, allowWeaker: Schema.optional(Schema.Boolean) })
-const ResumeBody = Schema.Struct({ scope: Words, reason: Words, author: Words })
+const ResumeBody = Schema.Struct({
+  scope: Words,
+  reason: Words,
+  author: Words,
+  signature: Schema.optional(SignatureText),
+})
 
 const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern(/^[0-9]{1,19}$/)) })
 
@@ -204,9 +232,12 @@ const reload = Effect.fnUntraced(function* (asked: typeof ReloadBody.Type) {
   return json(done)
 })
 
-const resume = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof ResumeBody.Type) {
+const resume = Effect.fnUntraced(function* (treasury: Treasury, { signature, ...asked }: typeof ResumeBody.Type) {
   const problem = scopeProblem(treasury, asked.scope)
   if (problem !== undefined) return refusal(400, `scope "${asked.scope}" names nothing`, problem)
+  const lacking = yield* approveResume(treasury, asked, signature)
+  if ("problem" in lacking) return refusal(lacking.status, lacking.problem, lacking.remedy)
+  if (lacking.missing > 0) return json({ resumed: null, ...lacking }, 202)
   const brake = yield* Brake
   const ended = yield* brake.resume(asked)
   yield* wake

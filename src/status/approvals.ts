@@ -9,7 +9,7 @@ import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { approvalOf, type NeededApproval, progressOf } from "../submitter/approvalOf.ts"
 import { isApproval } from "../tx/Approval.ts"
-import { findIntent, problem } from "./stories.ts"
+import { findIntent, problem, storyOf } from "./stories.ts"
 
 export const SignatureText = Schema.String.check(
   Schema.isPattern(/^[0-9a-fA-F]{128}$/, { expected: "a signature of 128 hex characters" }),
@@ -74,6 +74,14 @@ export const findApproval = Effect.fnUntraced(function* (treasury: Treasury, id:
   const found = yield* findIntent(id)
   if ("problem" in found) return found
   return (yield* approvalViewOf(treasury, found.intent)) ?? problem("it needs nobody's approval", 409)
+})
+
+/** The story of a payment, and what it needs of people. */
+export const storyWithApproval = Effect.fnUntraced(function* (treasury: Treasury, id: string) {
+  const story = yield* storyOf(id)
+  if ("problem" in story) return story
+  const intent = Option.getOrThrow(yield* (yield* Outbox).byId(story.id))
+  return { ...story, approval: (yield* approvalViewOf(treasury, intent)) ?? null }
 })
 
 /** Takes an operator's signature for a payment, or says why not: `problem` with a status of HTTP. */

@@ -12,6 +12,7 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { isPolicyApproved } from "./sharedApprovals.ts"
 
 /** Who wants the files to be read again. */
 export interface ReloadAsked {
@@ -71,12 +72,19 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   if (restart.length > 0) return yield* refuse(old, asked, { ...refusedFor(restart), isConfig: false })
   const next = { treasury, mode: old.mode }
   const weaker = weakens(termsOf(old), termsOf(next))
-  // An approval by people of exactly this policy would permit it here as well.
-  if (weaker.length > 0 && !asked.allowWeaker) return yield* refuse(old, asked, refusedAsWeaker(weaker))
+  const permitted = asked.allowWeaker || (yield* isApprovedByPeople(old, next))
+  if (weaker.length > 0 && !permitted) return yield* refuse(old, asked, refusedAsWeaker(weaker))
   const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
   yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, next }))
   yield* tellChange(next, asked, parts)
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
+})
+
+/** Whether operators approved exactly this policy, and nothing beside it is weaker. */
+const isApprovedByPeople = Effect.fnUntraced(function* (old: InForce, next: InForce) {
+  const { policy } = next.treasury
+  const beside = weakens({ ...termsOf(old), policy }, termsOf(next))
+  return beside.length === 0 && (yield* isPolicyApproved(old.treasury, policy.digest))
 })
 
 interface Change {
@@ -145,7 +153,8 @@ const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
 const refusedAsWeaker = (weaker: ReadonlyArray<string>): Refusal => ({
   isConfig: false,
   detail: ["it would permit more than what is in force:", ...weaker.map((words) => `  ${words}`)].join("\n"),
-  remedy: 'what was in force stays in force; if it is meant, "cofferer reload --allow-weaker"',
+  remedy:
+    'what was in force stays in force; if it is meant, "cofferer reload --allow-weaker", or operators "approve policy"',
 })
 
 /** The last good configuration stays, and people hear of it. */

@@ -60,11 +60,12 @@ export const paymentText = (terms: PaymentTerms): string =>
     ["void from", new Date(terms.expires).toISOString()],
   ])
 
-/** What operators sign to let a policy come into force: its full hash, for one treasury. */
-export const policyText = (treasury: string, digest: string): string =>
+/** What operators sign to let a policy come into force: its digest, and that of the one which it replaces. */
+export const policyText = (treasury: string, replaced: string, digest: string): string =>
   linesOf(approvalDomains.policy, [
     ["treasury", treasury],
     ["policy", digest],
+    ["in place of", replaced],
   ])
 
 /** What operators sign to end halts: which ones, and why. */

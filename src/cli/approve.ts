@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs"
+import { Console, Effect, type Layer, Option, Predicate, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { storeLayer } from "../services.ts"
+import { type ApprovalView, findApproval, approve as giveApproval } from "../status/approvals.ts"
+import type { Problem } from "../status/stories.ts"
+import { approvalDomains } from "../tx/Approval.ts"
+import { approvalLines } from "./approvalText.ts"
+import { approvePolicy } from "./approvePolicy.ts"
+import { failWith } from "./CliFailure.ts"
+import { bodyOf, codeOf, control } from "./controlClient.ts"
+import { type Output, outputFlag, printResult, toJson } from "./output.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+import { keyFlag, signatureFlag, signText } from "./signText.ts"
+
+const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem")
+
+/** Asks the daemon, or where none runs does it on its database: the same JSON. */
+const through = Effect.fnUntraced(function* <A>(
+  chosen: Chosen,
+  call: readonly [method: "GET" | "POST", path: string, body?: unknown],
+  stored: (found: Parameters<typeof storeLayer>[0]) => Effect.Effect<A, { readonly message: string }, Stored>,
+) {
+  const dataDir = yield* dataDirOf(chosen)
+  const answer = yield* control(dataDir, ...call)
+  if (answer !== undefined) return yield* bodyOf(answer)
+  const found = yield* storedSetup(chosen, dataDir)
+  const done = yield* stored(found).pipe(
+    Effect.provide(storeLayer(found)),
+    Effect.mapError((error) => failWith("failure", error.message)),
+  )
+  if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
+  return JSON.parse(toJson(done)) as unknown
+})
+type Stored = Layer.Success<ReturnType<typeof storeLayer>>
+
+interface Choice extends Chosen {
+  readonly id: string
+  readonly key: Option.Option<string>
+  readonly signature: Option.Option<string>
+  readonly print: boolean
+  readonly output: Output
+}
+
+const viewOf = Effect.fnUntraced(function* ({ config, data, id }: Choice) {
+  const path = `/api/v1/intents/${encodeURIComponent(id)}/approval`
+  const body = yield* through({ config, data }, ["GET", path], ({ treasury }) => findApproval(treasury, id))
+  // The daemon's answer, of the same version as this command line.
+  return body as ApprovalView
+})
+
+const Given = Schema.Struct({ operator: Schema.String, isNew: Schema.Boolean, approval: Schema.Unknown })
+
+const give = Effect.fnUntraced(function* ({ config, data, output }: Choice, id: string, signature: string) {
+  const path = `/api/v1/intents/${encodeURIComponent(id)}/approve`
+  const body = yield* through({ config, data }, ["POST", path, { signature }], ({ treasury }) =>
+    giveApproval(treasury, id, { signature }),
+  )
+  const { operator, isNew, approval } = yield* Schema.decodeUnknownEffect(Given)(body)
+  const view = approval as ApprovalView
+  yield* printResult(output, body, () => {
+    const next =
+      view.missing > 0 ? `${view.missing} more of ${view.others.join(", ")}` : "that is enough: it is paid now"
+    return `${isNew ? "approved" : "approved already"} by ${operator}; ${next}`
+  })
+})
+
+/** Shows what is signed on standard error, so that standard output is the exact text alone. */
+const print = Effect.fnUntraced(function* ({ output }: Choice, view: ApprovalView) {
+  if (output === "json") return yield* printResult("json", view, () => "")
+  yield* Console.error([view.words, ...approvalLines(view), "What is signed, to the byte:"].join("\n"))
+  return yield* Effect.sync(() => process.stdout.write(view.text))
+})
+
+const sign = Command.make(
+  "sign",
+  { key: Flag.String("key").pipe(Flag.withDescription("File of an operator's key")) },
+  Effect.fn(function* ({ key }) {
+    const text = yield* Effect.try({
+      try: () => readFileSync(0, "utf8"),
+      catch: () => failWith("usage", "give the text on standard input: cofferer approve sign --key FILE < text"),
+    })
+    if (!Object.values(approvalDomains).some((domain) => text.startsWith(`${domain}\n`))) {
+      return yield* failWith("usage", 'this is no text of "approve ID --print": nothing is signed')
+    }
+    yield* Console.error(`signs this text:\n${text.trimEnd()}`)
+    return yield* Console.log(yield* signText(key, text))
+  }),
+).pipe(Command.withDescription("Sign a text of approve --print from standard input, on any machine"))
+
+/** An operator's word for one payment, as a signature over exactly that payment. */
+export const approve = Command.make(
+  "approve",
+  {
+    id: Argument.String("id").pipe(Argument.withDescription("Id of a payment, or the start of one")),
+    key: keyFlag,
+    signature: signatureFlag,
+    print: Flag.Boolean("print").pipe(
+      Flag.withDescription("Show what would be signed, and sign nothing"),
+      Flag.withDefault(false),
+    ),
+    config: configFlag,
+    data: dataFlag,
+    output: outputFlag,
+  },
+  Effect.fn(function* (chosen) {
+    const { key, signature } = chosen
+    const ways = [chosen.print, Option.isSome(key), Option.isSome(signature)].filter(Boolean).length
+    if (ways !== 1) return yield* failWith("usage", "say one of --key FILE, --signature HEX and --print")
+    if (Option.isSome(signature)) return yield* give(chosen, chosen.id, signature.value)
+    const view = yield* viewOf(chosen)
+    if (Option.isNone(key)) return yield* print(chosen, view)
+    yield* Console.error(view.words)
+    return yield* give(chosen, view.id, yield* signText(key.value, view.text))
+  }),
+).pipe(
+  Command.withDescription("Approve a payment that waits for operators, with a signature of one's own key"),
+  Command.withSubcommands([sign, approvePolicy]),
+)

@@ -1,0 +1,56 @@
+import { randomBytes } from "node:crypto"
+import { closeSync, fsyncSync, openSync, writeSync } from "node:fs"
+import { Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import { keyOf } from "../signer/KeyFile.ts"
+import { failWith } from "./CliFailure.ts"
+import { outputFlag, printResult } from "./output.ts"
+
+/** Writes a new key where nothing lies yet, for its owner alone, and returns its public key. */
+const writeNew = (file: string): string => {
+  const seed = randomBytes(32)
+  const hex = Buffer.from(`${seed.toString("hex")}\n`)
+  try {
+    const publicKey = keyOf(seed)!.publicKey
+    const fd = openSync(file, "wx", 0o600)
+    try {
+      writeSync(fd, hex)
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    return publicKey
+  } finally {
+    seed.fill(0)
+    hex.fill(0)
+  }
+}
+
+const create = Command.make(
+  "new",
+  {
+    file: Argument.String("file").pipe(Argument.withDescription("Where the key is written: nothing may lie there")),
+    output: outputFlag,
+  },
+  Effect.fn(function* ({ file, output }) {
+    const publicKey = yield* Effect.try({
+      try: () => writeNew(file),
+      catch: (error) => {
+        const { code } = error as NodeJS.ErrnoException
+        return failWith("failure", code === "EEXIST" ? `${file} lies there already` : `cannot write ${file} (${code})`)
+      },
+    })
+    return yield* printResult(output, { file, publicKey }, () => publicKey)
+  }),
+).pipe(Command.withDescription("Make an operator's key: the file is its owner's alone, the public key is printed"))
+
+const operator = Command.make("operator").pipe(
+  Command.withDescription("Keys with which operators approve payments"),
+  Command.withSubcommands([create]),
+)
+
+/** Keys that move no money. */
+export const keys = Command.make("keys").pipe(
+  Command.withDescription("Make keys of operators"),
+  Command.withSubcommands([operator]),
+)
