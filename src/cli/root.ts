@@ -23,6 +23,7 @@ const commands = {
   backfill: async () => (await import("./backfill.ts")).backfill,
   reconcile: async () => (await import("./reconcile.ts")).reconcile,
   submit: async () => (await import("./submit.ts")).submit,
+  test: async () => (await import("./testCommand.ts")).testCommand,
   verify: async () => (await import("./verify.ts")).verify,
   export: async () => (await import("./export.ts")).exportCommand,
   receipt: async () => (await import("./receipt.ts")).receipt,

@@ -1,12 +1,13 @@
 import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { accountKey } from "../rules/overlay.ts"
 import { feeMax, lineFor, type Policy } from "../rules/Policy.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
 import type { Subject } from "../rules/Subject.ts"
 import { partName } from "../rules/Subject.ts"
 import { emptyHolding, type Holding, measure } from "./Holding.ts"
-import { accountKey, type Paid, type WorldEvent, type WorldSettings } from "./World.ts"
+import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Kinds whose decisions may be several payments, each under a name of its own. */
 const several: ReadonlySet<string> = new Set(["rebalance", "split"])

@@ -1,3 +1,4 @@
+import { accountKey } from "../rules/overlay.ts"
 import { isPaying, type NotifyRule } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
@@ -8,7 +9,7 @@ import { endMeasure, type Holding, look } from "./Holding.ts"
 import { type Ledger, makeLedger } from "./Ledger.ts"
 import { tickAt, tickMillis } from "./Tick.ts"
 import { makeWindows, type Windows } from "./Windows.ts"
-import { accountKey, type Paid, type Said, type Told, type WorldEvent, type WorldSettings } from "./World.ts"
+import type { Paid, Said, Told, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Who is told while it runs. */
 export interface Listener {
@@ -25,7 +26,7 @@ export interface Rehearsal {
   readonly windows: Windows
   readonly told: ReadonlyArray<Told>
   readonly entries: ReadonlyArray<Entry>
-  /** The last word on a subject. */
+  /** What a subject says at this moment. */
   readonly outcome: (rule: string, subject: string) => Outcome | undefined
   /** Adds up times up to now; call it last. */
   readonly end: () => void
@@ -77,14 +78,22 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}):
     asked,
     now: () => state.now,
     advance: (events, until) => advance(play, events[Symbol.iterator](), until),
-    outcome: (rule, subject) =>
-      entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)?.outcome,
+    outcome: (rule, subject) => {
+      const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
+      if (entry?.outcome === undefined) return undefined
+      // Between two looks only the words of the same answer change: how long it still takes.
+      const again = step([entry.subject], snapshotOf(play, firingOf(entries)), () => entry.memory)[0]!
+      return isSameReason(again, entry.outcome) ? again : entry.outcome
+    },
     end: () => {
       for (const entry of entries) closeSpan(entry, state.now)
       for (const holding of ledger.holdings.values()) endMeasure(holding, state.now)
     },
   }
 }
+
+const isSameReason = ({ judgement: { decision: a } }: Outcome, { judgement: { decision: b } }: Outcome): boolean =>
+  a._tag === "Hold" && b._tag === "Hold" && a.reason === b.reason
 
 const makePlay = (settings: WorldSettings, listener: Listener): Play => {
   const { rules, start, assets, policy, quota } = settings

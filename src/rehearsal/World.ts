@@ -5,9 +5,6 @@ import type { Policy } from "../rules/Policy.ts"
 import type { Rule } from "../rules/Rule.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
 
-/** Under which an account's balance is found. */
-export const accountKey = (party: string, assetId: string): string => `${party}|${assetId}`
-
 /** What happens from outside, in the order of time. `at` is in Unix milliseconds, `account` an `accountKey`. */
 export type WorldEvent =
   /** The account holds this much from now on; what is not given stays. `beside` is margin, bonds and orders. */

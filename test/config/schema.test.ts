@@ -42,7 +42,9 @@ const blocksOf = (text: string): ReadonlyArray<string> =>
     .filter((block) => block.startsWith("version:"))
 
 const good: ReadonlyArray<readonly [name: string, text: string]> = [
-  ...readdirSync(join(root, "config")).map((name) => [name, readFileSync(join(root, "config", name), "utf8")] as const),
+  ...readdirSync(join(root, "config"))
+    .filter((name) => name.endsWith(".yaml"))
+    .map((name) => [name, readFileSync(join(root, "config", name), "utf8")] as const),
   ...blocksOf(readFileSync(join(root, "README.md"), "utf8")).map((text, i) => [`README.md, block ${i}`, text] as const),
   ["the good file of these tests", goodText],
 ]

@@ -1,0 +1,76 @@
+import { Effect } from "effect"
+import type { ConfigError } from "../config/ConfigError.ts"
+import type { Entry, Placed } from "../config/Placed.ts"
+import { readSources } from "../config/readSources.ts"
+import { type Treasury, treasuryOf } from "../config/Treasury.ts"
+import { documentOf, type YamlDocument } from "../config/Yaml.ts"
+
+type PlacedMap = Extract<Placed, { kind: "map" }>
+
+/** Loads a treasury whose rules are only played: neither its keys nor its secrets need to be on this machine. */
+export const loadPlayed = (files: readonly [string, ...ReadonlyArray<string>]): Effect.Effect<Treasury, ConfigError> =>
+  Effect.flatMap(readSources(files), (document) => treasuryOf(withoutSecrets(document)))
+
+/** A treasury that is written inside another file. What its rules do not need may be left out. */
+export const playedOf = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Treasury, ConfigError> => {
+  const { at } = tree
+  const text = (value: string): Placed => ({ kind: "text", at, text: value })
+  const map = (entries: Readonly<Record<string, Placed>>): Placed => ({
+    kind: "map",
+    at,
+    entries: new Map(Object.entries(entries).map(([name, value]) => [name, { name: at, value }])),
+  })
+  const entries = new Map(tree.entries)
+  const offer = (name: string, value: Placed) => entries.has(name) || entries.set(name, { name: at, value })
+  offer("version", text("1"))
+  offer("name", text("played"))
+  offer("network", map({ chainId: text("played"), gateways: map({ none: text("https://gateway.invalid") }) }))
+  return treasuryOf(withoutSecrets(documentOf({ ...document, tree: { ...tree, entries } })))
+}
+
+const withoutSecrets = (document: YamlDocument): YamlDocument => {
+  const { tree } = document
+  if (tree.kind !== "map") return document
+  const entries = new Map(tree.entries)
+  entries.delete("alerts")
+  change(entries, "parties", (parties) => each(parties, withoutKey))
+  change(entries, "network", (network) => {
+    const parts = new Map(network.entries)
+    change(parts, "gateways", (gateways) => each(gateways, (gateway) => without(gateway, "headers")))
+    return { ...network, entries: parts }
+  })
+  return documentOf({ ...document, tree: { ...tree, entries } })
+}
+
+const change = (entries: Map<string, Entry>, name: string, to: (map: PlacedMap) => Placed): void => {
+  const entry = entries.get(name)
+  if (entry?.value.kind === "map") entries.set(name, { ...entry, value: to(entry.value) })
+}
+
+const each = (map: PlacedMap, to: (map: PlacedMap, name: string) => Placed): Placed => ({
+  ...map,
+  entries: new Map(
+    [...map.entries].map(([name, entry]) => [
+      name,
+      entry.value.kind === "map" ? { ...entry, value: to(entry.value, name) } : entry,
+    ]),
+  ),
+})
+
+const without = (map: PlacedMap, name: string): Placed => {
+  const entries = new Map(map.entries)
+  entries.delete(name)
+  return { ...map, entries }
+}
+
+/** The party with a signer that needs no file. */
+const withoutKey = (party: PlacedMap, name: string): Placed => {
+  const entries = new Map(party.entries)
+  change(entries, "signer", (signer) => {
+    const file = signer.entries.get("file")
+    if (file === undefined) return signer
+    const sandbox: Entry = { name: file.name, value: { kind: "text", at: file.value.at, text: name } }
+    return { ...signer, entries: new Map([["sandbox", sandbox]]) }
+  })
+  return { ...party, entries }
+}

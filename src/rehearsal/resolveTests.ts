@@ -1,0 +1,206 @@
+import { durationMillis } from "../config/Fields.ts"
+import { nameRemedy } from "../config/nearest.ts"
+import type { Place } from "../config/Placed.ts"
+import type { Reporter } from "../config/Reporter.ts"
+import { assetOf, type Path, partyOf } from "../config/resolveNames.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { accountKey } from "../rules/overlay.ts"
+import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import { fraction } from "../rules/Snapshot.ts"
+import type { Moment, Plan } from "./Plan.ts"
+import { resolveExpectation } from "./resolveExpectation.ts"
+import type { NetworkText, StepText, TestFile, TestText } from "./TestFile.ts"
+import type { WorldEvent, WorldSettings } from "./World.ts"
+
+/** What names mean in a file of tests, and where problems go. */
+export interface Names {
+  readonly treasury: Treasury
+  readonly report: Reporter
+}
+
+/** More moments than this are no test of a rule. */
+const momentsMax = 200_000
+
+/** The tests of a file with every name and amount looked up; what is wrong is reported. */
+export const resolveTests = (file: TestFile, names: Names): ReadonlyArray<Plan> =>
+  file.tests.map((test, i) => resolveTest(test, { ...file.network, ...test.network }, ["tests", i], names))
+
+const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Names): Plan => {
+  const { report } = names
+  const place = (...steps: Path): Place => report.document.problem([...path, ...steps], "", "")
+  const start = Date.parse(test.start)
+  if (Number.isNaN(start)) report.add([...path, "start"], `"${test.start}" is no time`, "write a time of the calendar")
+  const initial = [
+    ...setEvents(test.balances, [...path, "balances"], start, names),
+    ...assetEvents(test.assets, [...path, "assets"], start, names),
+  ]
+  const steps = test.steps.flatMap((step, i) => momentsOf(step, [...path, "steps", i], start, names))
+  const { ends } = test
+  const last = Math.max(...steps.map(({ after }) => after), 0)
+  const endsAt = ends?.at === undefined ? last : durationMillis(ends.at)
+  if (endsAt < last) report.add([...path, "ends", "at"], "the test ends before its last step", "write a later time")
+  const balances = Object.entries(ends?.balances ?? {}).flatMap(([party, held]) =>
+    Object.entries(held).flatMap(([symbol, units]) =>
+      typeof units === "string"
+        ? [
+            {
+              text: { balance: units, account: `${party}/${symbol}` },
+              path: [...path, "ends", "balances", party, symbol],
+            },
+          ]
+        : [],
+    ),
+  )
+  const final: Moment = {
+    after: endsAt,
+    events: [],
+    expected: balances.flatMap((one) => resolveExpectation(one.text, one.path, names)),
+  }
+  const counted = (key: "payments" | "alerts") =>
+    ends?.[key] === undefined ? undefined : { at: place("ends", key), count: Number(ends[key]) }
+  return {
+    name: test.name,
+    at: place("name"),
+    settings: settingsOf(names.treasury, network, start),
+    moments: [{ after: 0, events: initial, expected: [] }, ...steps.toSorted((a, b) => a.after - b.after), final],
+    anyPayments: test.payments === "any",
+    payments: counted("payments"),
+    alerts: counted("alerts"),
+  }
+}
+
+/** How a rehearsal of this treasury begins, on a network as the file describes it. */
+const settingsOf = (treasury: Treasury, network: NetworkText, start: number): WorldSettings => {
+  const { rules, policy, assets } = treasury
+  const percent = fraction((network.fee ?? "0%").slice(0, -1))!
+  const none = { numerator: 0n, denominator: 1n }
+  return {
+    rules,
+    policy,
+    start,
+    maxAgeMillis: treasury.network.maxAgeMillis,
+    assets: new Map([...assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: 1n }])),
+    terms: {
+      feeFactor: { numerator: percent.numerator, denominator: percent.denominator * 100n },
+      feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n },
+      minQuantum: none,
+    },
+    settlesMillis: durationMillis(network.settles ?? "2s"),
+    quota:
+      network.transfersPerEpoch === undefined
+        ? undefined
+        : { limit: Number(network.transfersPerEpoch), epochMillis: durationMillis(network.epoch ?? "24h") },
+  }
+}
+
+/** A step's moments: one, or as many as it is repeated. */
+const momentsOf = (step: StepText, path: Path, start: number, names: Names): ReadonlyArray<Moment> => {
+  const { report } = names
+  const first = durationMillis(step.at)
+  if (first % 1_000 !== 0) report.add([...path, "at"], "rules are looked at once a second", "write whole seconds")
+  const expected = (step.expect ?? []).flatMap((one, i) => resolveExpectation(one, [...path, "expect", i], names))
+  const events = eventsOf(step, path, start + first, names)
+  if (step.every === undefined) {
+    if (step.until !== undefined)
+      report.add([...path, "until"], "until stands without every", "add every, or remove it")
+    return [{ after: first, events, expected }]
+  }
+  if (step.until === undefined) {
+    report.add([...path, "every"], "every stands without until", "say until when it is repeated")
+    return []
+  }
+  const every = durationMillis(step.every)
+  const times = Math.floor((durationMillis(step.until) - first) / every) + 1
+  if (every % 1_000 !== 0) report.add([...path, "every"], "rules are looked at once a second", "write whole seconds")
+  if (times > momentsMax) {
+    report.add([...path, "every"], `it is repeated ${times} times`, `repeat it at most ${momentsMax} times`)
+    return []
+  }
+  return Array.from({ length: Math.max(0, times) }, (_, i) => ({
+    after: first + i * every,
+    events: events.map((event) => ({ ...event, at: event.at + i * every })),
+    expected,
+  }))
+}
+
+const eventsOf = (step: StepText, path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> => {
+  const events: Array<WorldEvent> = [
+    ...setEvents(step.set, [...path, "set"], at, names),
+    ...changeEvents(step.change, [...path, "change"], at, names),
+    ...assetEvents(step.assets, [...path, "assets"], at, names),
+  ]
+  if (step.gateway !== undefined) events.push({ kind: "gateway", at, answers: step.gateway === "answers" })
+  if (step.halt !== undefined) events.push({ kind: "halt", at, reason: step.halt })
+  if (step.resume !== undefined)
+    events.push({ kind: "resume", at, scope: step.resume === "all" ? undefined : step.resume })
+  if (step.pause !== undefined) {
+    const { scope, reason = "the test", for: length } = step.pause
+    checkScope(scope, [...path, "pause", "scope"], names)
+    events.push({
+      kind: "pause",
+      at,
+      scope,
+      reason,
+      ...(length === undefined ? {} : { until: at + durationMillis(length) }),
+    })
+  }
+  return events
+}
+
+const checkScope = (scope: string, path: Path, { treasury, report }: Names): void => {
+  const known = [
+    "all",
+    ...treasury.rules.map(({ name }) => `rule:${name}`),
+    ...[...treasury.parties.keys()].map((name) => `party:${name}`),
+    ...[...treasury.assets.keys()].map((symbol) => `asset:${symbol}`),
+  ]
+  if (!known.includes(scope)) report.add(path, `"${scope}" is no scope`, nameRemedy(scope, known, "write all"))
+}
+
+/** Party and asset of each entry of a map of maps. */
+const accountsIn = function* <A>(
+  map: Readonly<Record<string, Readonly<Record<string, A>>>> | undefined,
+  path: Path,
+  { treasury, report }: Names,
+): Iterable<{ readonly party: Party; readonly asset: PinnedAsset; readonly value: A; readonly path: Path }> {
+  for (const [name, held] of Object.entries(map ?? {})) {
+    const party = partyOf(name, [...path, name], treasury.parties, report)
+    for (const [symbol, value] of Object.entries(held)) {
+      const asset = assetOf(symbol, [...path, name, symbol], treasury.assets, report)
+      if (party !== undefined && asset !== undefined) yield { party, asset, value, path: [...path, name, symbol] }
+    }
+  }
+}
+
+const setEvents = (map: StepText["set"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+  [...accountsIn(map, path, names)].map(({ party, asset, value, path: place }): WorldEvent => {
+    const account = accountKey(party.publicKey, asset.id)
+    const { report } = names
+    if (typeof value === "string") return { kind: "set", at, account, free: report.amount(place, value, asset) }
+    const free = value.free === undefined ? undefined : report.amount([...place, "free"], value.free, asset)
+    const total = value.total === undefined ? undefined : report.amount([...place, "total"], value.total, asset)
+    if (total !== undefined && (free === undefined || total < free)) {
+      report.add(place, "the total is less than what is free of it", "write both, the total at least as large as free")
+    }
+    return {
+      kind: "set",
+      at,
+      account,
+      ...(free === undefined ? {} : { free }),
+      ...(total === undefined ? {} : { beside: total - (free ?? 0n) }),
+    }
+  })
+
+const changeEvents = (map: StepText["change"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+  [...accountsIn(map, path, names)].map(({ party, asset, value, path: place }): WorldEvent => {
+    const units = names.report.amount(place, value.replace(/^[+-]/, ""), asset)
+    const free = value.startsWith("-") ? -units : units
+    return { kind: "move", at, account: accountKey(party.publicKey, asset.id), free, beside: 0n }
+  })
+
+const assetEvents = (map: StepText["assets"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
+  Object.entries(map ?? {}).flatMap(([symbol, status]): ReadonlyArray<WorldEvent> => {
+    const asset = assetOf(symbol, [...path, symbol], names.treasury.assets, names.report)
+    if (asset === undefined) return []
+    return [{ kind: "asset", at, id: asset.id, status: status === "unlisted" ? undefined : status }]
+  })

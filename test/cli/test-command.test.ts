@@ -1,0 +1,174 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "vitest"
+import { root } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-rules-"))
+const sandbox = join(root, "config/sandbox.yaml")
+const good = readFileSync(join(root, "config/tests/sandbox.yaml"), "utf8").replace("../sandbox.yaml\n", `${sandbox}\n`)
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const run = (text: string, ...args: ReadonlyArray<string>) => {
+  const file = join(dir, "rules.test.yaml")
+  writeFileSync(file, text)
+  return callCofferer(["test", file, ...args])
+}
+
+/** What is replaced by what, and what the one line must say. */
+const broken: ReadonlyArray<readonly [title: string, from: string, to: string, says: RegExp]> = [
+  ["an unknown key", "holds: limit", "hold: limit", /:\d+:\d+ {2}unknown key "hold"; did you mean "holds"\?/],
+  [
+    "a party that nobody defined",
+    'hot: { USDT: "12_000" }',
+    'hut: { USDT: "12_000" }',
+    /"hut" is no party; did you mean "hot"/,
+  ],
+  ["an asset that is not pinned", 'hot: { USDT: "12_000" }', 'hot: { USDC: "12_000" }', /"USDC" is not pinned/],
+  ["a wrong amount", 'pays: "16_000"', 'pays: "16_00"', /groups its digits oddly/],
+  [
+    "a rule that is not there",
+    "rule: keep-hot-funded, holds: limit",
+    "rule: keep-hot, holds: limit",
+    /"keep-hot" is no rule/,
+  ],
+  ["a reason that is none", "holds: limit", "holds: limits", /did you mean "limit"/],
+  [
+    "an account the rule does not look at",
+    "holds: limit",
+    "holds: limit, account: reserve/USDT",
+    /does not look at "reserve\/USDT"/,
+  ],
+  ["a payment of no asset", 'pays: "16_000", asset: USDT, from', 'pays: "16_000", from', /does not say which asset/],
+  ["half a second", "at: 16s", "at: 16500ms", /write whole seconds/],
+  ["an endless step", "every: 5m, until: 12h", "every: 5m", /say until when/],
+  ["a key that says nothing there", "holds: limit", "holds: limit, from: hot", /"from" says nothing about holds/],
+  [
+    "an end before the end",
+    "ends: { at: 1h, payments: 0 }",
+    "ends: { at: 1s, payments: 0 }",
+    /ends before its last step/,
+  ],
+  ["no treasury", /^treasury: .*\n/m.exec(good)?.[0] ?? "", "", /does not say which treasury/],
+  ["a treasury that is not there", sandbox, "nowhere.yaml", /no such file/],
+]
+
+/** A step that fails, and what is told of it. */
+const failing: ReadonlyArray<readonly [title: string, from: string, to: string, says: ReadonlyArray<RegExp>]> = [
+  [
+    "another amount than expected",
+    'pays: "16_000"',
+    'pays: "15_000"',
+    [
+      /:16:13 {2}at 13 s\n {4}expected {2}a payment of 15,000 USDT reserve -> hot by keep-hot-funded\n {4}got {7}16,000/,
+    ],
+  ],
+  [
+    "a payment that does not come",
+    'change: { hot: { USDT: "-3_000" } }',
+    'change: { hot: { USDT: "-1_000" } }',
+    [
+      /got {7}nothing was paid after 12 s, up to 13 s/,
+      /why {7}keep-hot-funded hot\/USDT is silent: in band, 11,000.00 is not below/,
+    ],
+  ],
+  ["another reason", "holds: limit", "holds: cooldown", [/got .* is silent: limit, .*policy line 1/]],
+  ["a payment that nothing names", "payments: any", "payments: expected", [/no payment that no expectation names/]],
+  [
+    "another number of payments",
+    "payments: 1, alerts: 0",
+    "payments: 2, alerts: 3",
+    [/2 payments in all/, /3 alerts in all/],
+  ],
+  ["another balance", 'balance: "25_000"', 'balance: "24_999.5"', [/expected {2}hot\/USDT holds 24,999.5/]],
+]
+
+describe("test", () => {
+  it("passes the tests that come with the sandbox", async () => {
+    const { code, stdout } = await callCofferer(["test", join(root, "config/tests/sandbox.yaml")])
+    assert.strictEqual(code, 0)
+    assert.match(stdout, /^ok {4}a top-up after three seconds below\n.*3 tests, 0 failed, in /s)
+  })
+
+  it.each(broken)("tells %s with its line and a remedy", async (_, from, to, says) => {
+    assert.include(good, from)
+    const { code, stderr } = await run(good.replace(from, to))
+    assert.match(stderr, says)
+    assert.strictEqual(code, 3)
+  })
+
+  it.each(failing)("fails at %s, and says what came instead", async (_, from, to, says) => {
+    assert.include(good, from)
+    const { code, stdout, stderr } = await run(good.replace(from, to))
+    for (const one of says) assert.match(stdout, one)
+    assert.match(stderr, /1 of 3 tests failed/)
+    assert.strictEqual(code, 1)
+  })
+
+  it("prints JSON with every payment and failure", async () => {
+    const { stdout } = await run(good.replace('pays: "16_000"', 'pays: "15_000"'), "-o", "json")
+    const { ok, tests } = JSON.parse(stdout)
+    assert.isFalse(ok)
+    assert.strictEqual(tests[0].failures[0].line, 16)
+    assert.strictEqual(tests[0].payments[0].payment, "16,000.00 USDT reserve -> hot")
+    assert.strictEqual(tests[1].ok, true)
+  })
+
+  it("plays what the README shows", async () => {
+    const readme = readFileSync(join(root, "README.md"), "utf8")
+    const example = /```yaml\n(treasury: \.\.\/sandbox\.yaml .*?)```/s.exec(readme)?.[1] ?? ""
+    const { code, stdout, stderr } = await run(example.replace("../sandbox.yaml", sandbox))
+    assert.strictEqual(stderr, "", stdout)
+    assert.strictEqual(code, 0)
+  })
+
+  it("plays a treasury that stands in the file, without a network and without keys", async () => {
+    const pins = `assets: { TOK: { id: "${"ab".repeat(32)}", decimals: 2 } }`
+    const parties = `parties: { a: { publicKey: "${"1".repeat(64)}", signer: { file: nowhere/a } }, b: { publicKey: "${"2".repeat(64)}" } }`
+    const { code, stdout, stderr } = await run(`treasury:
+  ${pins}
+  ${parties}
+  rules:
+    - { name: monthly, payout: { from: a, to: b, asset: TOK, amount: "40" }, schedule: { cron: "0 9 1 * *", location: Europe/Zurich } }
+    - { name: fill, request: { from: b, to: a, asset: TOK, below: "100", target: "500" } }
+    - { name: news, notify: { asset: TOK, becomes: [rejected] } }
+  policy: { allow: [{ from: a, to: [b], asset: TOK, perTransfer: "40", per24h: "40", transfersPer24h: 1 }] }
+tests:
+  - name: a year of fees, and a request
+    start: "2026-01-15T00:00:00Z"
+    balances: { a: { TOK: "510" } }
+    payments: any
+    steps:
+      - { at: 18d, expect: [{ pays: "40", asset: TOK, from: a, to: b }] }
+      - { at: 350d, expect: [{ asks: "430", asset: TOK, from: b, to: a, rule: fill }, { balance: "70", account: a/TOK }] }
+      - { at: 351d, set: { a: { TOK: "500" } }, assets: { TOK: rejected } }
+      - { at: 352d, expect: [{ alert: received, rule: fill }, { alert: asset, rule: news }] }
+    ends: { payments: 11, alerts: 3 }
+`)
+    assert.strictEqual(code, 0, `${stderr}${stdout}`)
+  })
+
+  it("pays once in 24 hours of balances that swing around a threshold", async () => {
+    const { code, stdout, stderr } = await run(`treasury: ${sandbox}
+network: { fee: 0.1%, settles: 2s }
+tests:
+  - name: swings
+    start: "2026-03-01T00:00:00Z"
+    balances: { reserve: { USDT: "500_000" }, hot: { USDT: "10_000.5" } }
+    steps:
+      - { at: 1s, every: 4s, until: 23h, change: { hot: { USDT: "-1" } } }
+      - { at: 3s, every: 4s, until: 23h, change: { hot: { USDT: "1" } } }
+      - { at: 23h, set: { hot: { USDT: "9_999" } } }
+      - { at: 24h, expect: [{ pays: "15_001", asset: USDT, from: reserve, to: hot }] }
+    ends: { payments: 1 }
+`)
+    assert.strictEqual(code, 0, `${stderr}${stdout}`)
+  })
+
+  it("prints a schema that knows every reason", async () => {
+    const { stdout } = await callCofferer(["test", "--schema"])
+    assert.include(stdout, '"outside_hours"')
+  })
+})
