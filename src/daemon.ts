@@ -12,6 +12,7 @@ import { assetLoop } from "./poller/AssetPoller.ts"
 import { backfillLoop } from "./poller/Backfill.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
 import { pollerOptionsOf } from "./poller/BalancePollerOptions.ts"
+import { payersOf } from "./poller/pollRules.ts"
 import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { streamLoop } from "./poller/StreamLoop.ts"
 import { supervise, supervised } from "./Supervisor.ts"
@@ -93,7 +94,11 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
   const { network } = treasury
   const poller = live(() => pollerOptionsOf(now()))
   const reconciled = live(() => ({ ...now().network, parties: now().parties, assets: now().assets }))
-  const pinned = live(() => ({ pollMillis: now().network.pollIdleMillis, pins: [...now().assets.values()] }))
+  const pinned = live(() => ({
+    pollMillis: now().network.pollIdleMillis,
+    pins: [...now().assets.values()],
+    payers: payersOf(now().parties.values()),
+  }))
   const work = supervise([
     supervised("balances", guarded(balanceLoop(poller))),
     supervised("backfill", guarded(backfillLoop(poller))),

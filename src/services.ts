@@ -21,12 +21,14 @@ import { Approvals } from "./store/Approvals.ts"
 import { Asks } from "./store/Asks.ts"
 import { Backfills } from "./store/Backfills.ts"
 import { Brake } from "./store/Brake.ts"
+import { ChainRules } from "./store/ChainRules.ts"
 import { Clearance } from "./store/Clearance.ts"
 import { Comparisons } from "./store/Comparisons.ts"
 import * as Database from "./store/Database.ts"
 import { Debits } from "./store/Debits.ts"
 import { Disagreement } from "./store/Disagreement.ts"
 import { Drifts } from "./store/Drifts.ts"
+import { Epochs } from "./store/Epochs.ts"
 import { Findings } from "./store/Findings.ts"
 import { Journal } from "./store/Journal.ts"
 import { Lease } from "./store/Lease.ts"
@@ -97,10 +99,11 @@ export const storeLayer = (
     Asks.layerNoDeps,
     Rehearsals.layerNoDeps,
     Approvals.layerNoDeps,
+    ChainRules.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
-  return Comparisons.layerNoDeps.pipe(
+  return Layer.merge(Comparisons.layerNoDeps, Epochs.layerNoDeps).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(
       Database.layer({

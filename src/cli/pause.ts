@@ -8,7 +8,9 @@ import { type Output, outputFlag, printResult } from "./output.ts"
 import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
 
 export const scopeFlag = Flag.String("scope").pipe(
-  Flag.withDescription("all, rule:NAME, party:NAME, asset:SYMBOL, or pin:SYMBOL for one that its listing stopped"),
+  Flag.withDescription(
+    "all, rule:NAME, party:NAME, asset:SYMBOL; pin:SYMBOL that its listing stopped, lock:NAME that locked itself",
+  ),
   Flag.withDefault("all"),
 )
 export const reasonFlag = Flag.String("reason").pipe(

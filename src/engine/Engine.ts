@@ -3,6 +3,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { Decision, RuleState } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { isPaying } from "../rules/Rule.ts"
 import type { Outcome } from "../rules/step.ts"
 import type { Timer } from "../rules/Timer.ts"
 import type { Ask } from "../store/Asks.ts"
@@ -16,6 +17,7 @@ import { Attention } from "./Attention.ts"
 import { askPeople, endAsk } from "./askPeople.ts"
 import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
 import { isRehearsed, judgeOn } from "./judgeAll.ts"
+import { lockRules } from "./lockRules.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { record } from "./record.ts"
 import { takeSnapshot } from "./snapshot.ts"
@@ -64,8 +66,9 @@ const evaluateAll = Effect.fnUntraced(function* () {
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories.values())
   // Memories are shared: who may not sign leaves them to who may.
   if (snapshot.standby !== undefined) return { outcomes: [], changes: [] }
+  const pauses = yield* lockRules(rules.filter(isPaying), snapshot)
   const due = attention.due({ rules, mode, reading, snapshot, accounts, stops })
-  const outcomes = yield* judgeOn(snapshot, memories, due)
+  const outcomes = yield* judgeOn({ ...snapshot, pauses }, memories, due)
   const changes = yield* Effect.forEach(outcomes, (outcome) => {
     const { rule, name } = outcome.look.subject
     return keep(outcome, memories.get(memoryKey(rule.name, name)))

@@ -2,12 +2,15 @@ import { Clock, Effect } from "effect"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import type { PolicyLine, WindowUse } from "../rules/Policy.ts"
-import { type BalanceKind, isPaying } from "../rules/Rule.ts"
-import { type Listed, type Snapshot, termsOf } from "../rules/Snapshot.ts"
+import { type BalanceKind, isPaying, type Rule } from "../rules/Rule.ts"
+import { type Listed, type Quota, type Snapshot, termsOf } from "../rules/Snapshot.ts"
+import { subjectsOf } from "../rules/Subject.ts"
 import { Asks } from "../store/Asks.ts"
 import { Brake } from "../store/Brake.ts"
+import { ChainRules } from "../store/ChainRules.ts"
 import { Disagreement } from "../store/Disagreement.ts"
 import { type Drift, Drifts } from "../store/Drifts.ts"
+import { Epochs } from "../store/Epochs.ts"
 import { Lease } from "../store/Lease.ts"
 import { Listings } from "../store/Listings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
@@ -38,6 +41,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const open = yield* outbox.open
   // Rules add what they find reserved: one that waits for another signature would count twice.
   const reserved = open.filter((intent) => intent.state === "reserved").map((intent) => intent.id)
+  const quotas = yield* quotasOf(options.rules)
   const windows = yield* windowUses(Math.min(now, blockTime) - dayMillis, new Set(reserved))
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
@@ -45,11 +49,12 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const standby = (yield* lease.isHeld) ? undefined : "another process holds the right to sign"
   const halts = (yield* brake.halts).map((h) => h.reason)
   const pauses = yield* brake.pauses
+  const chainUnsettled = yield* (yield* ChainRules).unsettled(watermark?.height ?? 0n)
   const drifted = drifting.map(({ party, asset, type }) => [party, asset, type])
   return {
     accounts,
     /** All that stops or blinds rules whatever their own balances are, to be compared with the last round's. */
-    stops: JSON.stringify([catchingUp, drifted, disagreement, standby, halts, pauses]),
+    stops: JSON.stringify([catchingUp, drifted, disagreement, standby, chainUnsettled, halts, pauses]),
     now,
     asOf: watermark?.timestamp,
     maxAgeMillis: options.maxAgeMillis,
@@ -68,10 +73,10 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     settled: yield* outbox.settledSince(now - Math.max(dayMillis, cooldownMax)),
     asked: yield* (yield* Asks).since(now - cooldownMax),
     standby,
-    chainUnsettled: undefined,
+    chainUnsettled,
     firing: new Set(firingOf(memories)),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
-    quota: () => undefined,
+    quota: (party) => quotas.get(party),
     halts,
     pauses,
     policy: options.policy,
@@ -83,6 +88,25 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
 const firingOf = function* (memories: Iterable<RuleMemory>): Iterable<string> {
   for (const { rule, firingSince } of memories) if (firingSince !== undefined) yield rule
 }
+
+const knownPayers = new WeakMap<ReadonlyArray<Rule>, ReadonlySet<string>>()
+
+/** Keys that rules pay with. A treasury may have a hundred thousand subjects, and the same rules for months. */
+const payersOf = (rules: ReadonlyArray<Rule>): ReadonlySet<string> => {
+  const known = knownPayers.get(rules)
+  if (known !== undefined) return known
+  const subjects = rules.filter(isPaying).flatMap(subjectsOf)
+  const payers = new Set<string>(subjects.flatMap((subject) => subject.payers.map(({ publicKey }) => publicKey)))
+  knownPayers.set(rules, payers)
+  return payers
+}
+
+const quotasOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
+  const epochs = yield* Epochs
+  const quotas = new Map<string, Quota | undefined>()
+  for (const payer of payersOf(rules)) quotas.set(payer, yield* epochs.quota(payer))
+  return quotas
+})
 
 const windowUses = Effect.fnUntraced(function* (since: number, except: ReadonlySet<string>) {
   const { policy } = yield* EngineOptions

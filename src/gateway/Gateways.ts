@@ -5,6 +5,7 @@ import type { Explorer } from "./Explorer.ts"
 import { GatewayError } from "./GatewayError.ts"
 import type { GatewayReader } from "./GatewayReader.ts"
 import type { LedgerHistory } from "./LedgerHistory.ts"
+import type { NetworkEpoch } from "./NetworkEpoch.ts"
 import type { NetworkParameters } from "./NetworkParameters.ts"
 
 /** One gateway of the network, and what it alone says. */
@@ -15,6 +16,7 @@ export interface Gateway {
   readonly explorer: Explorer["Service"]
   readonly history: LedgerHistory["Service"]
   readonly parameters: NetworkParameters["Service"]
+  readonly epoch: NetworkEpoch["Service"]
   readonly chain: ChainContext["Service"]
 }
 

@@ -10,6 +10,7 @@ import { type Gateway, Gateways, makeGateways } from "./Gateways.ts"
 import { GatewayWriter } from "./GatewayWriter.ts"
 import { Health } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
+import { NetworkEpoch } from "./NetworkEpoch.ts"
 import { NetworkParameters } from "./NetworkParameters.ts"
 import { Streams } from "./Streams.ts"
 import { Transport } from "./Transport.ts"
@@ -35,6 +36,7 @@ export const layerGateways = (
   | Confirmation
   | LedgerHistory
   | NetworkParameters
+  | NetworkEpoch
   | ChainContext
   | Streams,
   never,
@@ -51,6 +53,7 @@ export const layerGateways = (
         explorer: Explorer.make(transport),
         history: LedgerHistory.make(transport),
         parameters: NetworkParameters.make(transport),
+        epoch: NetworkEpoch.make(transport),
         chain: fixedChain === undefined ? ChainContext.make(transport) : ChainContext.makeFixed(fixedChain),
       }),
     )

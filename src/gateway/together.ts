@@ -9,8 +9,10 @@ import { GatewayReader } from "./GatewayReader.ts"
 import { Gateways, type Told } from "./Gateways.ts"
 import { Health } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
+import { type EpochCount, NetworkEpoch } from "./NetworkEpoch.ts"
 import { NetworkParameters } from "./NetworkParameters.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
+import type { Epoch } from "./schema/Epoch.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 import { lowerMark } from "./walkPages.ts"
 
@@ -136,11 +138,29 @@ const chain = Effect.fnUntraced(function* (chainId: string) {
   })
 })
 
+/** The newest of what a quorum has seen: one gateway alone neither begins an epoch nor uses one up. */
+const quorumOf = <A>(told: ReadonlyArray<Told<A>>, quorum: number, of: (value: A) => number): ReadonlyArray<A> =>
+  told
+    .map(({ value }) => value)
+    .toSorted((a, b) => of(b) - of(a))
+    .slice(quorum - 1)
+
+const agreedEpoch = (told: ReadonlyArray<Told<Epoch>>, quorum: number): Epoch =>
+  quorumOf(told, quorum, ({ seq }) => seq)[0]!
+
+/** Counted up to the time that all of them have reached. */
+const agreedCount = (told: ReadonlyArray<Told<EpochCount>>, quorum: number): EpochCount => {
+  const { seq } = quorumOf(told, quorum, (count) => count.seq)[0]!
+  const same = told.filter(({ value }) => value.seq === seq)
+  const { used, limit } = quorumOf(same, Math.min(quorum, same.length), (count) => count.used)[0]!
+  return { seq, used, limit, asOf: same.map(({ value }) => value.asOf).reduce((a, b) => (a < b ? a : b)) }
+}
+
 /** The services of a network that several gateways show. */
 export const layerTogether = (
   chainId: string,
 ): Layer.Layer<
-  GatewayReader | Confirmation | LedgerHistory | NetworkParameters | ChainContext,
+  GatewayReader | Confirmation | LedgerHistory | NetworkParameters | NetworkEpoch | ChainContext,
   never,
   Gateways | Health
 > =>
@@ -175,6 +195,22 @@ export const layerTogether = (
     Layer.effect(
       NetworkParameters,
       Effect.map(Gateways, ({ first }) => NetworkParameters.of({ parameters: first((g) => g.parameters.parameters) })),
+    ),
+    Layer.effect(
+      NetworkEpoch,
+      Effect.map(Gateways, ({ several, quorum }) =>
+        NetworkEpoch.of({
+          current: Effect.map(
+            several((g) => g.epoch.current),
+            (told) => agreedEpoch(told, quorum),
+          ),
+          transfersOf: (key) =>
+            Effect.map(
+              several((g) => g.epoch.transfersOf(key)),
+              (told) => agreedCount(told, quorum),
+            ),
+        }),
+      ),
     ),
     Layer.effect(ChainContext, chain(chainId)),
   )

@@ -3,7 +3,6 @@ import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { NetworkParameters } from "../gateway/NetworkParameters.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Rule.ts"
 import { type AssetEvent, fieldsOf } from "../store/compareListing.ts"
@@ -13,12 +12,12 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/say.ts"
+import { pollParameters } from "./pollParameters.ts"
+import { pollRules } from "./pollRules.ts"
 import { watchPins } from "./watchPins.ts"
 
 /** How far a listing's block may be ahead of our clock; one from the future would make all later ones seem old. */
 const aheadMillisMax = 30_000
-/** Governance changes parameters with days of notice. */
-const parametersMillis = 60_000
 
 /**
  * Reads the whole asset listing by pages, oldest id first, and stores it with all that happened since the last,
@@ -95,24 +94,15 @@ const tell = ({ kind, symbol, from, to, changes }: AssetEvent) => {
   return say("asset", { subject: escapeText(symbol), detail: escapeText(words[kind]), status: to })
 }
 
-/** Reads the network's parameters where the gateway has them: fees and minimums are judged by them. */
-const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
-  const parameters = yield* NetworkParameters
-  const listings = yield* Listings
-  const settings = yield* Settings
-  const now = yield* Clock.currentTimeMillis
-  const last = Number((yield* settings.get("parametersReadAt")) ?? 0)
-  if (now - last < parametersMillis) return
-  const values = yield* parameters.parameters.pipe(
-    Effect.catchReason("GatewayError", "Unsupported", () => Effect.succeed(new Map<string, string>())),
-  )
-  yield* listings.saveParameters(values)
-  yield* settings.set("parametersReadAt", String(now))
-})
-
-export const assetLoop = (options: { readonly pollMillis: number; readonly pins: ReadonlyArray<PinnedAsset> }) =>
+export const assetLoop = (options: {
+  readonly pollMillis: number
+  readonly pins: ReadonlyArray<PinnedAsset>
+  /** Keys that pay. */
+  readonly payers: ReadonlyArray<string>
+}) =>
   Effect.gen(function* () {
     const cycle = yield* Cycle
+    yield* pollRules(options.payers)
     yield* cycle
       .counted("assets", Effect.andThen(pollAssets(options.pins), pollParameters()))
       .pipe(

@@ -9,6 +9,7 @@ import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { assetScopes } from "../rules/contradiction.ts"
+import { lockScope } from "../rules/stops.ts"
 import { Brake } from "../store/Brake.ts"
 import { Signals } from "../store/Signals.ts"
 import { trip } from "../store/trip.ts"
@@ -198,7 +199,7 @@ const backfill = Effect.fnUntraced(function* ({ keepMillis }: Treasury, asked: t
 const scopeProblem = (treasury: Treasury, scope: string): string | undefined => {
   const known = [
     "all",
-    ...treasury.rules.map((rule) => `rule:${rule.name}`),
+    ...treasury.rules.flatMap(({ name }) => [`rule:${name}`, lockScope(name)]),
     ...[...treasury.parties.keys()].map((name) => `party:${name}`),
     ...[...treasury.assets.keys()].flatMap(assetScopes),
   ]

@@ -7,6 +7,7 @@ import { openIntentStates } from "../domain/Intent.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
 import { Drifts } from "../store/Drifts.ts"
+import { Epochs } from "../store/Epochs.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -49,6 +50,7 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   for (const { receiver, n } of yield* (yield* AlertQueue).pending) metrics.alertsPending.set({ receiver }, n)
   yield* accounts(treasury, now)
   yield* drift(treasury)
+  yield* quotas(treasury)
   metrics.ruleHold.reset()
   const longest = new Map<string, { readonly reason: string; readonly since: number }>()
   for (const m of yield* (yield* RuleStates).all) {
@@ -75,6 +77,20 @@ const drift = Effect.fnUntraced(function* (treasury: Treasury) {
       const labels = { treasury: treasury.name, party: party.name, asset: asset.symbol }
       metrics.reconcileDrift.set(labels, toDouble(units, asset.decimals))
     }
+  }
+})
+
+/** What payers have used of the network's limit; one that is not known is no zero. */
+const quotas = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  metrics.epochTransfersUsed.reset()
+  metrics.epochTransfersLimit.reset()
+  for (const { name, publicKey, signer } of treasury.parties.values()) {
+    const quota = signer === undefined ? undefined : yield* (yield* Epochs).quota(publicKey)
+    if (quota === undefined) continue
+    const labels = { treasury: treasury.name, party: name }
+    metrics.epochTransfersUsed.set(labels, quota.used)
+    metrics.epochTransfersLimit.set(labels, quota.limit)
   }
 })
 

@@ -6,8 +6,9 @@ import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /**
- * A person's stop, or, with scope "pin:SYMBOL", that of an asset whose listing contradicts its pin. Scopes of people:
- * "all", "rule:NAME", "party:NAME", "asset:SYMBOL". It ends when someone resumes it, or at `until`.
+ * A person's stop; with scope "pin:SYMBOL" that of an asset whose listing contradicts its pin, with "lock:NAME" that of
+ * a rule whose payments fail. Scopes of people: "all", "rule:NAME", "party:NAME", "asset:SYMBOL". It ends when someone
+ * resumes it, or at `until`.
  */
 export interface Pause {
   readonly seq: number
@@ -35,6 +36,7 @@ const PauseRow = Schema.Struct({
   at: Schema.Int,
   until: Schema.NullOr(Schema.Int),
 })
+const EndedRow = Schema.Struct({ scope: Schema.String, endedAt: Schema.Int })
 const isKept = (reason: string): boolean => keptReasons.some((kept) => kept === reason)
 
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
@@ -44,6 +46,8 @@ export class Brake extends Context.Service<
   Brake,
   {
     readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
+    /** When a person last ended a pause of each scope, Unix milliseconds. */
+    readonly ended: Effect.Effect<ReadonlyMap<string, number>, StoreError>
     /** The durable ones, and those held in memory. */
     readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
     readonly pause: (pause: {
@@ -119,6 +123,10 @@ export class Brake extends Context.Service<
       })
       return Brake.of({
         halts,
+        ended: sql`SELECT scope, max(ended_at) AS "endedAt" FROM pauses WHERE ended_at IS NOT NULL GROUP BY scope`.pipe(
+          rowsOf(EndedRow, "Brake.ended"),
+          Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
+        ),
         pauses: Effect.flatMap(Clock.currentTimeMillis, (now) =>
           sql`SELECT seq, scope, reason, author, at, until FROM pauses
             WHERE ended_at IS NULL AND (until IS NULL OR until > ${now}) ORDER BY seq`.pipe(

@@ -300,6 +300,12 @@ const approvals = Effect.gen(function* () {
   )
 })
 
+/** Payments by when they ended: what a key has sent in an epoch is asked for with every decision. */
+const settlements = Effect.gen(function* () {
+  const { sql } = yield* dialect
+  yield* sql`CREATE INDEX intents_settled ON intents (settled_at)`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -316,6 +322,7 @@ const loader = Migrator.fromRecord({
   "0012_drifts": drifts,
   "0013_asks": asks,
   "0014_approvals": approvals,
+  "0015_settlements": settlements,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

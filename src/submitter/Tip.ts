@@ -2,6 +2,8 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import { ChainRules } from "../store/ChainRules.ts"
+import type { StoreError } from "../store/StoreError.ts"
 
 /** Heads are asked for at most this often, whoever asks. */
 const freshMillis = 400
@@ -12,7 +14,7 @@ const pastMax = 32
 export class Tip extends Context.Service<
   Tip,
   {
-    readonly head: Effect.Effect<ChainHead, GatewayError>
+    readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
     /** Heads seen by this process, newest first, of the newest head's chain and work. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
@@ -21,6 +23,7 @@ export class Tip extends Context.Service<
     Tip,
     Effect.gen(function* () {
       const chain = yield* ChainContext
+      const rules = yield* ChainRules
       let recent: ReadonlyArray<ChainHead> = []
       let askedAt = 0
       return Tip.of({
@@ -29,6 +32,7 @@ export class Tip extends Context.Service<
           const known = recent[0]
           if (known !== undefined && now - askedAt < freshMillis) return known
           const head = yield* chain.head
+          yield* rules.see(head)
           askedAt = now
           const kept = recent.filter(
             (h) => h.chainId === head.chainId && h.height < head.height && h.pow.difficulty === head.pow.difficulty,

@@ -9,9 +9,11 @@ import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { Approvals } from "../store/Approvals.ts"
+import { ChainRules } from "../store/ChainRules.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Disagreement } from "../store/Disagreement.ts"
+import { Epochs } from "../store/Epochs.ts"
 import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -66,6 +68,8 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
     yield* Effect.logError("the network asks for an unknown proof of work", { hashFunction: head.pow.hashFunction })
     return false
   }
+  const unsettled = yield* (yield* ChainRules).unsettled(head.height)
+  if (unsettled !== undefined) return yield* waits(intent, unsettled)
   const heads = [head, ...(yield* tip.recent)]
   const database = yield* Database
   const signed = yield* database.atomically(
@@ -89,8 +93,12 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
 const isCleared = Effect.fnUntraced(function* (intent: Intent) {
   const disagreeing = (yield* (yield* Disagreement).now)?.detail
   const lacking = disagreeing ?? (yield* (yield* Clearance).lacking(intent.payment.fromKey))
-  if (lacking === undefined) return true
-  const detail = `waits: ${lacking}`
+  return lacking === undefined ? true : yield* waits(intent, lacking)
+})
+
+/** Says why the payment is not signed yet. */
+const waits = Effect.fnUntraced(function* (intent: Intent, why: string) {
+  const detail = `waits: ${why}`
   if (intent.detail !== detail) yield* (yield* Outbox).move(intent, "reserved", { detail })
   return false
 })
@@ -116,6 +124,19 @@ const chooseAnchor = Effect.fnUntraced(function* (party: string, heads: Readonly
 })
 
 /**
+ * Why the network's transfers of this epoch do not suffice; undefined where they do, or are not known. Those kept for
+ * people are a person's payment's as well.
+ */
+const usedUp = Effect.fnUntraced(function* ({ payment: { from, fromKey }, rule }: Intent) {
+  const quota = yield* (yield* Epochs).quota(fromKey)
+  if (quota === undefined) return undefined
+  const kept = rule === submittedRule ? 0 : ((yield* SubmitterOptions).parties.get(from)?.transfersKept ?? 0)
+  if (quota.used < quota.limit - kept) return undefined
+  const words = kept > 0 ? `, ${kept} are kept for people` : ""
+  return `${from} used ${quota.used} of ${quota.limit} transfers of this epoch${words}`
+})
+
+/**
  * One transaction: the place on a block is counted where it is taken, so that payments that are signed side by side
  * never share more places than the network gives. Undefined where no known block has one left.
  */
@@ -125,6 +146,11 @@ const planAndSign = Effect.fnUntraced(function* (
   heads: ReadonlyArray<ChainHead>,
   blockTimeMillis: number,
 ) {
+  const used = yield* usedUp(intent)
+  if (used !== undefined) {
+    yield* waits(intent, used)
+    return undefined
+  }
   const anchor = yield* chooseAnchor(intent.payment.fromKey, heads)
   return anchor === undefined ? undefined : yield* signAndPersist(intent, k, anchor, blockTimeMillis)
 })

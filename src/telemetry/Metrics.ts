@@ -168,6 +168,16 @@ const make = (options: MetricsOptions) => {
       "balance_contradictions_total",
       "Rows of the past that came again with another balance; the first is kept.",
     ),
+    epochTransfersUsed: gauge(
+      "epoch_transfers_used",
+      "Transfers of the party that count against the network limit of the present epoch; absent where it is not known.",
+      ["treasury", "party"],
+    ),
+    epochTransfersLimit: gauge(
+      "epoch_transfers_limit",
+      "Transfers the network permits the party in an epoch; absent where it is not known.",
+      ["treasury", "party"],
+    ),
     workSolve: histogram(
       "work_solve_duration_seconds",
       "Time to solve one proof of work, off the payment path or on it.",

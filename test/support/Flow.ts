@@ -10,6 +10,7 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
+import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
@@ -39,6 +40,8 @@ export interface FlowSetup {
   readonly network?: string
   /** More keys of the party alice, each with a comma before it. */
   readonly alice?: string
+  /** What the policy's line allows in a day. Default 4. */
+  readonly transfersPer24h?: number
   /** More rules, indented by two. */
   readonly rules?: string
   /** More keys of the policy's line, each with a comma before it. */
@@ -55,7 +58,15 @@ const scenarioOf = ({ assets = "", change = {} }: FlowSetup): string =>
   scenarioText("", change).replace("  deposits:\n", `${assets}  deposits:\n`)
 
 const treasuryText = (gateways: string, setup: FlowSetup) => {
-  const { mode = "live", chain = chainId, network = "", rules = "", line = "", more = "" } = setup
+  const {
+    mode = "live",
+    chain = chainId,
+    network = "",
+    rules = "",
+    line = "",
+    more = "",
+    transfersPer24h: perDay = 4,
+  } = setup
   return `
 version: 1
 name: flow
@@ -73,7 +84,7 @@ rules:
 ${rules}
 policy:
   allow:
-    - { from: alice, to: [bob, eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4${line} }
+    - { from: alice, to: [bob, eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: ${perDay}${line} }
 ${more}`
 }
 
@@ -112,6 +123,7 @@ export const flow = (use: Flow, setup: FlowSetup = {}) =>
           const where = setup.gateways === undefined ? { gatewayUrl } : {}
           const options = { treasury, mode: treasury.mode, dataDir, ...where }
           yield* prepare(options).pipe(
+            Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
             Effect.andThen(pollAssets()),
             Effect.andThen(use(options, sandbox, client)),
             Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),

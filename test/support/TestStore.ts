@@ -12,6 +12,7 @@ import { Comparisons } from "../../src/store/Comparisons.ts"
 import * as Database from "../../src/store/Database.ts"
 import { Disagreement } from "../../src/store/Disagreement.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
+import { Epochs } from "../../src/store/Epochs.ts"
 import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Lease } from "../../src/store/Lease.ts"
@@ -27,7 +28,7 @@ import { SpendLog } from "../../src/store/SpendLog.ts"
 /** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
 export const testStore = () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
-  const layer = () => Comparisons.layerNoDeps.pipe(Layer.provideMerge(plain()))
+  const layer = () => Layer.merge(Comparisons.layerNoDeps, Epochs.layerNoDeps).pipe(Layer.provideMerge(plain()))
   const plain = () =>
     Layer.mergeAll(
       Outbox.layerNoDeps,

@@ -1,0 +1,79 @@
+import { Clock, Effect } from "effect"
+import { ChainContext } from "../gateway/ChainContext.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
+import { NetworkEpoch } from "../gateway/NetworkEpoch.ts"
+import type { Party } from "../rules/Rule.ts"
+import { ChainRules } from "../store/ChainRules.ts"
+import { Epochs, type KnownEpoch } from "../store/Epochs.ts"
+import { Settings } from "../store/Settings.ts"
+import type { StoreError } from "../store/StoreError.ts"
+
+/** Work and epochs change rarely; who pays asks for the head itself. */
+const lookMillis = 60_000
+const headKey = "headReadAt"
+const epochKey = "epochReadAt"
+
+export const payersOf = (parties: Iterable<Party>): ReadonlyArray<string> =>
+  [...parties].filter(({ signer }) => signer !== undefined).map(({ publicKey }) => publicKey)
+
+/**
+ * Looks at what the network asks of transactions, and at what the payers have used of its limits: once a minute, and
+ * at every call while one is not known or an epoch should be over. What cannot be read stays as it was.
+ */
+export const pollRules = Effect.fn("Poller.rules")(function* (payers: ReadonlyArray<string>) {
+  yield* told("what work the network asks for could not be read", pollHead)
+  yield* told("the network's epoch could not be read", pollEpoch(payers))
+})
+
+const told = <R>(what: string, look: Effect.Effect<void, GatewayError | StoreError, R>) =>
+  Effect.catchTag(look, "GatewayError", (error) => Effect.logWarning(what, { reason: error.message }))
+
+const isDue = Effect.fnUntraced(function* (key: string) {
+  const last = Number((yield* (yield* Settings).get(key)) ?? 0)
+  return (yield* Clock.currentTimeMillis) - last >= lookMillis
+})
+
+const looked = Effect.fnUntraced(function* (key: string) {
+  yield* (yield* Settings).set(key, String(yield* Clock.currentTimeMillis))
+})
+
+const pollHead = Effect.gen(function* () {
+  if (!(yield* isDue(headKey))) return
+  const head = yield* (yield* ChainContext).head
+  yield* (yield* ChainRules).see(head)
+  yield* looked(headKey)
+})
+
+const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
+  const epochs = yield* Epochs
+  const network = yield* NetworkEpoch
+  const known = yield* epochs.now
+  const isOver = known !== undefined && (yield* Clock.currentTimeMillis) >= known.endsAtMillis
+  if (!isOver && !(yield* isDue(epochKey))) return
+  const current = yield* orNone(network.current)
+  if (current !== undefined) {
+    const told: Record<string, KnownEpoch["told"][string]> = {}
+    for (const payer of payers) {
+      const count = (yield* countOf(payer)) ?? known?.told[payer]
+      if (count?.seq === current.seq) told[payer] = count
+    }
+    yield* epochs.note({ ...current, told })
+  }
+  yield* looked(epochKey)
+})
+
+/** What the network counted of a key; undefined where it does not say, which takes nothing else away. */
+const countOf = Effect.fnUntraced(function* (payer: string) {
+  return yield* orNone((yield* NetworkEpoch).transfersOf(payer)).pipe(
+    Effect.catchTag("GatewayError", (error) =>
+      Effect.as(
+        Effect.logWarning("the network's count of transfers could not be read", { reason: error.message }),
+        undefined,
+      ),
+    ),
+  )
+})
+
+/** A gateway without such an operation leaves the network to say no by itself. */
+const orNone = <A>(ask: Effect.Effect<A, GatewayError>): Effect.Effect<A | undefined, GatewayError> =>
+  Effect.catchReason(ask, "GatewayError", "Unsupported", () => Effect.undefined)

@@ -1,0 +1,83 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { liveAttemptStates } from "../domain/Attempt.ts"
+import type { Quota } from "../rules/Snapshot.ts"
+import { Digits, rowsOf } from "./columns.ts"
+import { Listings } from "./Listings.ts"
+import { Settings } from "./Settings.ts"
+import type { StoreError } from "./StoreError.ts"
+
+const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Digits })
+
+/** The network's epoch as last told. */
+export const KnownEpoch = Schema.Struct({
+  seq: Schema.Int,
+  /** Unix nanoseconds of its first block. */
+  startAt: Digits,
+  /** Unix milliseconds at which it is expected to end. */
+  endsAtMillis: Schema.Int,
+  /** Transfers that the network counted, by key, in blocks before `asOf` (Unix nanoseconds) at least. */
+  told: Schema.Record(Schema.String, Count),
+})
+export type KnownEpoch = typeof KnownEpoch.Type
+
+const Stored = Schema.fromJsonString(KnownEpoch)
+const decode = Schema.decodeUnknownOption(Stored)
+const encode = Schema.encodeSync(Stored)
+const key = "epoch"
+/** An epoch that should have ended so long ago without news of the next is not known any more. */
+const lateMillisMax = 600_000
+const limitKey = "spam.protection.maxUserTransfersPerEpoch"
+const CountRow = Schema.Struct({ n: Schema.Int })
+
+/** What the network lets a key send in one of its epochs, and how much of it is used. */
+export class Epochs extends Context.Service<
+  Epochs,
+  {
+    readonly now: Effect.Effect<KnownEpoch | undefined, StoreError>
+    readonly note: (epoch: KnownEpoch) => Effect.Effect<void, StoreError>
+    /** Of the present epoch: what the network counted and our journal sent since; undefined where none is known. */
+    readonly quota: (publicKey: string) => Effect.Effect<Quota | undefined, StoreError>
+  }
+>()("cofferer/store/Epochs") {
+  static readonly layerNoDeps: Layer.Layer<Epochs, never, SqlClient.SqlClient | Settings | Listings> = Layer.effect(
+    Epochs,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const settings = yield* Settings
+      const listings = yield* Listings
+      const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
+      const now = Effect.map(settings.get(key), (text) => Option.getOrUndefined(decode(text ?? "")))
+      const countRows = rowsOf(CountRow, "Epochs.sent")
+      /** Signed ones that are in no block yet may come into one of this epoch at any time. */
+      const sent = Effect.fnUntraced(function* (publicKey: string, since: bigint) {
+        const open = yield* countRows(
+          sql`SELECT count(*) AS n FROM attempts WHERE state IN (${live}) AND party = ${publicKey}`,
+        )
+        const ended = yield* countRows(
+          sql`SELECT count(*) AS n FROM intents AS i JOIN attempts AS a ON a.intent_id = i.id
+            WHERE i.settled_at >= ${since} AND i.from_key = ${publicKey} AND a.state IN ('confirmed', 'failed')`,
+        )
+        return (open[0]?.n ?? 0) + (ended[0]?.n ?? 0)
+      })
+      return Epochs.of({
+        now,
+        note: Effect.fn("Epochs.note")((epoch: KnownEpoch) => settings.set(key, encode(epoch))),
+        quota: Effect.fn("Epochs.quota")(function* (publicKey: string) {
+          const epoch = yield* now
+          const at = yield* Clock.currentTimeMillis
+          if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined
+          const told = epoch.told[publicKey]
+          const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
+          if (limit === undefined) return undefined
+          const own = yield* sent(publicKey, epoch.startAt)
+          const counted = told === undefined ? 0 : told.used + (yield* sent(publicKey, told.asOf))
+          return { limit, used: Math.max(own, counted), endsAt: epoch.endsAtMillis }
+        }),
+      })
+    }),
+  )
+}
+
+const wholeOf = (text: string | undefined): number | undefined =>
+  text !== undefined && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined

@@ -1,0 +1,83 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import type { DaemonOptions } from "../../src/services.ts"
+import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
+import { Epochs } from "../../src/store/Epochs.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { alice, flow, round } from "../support/Flow.ts"
+
+const look = ({ treasury }: DaemonOptions) => pollRules(payersOf(treasury.parties.values()))
+const quota = Effect.flatMap(Epochs, (epochs) => epochs.quota(alice))
+const steps = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"], count: number) {
+  for (let i = 0; i < count; i++) {
+    yield* look(options)
+    yield* round(options, sandbox)
+  }
+})
+const confirmed = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(20)),
+  (all) => all.filter((i) => i.state === "confirmed").map((i) => i.rule),
+)
+const reasons = Effect.map(
+  Effect.flatMap(RuleStates, (store) => store.all),
+  (all) => Object.fromEntries(all.map((m) => [m.rule, m.reason ?? m.state])),
+)
+const payment = (idempotencyKey: string) => ({
+  idempotencyKey,
+  transfer: { from: "alice", to: "eve", asset: "USDT", amount: "1" },
+})
+
+describe("the network's transfers of an epoch", () => {
+  it.effect("are shared by priority, those kept are for people alone, and the next epoch goes on", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const submit = (name: string) => submitPayment(options.treasury, "live", payment(name))
+          assert.containSubset(yield* quota, { limit: 5, used: 0 })
+          yield* submit("first")
+          yield* steps(options, sandbox, 9)
+          assert.deepStrictEqual((yield* confirmed).toSorted(), ["keep-bob", "keep-eve", "submit"])
+          assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_band", "keep-eve": "in_band", skim: "quota" })
+          const memory = (yield* (yield* RuleStates).all).find((m) => m.rule === "skim")
+          assert.include(memory?.detail ?? "", "alice used 3 of 5 transfers of this epoch, 2 are kept for people")
+          assert.containSubset(yield* quota, { limit: 5, used: 3 })
+          const metrics = yield* exposeMetrics(options.treasury)
+          assert.include(metrics, 'cofferer_epoch_transfers_used{treasury="flow",party="alice"} 3')
+          assert.include(metrics, 'cofferer_epoch_transfers_limit{treasury="flow",party="alice"} 5')
+          yield* submit("second")
+          yield* submit("third")
+          yield* TestClock.adjust(1)
+          yield* submit("fourth")
+          yield* steps(options, sandbox, 6)
+          const open = yield* (yield* Outbox).open
+          assert.deepStrictEqual(
+            open.map(({ subject, state, detail }) => [subject, state, detail]),
+            [["fourth", "reserved", "waits: alice used 5 of 5 transfers of this epoch"]],
+            "what was kept is used, and one more waits unsigned",
+          )
+          yield* TestClock.adjust("1 hour")
+          yield* steps(options, sandbox, 10)
+          assert.deepStrictEqual(yield* (yield* Outbox).open, [])
+          assert.deepStrictEqual(yield* reasons, { "keep-bob": "in_band", "keep-eve": "in_band", skim: "in_band" })
+          assert.containSubset(yield* quota, { limit: 5, used: 2 })
+        }),
+      {
+        change: { transfersPerEpoch: "5", epochLength: "1h" },
+        alice: ", transfersKept: 2",
+        rules: `  - name: keep-eve
+    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "5", target: "20" }] }
+    priority: 200
+  - name: skim
+    sweep: { from: alice, to: eve, asset: USDT, above: "700", target: "650" }
+    priority: 900
+`,
+        transfersPer24h: 20,
+      },
+    ),
+  )
+})
