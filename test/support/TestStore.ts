@@ -7,6 +7,7 @@ import { Approvals } from "../../src/store/Approvals.ts"
 import { Asks } from "../../src/store/Asks.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Comparisons } from "../../src/store/Comparisons.ts"
 import * as Database from "../../src/store/Database.ts"
@@ -37,6 +38,7 @@ export const testStore = () => {
       Brake.layerNoDeps,
       Findings.layerNoDeps,
       Asks.layerNoDeps,
+      ChainRules.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Backfills.layerNoDeps,
