@@ -84,8 +84,8 @@ export const payment = (more: Partial<Intent> = {}): Intent => ({
   ...more,
 })
 
-const row = (party: string, balance: bigint) => {
-  const timestamp = blockTime - 10_000_000_000n
+const row = (party: string, balance: bigint, block: bigint) => {
+  const timestamp = block - 10_000_000_000n
   return { timestamp, balance, party, asset: usdt, market: "", type: general }
 }
 
@@ -96,16 +96,20 @@ export interface Rows {
   /** The rule's condition has held for a minute, and was seen three times. */
   readonly firing?: boolean
   readonly checked?: boolean
+  /** Unix milliseconds of a real clock; undefined: the test's clock is set to `now`. */
+  readonly at?: number
 }
 
 /** Rows under which nothing keeps the rule from paying, but for what is named. */
 export const arrange = Effect.fnUntraced(function* (rows: Rows = {}) {
   const { hot = 50_000n, reserve = 10_000_000n, status = "STATUS_ENABLED", firing = true, checked = true } = rows
-  yield* TestClock.setTime(now)
-  yield* (yield* Observations).advance([row(keys.hot, hot), row(keys.reserve, reserve), row(keys.eve, 0n)], {
-    timestamp: blockTime,
-    height: 77n,
-  })
+  if (rows.at === undefined) yield* TestClock.setTime(now)
+  const timestamp = BigInt((rows.at ?? now) - 1_000) * 1_000_000n
+  const balances = { [keys.hot]: hot, [keys.reserve]: reserve, [keys.eve]: 0n }
+  yield* (yield* Observations).advance(
+    Object.entries(balances).map(([party, balance]) => row(party, balance, timestamp)),
+    { timestamp, height: 77n },
+  )
   const listings = yield* Listings
   const asset = { id: usdt, name: "Tether", symbol: "USDT", decimals: 2, quantum: 100n, status }
   yield* listings.replace([{ ...asset, source: { kind: "builtin", maxFaucetAmountMint: "" } }])
@@ -117,7 +121,7 @@ export const arrange = Effect.fnUntraced(function* (rows: Rows = {}) {
     ]),
   )
   if (checked) yield* (yield* Drifts).check
-  if (firing) for (const [rule, subject] of [["keep", "hot/USDT"]] as const) yield* remember(rule, subject)
+  if (firing) yield* remember("keep", "hot/USDT", (rows.at ?? now) - 60_000)
 })
 
 /** What a rule remembers whose condition has held since a time. */

@@ -1,0 +1,167 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { planText } from "../../src/cli/planText.ts"
+import type { Treasury } from "../../src/config/Treasury.ts"
+import { planOf } from "../../src/status/planOf.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { arrange, explained, treasuryFrom, treasuryText } from "../support/Explained.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const live = (treasury: Treasury) => ({ treasury, mode: "live" as const })
+const shown = (treasury: Treasury, inForce?: Treasury, asLastSeen = false) =>
+  Effect.map(
+    planOf({ plan: live(treasury), inForce: inForce === undefined ? undefined : live(inForce), asLastSeen }),
+    (answer) => ({ ...answer, text: planText(answer, !asLastSeen) }),
+  )
+
+describe("a plan", () => {
+  it.effect("says what would be paid, and stores nothing of it", () =>
+    explained({}, (treasury) =>
+      Effect.gen(function* () {
+        yield* arrange()
+        const before = { head: (yield* (yield* Journal).head).seq, states: yield* (yield* RuleStates).all }
+        const { plan, text } = yield* shown(treasury)
+        assert.strictEqual(plan.fires, 1)
+        assert.include(text, "now       keep hot/USDT pays 1,500.00 USDT reserve -> hot: 500.00 is below 1,000")
+        assert.deepStrictEqual(
+          { head: (yield* (yield* Journal).head).seq, states: yield* (yield* RuleStates).all },
+          before,
+        )
+        assert.lengthOf(yield* (yield* Outbox).recent(5), 0)
+      }),
+    ),
+  )
+
+  it.effect("says what follows once a condition has held for its time", () =>
+    explained({ keep: "    for: 90s" }, (treasury) =>
+      Effect.gen(function* () {
+        yield* arrange()
+        const { plan, text } = yield* shown(treasury)
+        assert.strictEqual(plan.fires, 1)
+        assert.include(text, "now       nothing is paid or asked for")
+        assert.include(text, "soon      keep hot/USDT: 1,500.00 USDT reserve -> hot, if it stays so for 30 s more")
+      }),
+    ),
+  )
+
+  it.effect("says why a subject is silent", () =>
+    explained({}, (treasury) =>
+      Effect.gen(function* () {
+        yield* arrange({ hot: 100_000n })
+        const calm = yield* shown(treasury)
+        assert.strictEqual(calm.plan.fires, 0)
+        assert.include(calm.text, "silent    keep hot/USDT: in band, 1,000.00 is not below 1,000")
+      }),
+    ),
+  )
+
+  it.effect("tells what a changed file would do otherwise, over the same knowledge", () =>
+    explained({}, (treasury) =>
+      Effect.gen(function* () {
+        yield* arrange({ hot: 100_000n })
+        const changed = yield* treasuryFrom({
+          instead: `  - name: keep
+    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_500", target: "2_000" }] }
+    priority: 50`,
+          rules: `  - name: eves
+    topUp: { from: reserve, levels: [{ party: eve, asset: USDT, below: "1", target: "5" }] }`,
+          policy: `allow: [{ from: reserve, to: [hot, eve], asset: USDT, perTransfer: "8_000", per24h: "30_000", transfersPer24h: 9 }]`,
+        })
+        const { difference, plan, text } = yield* shown(changed, treasury)
+        assert.strictEqual(plan.fires, 2)
+        assert.deepStrictEqual(difference?.rules, [
+          { rule: "keep", change: "changed", words: ["topUp.levels.0.below: 1_000 -> 1_500"] },
+          { rule: "eves", change: "added", words: [] },
+        ])
+        assert.deepStrictEqual(difference?.onlyInForce, [])
+        assert.deepStrictEqual(
+          difference?.onlyChanged.map(({ rule, amount }) => [rule, amount]),
+          [
+            ["keep", "1,000.00"],
+            ["eves", "5.00"],
+          ],
+        )
+        assert.match(text, /now permitted: policy line 1, .*: 30,000 in 24 h, before 20,000/)
+        assert.match(text, /no longer permitted: policy line 1, .*: 9,000 each, now 8,000/)
+        const back = yield* shown(treasury, changed)
+        assert.deepStrictEqual(
+          back.difference?.rules.map(({ rule, change }) => [rule, change]),
+          [
+            ["eves", "removed"],
+            ["keep", "changed"],
+          ],
+        )
+        assert.lengthOf(back.difference?.onlyInForce ?? [], 2)
+        assert.include((yield* shown(treasury, treasury)).text, "nothing of it differs from what is in force")
+      }),
+    ),
+  )
+
+  it.effect("of a store without a daemon is that of its last look, however long ago", () =>
+    explained({}, (treasury) =>
+      Effect.gen(function* () {
+        yield* arrange({ checked: false })
+        const { plan, text } = yield* shown(treasury, undefined, true)
+        assert.strictEqual(plan.fires, 1)
+        assert.include(text, "no daemon runs: this is what it would have done at its last look")
+      }),
+    ),
+  )
+})
+
+describe("the commands explain and plan", () => {
+  it.live("answer from the database where no daemon runs, with the exit codes of their kind", () => {
+    const store = testStore()
+    const dir = mkdtempSync(join(tmpdir(), "cofferer-plan-"))
+    const [file, changed] = [join(dir, "treasury.yaml"), join(dir, "changed.yaml")]
+    writeFileSync(file, treasuryText())
+    writeFileSync(changed, treasuryText({ rules: `  - name: news\n    notify: { asset: any, becomes: [enabled] }` }))
+    const call = (...args: ReadonlyArray<string>) =>
+      Effect.promise(() => callCofferer([...args, "--config", file, "--data", store.dir]))
+    return Effect.gen(function* () {
+      yield* arrange({ at: Date.now() }).pipe(Effect.provide(store.layer()))
+      const why = yield* call("explain", "keep", "hot")
+      assert.strictEqual(why.code, 0, why.stderr)
+      assert.match(why.stdout, /^no daemon runs; /)
+      assert.match(why.stdout, /\n {2}catching up +HOLDS +the balances are not yet compared/)
+      const json = yield* call("explain", "keep", "-o", "json")
+      assert.containSubset(JSON.parse(json.stdout), {
+        running: false,
+        about: "rule",
+        subjects: [{ subject: "hot/USDT" }],
+      })
+      const then = yield* call("explain", "keep", "--at", "30s")
+      assert.match(then.stdout, /^keep hot\/USDT: nothing is known of |was silent at /)
+      for (const [code, says, args] of [
+        [4, /did you mean "keep"\?\n$/, ["explain", "kepp"]],
+        [4, /journal knows no payment/, ["explain", "0".repeat(64)]],
+        [2, /such as 5m/, ["explain", "keep", "--at", "soon"]],
+      ] as const) {
+        const refused = yield* call(...args)
+        assert.deepStrictEqual([refused.code, refused.stdout], [code, ""], refused.stderr)
+        assert.match(refused.stderr, says)
+      }
+      const fires = yield* call("plan")
+      assert.strictEqual(fires.code, 9, fires.stderr)
+      assert.match(fires.stdout, /\nnow +keep hot\/USDT pays 1,500\.00 USDT reserve -> hot/)
+      assert.strictEqual(fires.stderr, "cofferer: 1 payment would be made\n")
+      yield* arrange({ at: Date.now(), hot: 100_000n, firing: false }).pipe(Effect.provide(store.layer()))
+      const calm = yield* Effect.promise(() => callCofferer(["plan", changed, "--data", store.dir, "-o", "json"]))
+      assert.strictEqual(calm.code, 0, calm.stderr)
+      assert.containSubset(JSON.parse(calm.stdout), { running: false, plan: { fires: 0, mode: "live" } })
+    }).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          store.remove()
+          rmSync(dir, { recursive: true, force: true })
+        }),
+      ),
+    )
+  })
+})
