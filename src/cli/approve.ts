@@ -69,7 +69,7 @@ const give = Effect.fnUntraced(function* ({ config, data, output }: Choice, id: 
 const print = Effect.fnUntraced(function* ({ output }: Choice, view: ApprovalView) {
   if (output === "json") return yield* printResult("json", view, () => "")
   yield* Console.error([view.words, ...approvalLines(view), "What is signed, to the byte:"].join("\n"))
-  return yield* Effect.sync(() => process.stdout.write(view.text))
+  return yield* Console.log(view.text.slice(0, -1))
 })
 
 const sign = Command.make(

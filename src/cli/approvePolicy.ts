@@ -48,7 +48,7 @@ export const approvePolicy = Command.make(
     yield* Console.error(["At worst, in any 24 hours:", ...worstCase(treasury).map((line) => `  ${line}`)].join("\n"))
     if (Option.isNone(key) && Option.isNone(signature)) {
       yield* Console.error("What is signed, to the byte; say --key FILE or --signature HEX:")
-      return yield* Effect.sync(() => process.stdout.write(text))
+      return yield* Console.log(text.slice(0, -1))
     }
     const given = Option.isSome(signature)
       ? signature.value

@@ -19,7 +19,7 @@ const Waiting = Schema.Struct({
 /** What is signed goes to standard output, so that it can be signed elsewhere. */
 const tellWaiting = Effect.fnUntraced(function* (output: Output, body: unknown) {
   const { text, by, others, missing } = yield* Schema.decodeUnknownEffect(Waiting)(body)
-  yield* output === "json" ? printResult("json", body, () => "") : Effect.sync(() => process.stdout.write(text))
+  yield* printResult(output, body, () => text.slice(0, -1))
   const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `
   const next = `${missing} of ${others.join(", ")} must say "resume" with the same reason and --key or --signature`
   return yield* failWith("needsApproval", `${done}${next}`)
@@ -47,7 +47,7 @@ export const resume = Command.make(
     )
     if (answer?.status === 202 && Option.isSome(chosen.key)) {
       const { text } = yield* Schema.decodeUnknownEffect(Waiting)(answer.body)
-      yield* Console.error(text.trimEnd())
+      yield* Console.error(text.slice(0, -1))
       answer = yield* ask({ signature: yield* signText(chosen.key.value, text) })
     }
     if (answer?.status === 202) return yield* tellWaiting(chosen.output, answer.body)

@@ -9,8 +9,8 @@ export interface Story extends IntentView {
   readonly feeMax: string
   readonly fee: string | null
   readonly decimals: number
-  /** What it needs of people; null where it needs nobody. */
-  readonly approval: ApprovalView | null
+  /** What it needs of people; null or absent where it needs nobody. */
+  readonly approval?: ApprovalView | null
   readonly journal: ReadonlyArray<{
     readonly seq: number
     readonly at: number
@@ -128,7 +128,7 @@ export const storyText = (story: Story): string => {
     `${story.short}  ${story.state}  ${story.amount}  ${story.from} -> ${story.to}   (${story.rule})`,
     `  ${story.detail}`,
     `  id ${story.id}, decided ${story.createdAt}, fee ${fee} of at most ${amount(story.feeMax)}`,
-    ...(story.approval === null ? [] : ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)]),
+    ...(story.approval ? ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)] : []),
     "attempts",
     attempts.length === 0 ? "  none signed" : table(attempts),
     "journal",

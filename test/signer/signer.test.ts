@@ -10,16 +10,20 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { accountTypeNumbers } from "../../src/domain/AccountType.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
+import type { ApprovalGroup } from "../../src/domain/Approval.ts"
 import type { Command } from "../../src/domain/Command.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Policy } from "../../src/rules/Policy.ts"
+import type { ApprovalClaim } from "../../src/signer/checkApproval.ts"
 import { keyOf, nonceKeyOf, openKeyFile } from "../../src/signer/KeyFile.ts"
 import { deriveNonce, Signer, type SignRequest } from "../../src/signer/Signer.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import { type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
 import { signingDigest } from "../../src/tx/Transaction.ts"
+import { operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
 import { testStore } from "../support/TestStore.ts"
 
 ed.hashes.sha512 = sha512
@@ -75,9 +79,45 @@ const request = (command: Command, more: Partial<SignRequest> = {}): SignRequest
   ...more,
 })
 
+const desk: ApprovalGroup = {
+  name: "desk",
+  need: 2,
+  withinMillis: 3_600_000,
+  of: new Map(operatorNames.map((name) => [name, operatorKey(name).publicKey])),
+}
+const decidedAt = 10 * day - 1_000
+/** The terms that the signer is to find in `request(transfer())`. */
+const terms: PaymentTerms = {
+  treasury: "test",
+  chainId: "chain",
+  intentId: "i",
+  rule: "keep",
+  proposer: undefined,
+  from: publicKey,
+  to,
+  assetId: asset,
+  amount: 100n,
+  feeMax: 1n,
+  policy: policy.digest,
+  group: "desk",
+  expires: decidedAt + desk.withinMillis,
+}
+const givenBy = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {}) =>
+  names.map((name) => ({
+    key: operatorKey(name).publicKey,
+    signature: operatorSigns(name, paymentText({ ...terms, ...changed })),
+  }))
+const claim = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {}): ApprovalClaim => ({
+  rule: "keep",
+  proposer: changed.proposer,
+  decidedAt,
+  given: givenBy(names, changed),
+})
+
 const withSigner = <E>(
   use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | Journal>,
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
+  approval?: Policy["lines"][number]["approval"],
 ) =>
   Effect.gen(function* () {
     const store = testStore()
@@ -85,7 +125,7 @@ const withSigner = <E>(
     const layer = Signer.layerNoDeps({
       treasury: "test",
       chainId: "chain",
-      policy,
+      policy: { ...policy, lines: policy.lines.map((line) => ({ ...line, approval })) },
       assets: new Map([[asset, "USDT"]]),
       parties: [{ party, file }],
     }).pipe(Layer.provideMerge(store.layer()))
@@ -252,6 +292,68 @@ describe("what the signer refuses", () => {
         assert.strictEqual(yield* refusalOf(signer, request(transfer())), "watermark")
         yield* clearance.quarantine(undefined)
         yield* signer.sign(request(transfer()))
+      }),
+    ),
+  )
+})
+
+describe("what operators must approve", () => {
+  const above = baseUnits(10n)
+  const approving = (use: Parameters<typeof withSigner>[0]) => withSigner(use, undefined, { group: desk, above })
+  const given = (approval: ApprovalClaim | undefined, more: Partial<SignRequest> = {}) =>
+    request(transfer(), { approval, ...more })
+
+  it.effect("is signed with enough of them, and below the amount without any", () =>
+    approving((signer) =>
+      Effect.gen(function* () {
+        yield* signer.sign(request(transfer({ amount: above }), { intentId: "small" }))
+        yield* signer.sign(given(claim(["ana", "chloe"])))
+        const entries = yield* (yield* Journal).about("i")
+        assert.include(entries[0]?.body, '"approval":{"group":"desk","need":2,"by":["ana","chloe"]}')
+      }),
+    ),
+  )
+
+  const [ana] = givenBy(["ana"])
+  const eve = operatorKey("eve").publicKey
+  const cases: ReadonlyArray<readonly [string, ApprovalClaim | undefined]> = [
+    ["nobody was asked", undefined],
+    ["nobody signed", claim([])],
+    ["one of two signed", claim(["ana"])],
+    ["one signed twice", claim(["ana", "ana"])],
+    ["one signed under two keys", { ...claim(["ana"]), given: [ana!, { ...ana!, key: operatorKey("ben").publicKey }] }],
+    ["a stranger signed", claim(["ana", "eve"])],
+    ["a stranger gave an operator's name", { ...claim(["ana"]), given: [ana!, { ...ana!, key: eve }] }],
+    ["the proposer is one of them", claim(["ana", "ben"], { proposer: "ana" })],
+    ["it was for another payment", claim(["ana", "ben"], { intentId: "j" })],
+    ["it was for another treasury", claim(["ana", "ben"], { treasury: "other" })],
+    ["it was for another chain", claim(["ana", "ben"], { chainId: "other" })],
+    ["it was for another amount", claim(["ana", "ben"], { amount: 99n })],
+    ["it was for another receiver", claim(["ana", "ben"], { to: "e".repeat(64) })],
+    ["it was for another fee", claim(["ana", "ben"], { feeMax: 2n })],
+    ["it was for another rule", claim(["ana", "ben"], { rule: "other" })],
+    ["it was under another policy", claim(["ana", "ben"], { policy: "e".repeat(64) })],
+    ["it was for another group", claim(["ana", "ben"], { group: "night" })],
+    ["it was for another time", claim(["ana", "ben"], { expires: terms.expires + 1 })],
+  ]
+  for (const [what, approval] of cases) {
+    it.effect(`is not signed where ${what}`, () =>
+      approving((signer) =>
+        Effect.map(refusalOf(signer, given(approval)), (refusal) => assert.strictEqual(refusal, "approval")),
+      ),
+    )
+  }
+
+  it.effect("is not signed once its time is over, nor with one that would hold for longer", () =>
+    approving((signer) =>
+      Effect.gen(function* () {
+        const late = 10 * day + 7_200_000
+        const later = { ...claim(["ana", "ben"], { expires: late + desk.withinMillis }), decidedAt: late }
+        assert.strictEqual(yield* refusalOf(signer, given(later)), "approval")
+        yield* TestClock.setTime(terms.expires)
+        assert.strictEqual(yield* refusalOf(signer, given(claim(["ana", "ben"]))), "approval")
+        yield* TestClock.setTime(terms.expires - 1)
+        yield* signer.sign(given(claim(["ana", "ben"])))
       }),
     ),
   )

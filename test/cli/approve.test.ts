@@ -1,0 +1,142 @@
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { compiledDir, root } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { controlled } from "../support/Control.ts"
+import { paid, round, states } from "../support/Flow.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-approve-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const run = (...args: ReadonlyArray<string>) => Effect.promise(() => callCofferer(args))
+const fileOf = (name: string): string => join(dir, name)
+/** Makes an operator's key with the command, and returns its public half. */
+const newKey = async (name: string): Promise<string> => {
+  const made = await callCofferer(["keys", "operator", "new", fileOf(name)])
+  assert.strictEqual(made.code, 0, made.stderr)
+  return made.stdout.trim()
+}
+const publicKeys = { ana: await newKey("ana"), ben: await newKey("ben"), chloe: await newKey("chloe") }
+const people = Object.entries(publicKeys).map(([name, key]) => `${name}: "${key}"`)
+const desk = {
+  line: ", approval: desk",
+  more: `approvals: { desk: { need: 2, within: 4h, of: { ${people.join(", ")} } } }`,
+}
+/** What a process of its own signs, on a machine that knows nothing of the treasury. */
+const signElsewhere = (name: string, text: string): string =>
+  execFileSync("sh", [join(root, "src/cofferer.sh"), "approve", "sign", "--key", fileOf(name)], {
+    input: text,
+    stdio: ["pipe", "pipe", "ignore"],
+    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: compiledDir },
+  })
+    .toString()
+    .trim()
+
+const newest = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
+  (intents) => intents[0]!,
+)
+
+describe("operators at the command line", () => {
+  it("have keys of their own, which nobody else may read and nothing overwrites", async () => {
+    assert.match(publicKeys.ana, /^[0-9a-f]{64}$/)
+    assert.strictEqual(statSync(fileOf("ana")).mode & 0o777, 0o600)
+    const again = await callCofferer(["keys", "operator", "new", fileOf("ana")])
+    assert.deepStrictEqual([again.code, again.stdout], [1, ""])
+    assert.match(again.stderr, /lies there already/)
+    assert.notInclude(again.stderr, readFileSync(fileOf("ana"), "utf8").trim())
+  })
+
+  it.effect("approve a payment, one elsewhere and one here, and it is paid once", () =>
+    controlled(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+          const { id } = yield* newest
+          const data = ["--data", options.dataDir]
+          const printed = yield* run("approve", id.slice(0, 8), "--print", ...data)
+          assert.strictEqual(printed.code, 0, printed.stderr)
+          assert.match(printed.stderr, /keep-bob: 150\.00 USDT alice -> bob, fee at most 0\.30/)
+          assert.match(printed.stdout, /^cofferer approval of a payment, version 1\n(.+\n)+$/)
+          const signature = yield* Effect.sync(() => signElsewhere("chloe", printed.stdout))
+          const first = yield* run("approve", id, "--signature", signature, ...data)
+          assert.match(first.stdout, /^approved by chloe; 1 more of ana, ben\n$/, first.stderr)
+          const shown = yield* run("intents", "show", id, ...data)
+          assert.match(shown.stdout, /approved by chloe at .*\n +missing: 1 of ana, ben; 3 h 59 min left/)
+          const key = ["--key", fileOf("ana")]
+          assert.match((yield* run("approve", id, ...key, ...data)).stdout, /by ana; that is enough/)
+          assert.match((yield* run("approve", id, ...key, ...data)).stdout, /^approved already by ana/)
+          for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.lengthOf(yield* paid(sandbox), 1)
+          assert.match((yield* run("intents", "show", id, ...data)).stdout, /approval +ana of desk; key /)
+          assert.match((yield* run("approve", id, ...key, ...data)).stderr, /nothing is left to approve/)
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("are told in one line what they did wrongly", () =>
+    controlled(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+          const { id } = yield* newest
+          const data = ["--data", options.dataDir]
+          writeFileSync(fileOf("loose"), readFileSync(fileOf("ana")), { mode: 0o644 })
+          yield* Effect.promise(() => newKey("eve"))
+          const cases: ReadonlyArray<readonly [number, RegExp, ReadonlyArray<string>]> = [
+            [2, /say one of --key FILE, --signature HEX and --print/, ["approve", id]],
+            [2, /signature/, ["approve", id, "--signature", "00"]],
+            [6, /the signature is of nobody of desk/, ["approve", id, "--signature", "00".repeat(64)]],
+            [6, /the signature is of nobody of desk/, ["approve", id, "--key", fileOf("eve")]],
+            [3, /others may read the key file/, ["approve", id, "--key", fileOf("loose")]],
+            [4, /no payment "zzzz"/, ["approve", "zzzz", "--print"]],
+            [2, /reason/, ["reject", id]],
+          ]
+          for (const [code, says, args] of cases) {
+            const done = yield* run(...args, ...data)
+            assert.deepStrictEqual([done.code, done.stdout], [code, ""], `${args.join(" ")}: ${done.stderr}`)
+            assert.match(done.stderr, says)
+          }
+          const rejected = yield* run("reject", id, "--reason", "not today", ...data)
+          assert.match(rejected.stdout, /is rejected by .*: not today/)
+          assert.deepStrictEqual(yield* states, ["rejected"])
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("end a halt together, with one reason", () =>
+    controlled(
+      (options) =>
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          const resume = (reason: string, ...more: ReadonlyArray<string>) =>
+            run("resume", "--reason", reason, ...more, "--data", options.dataDir)
+          yield* brake.halt("operator", "stop")
+          const asked = yield* resume("looked at it")
+          assert.strictEqual(asked.code, 7)
+          assert.match(asked.stdout, /^cofferer approval of a resume, version 1\n(.+\n)*reason: looked at it\n$/)
+          assert.match(asked.stderr, /2 of ana, ben, chloe must say "resume" with the same reason/)
+          assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7)
+          assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7, "one is one")
+          assert.strictEqual((yield* resume("another reason", "--key", fileOf("ben"))).code, 7)
+          assert.lengthOf(yield* brake.halts, 1)
+          const signature = signElsewhere("ben", asked.stdout)
+          const done = yield* resume("looked at it", "--signature", signature)
+          assert.match(done.stdout, /^resumed all/, done.stderr)
+          assert.lengthOf(yield* brake.halts, 0)
+          yield* brake.halt("operator", "again")
+          assert.strictEqual((yield* resume("looked at it")).code, 7, "what was signed was for the other halt")
+        }),
+      desk,
+    ),
+  )
+})

@@ -1,0 +1,72 @@
+import { assert, describe, it } from "@effect/vitest"
+import { baseUnits } from "../../src/domain/Amount.ts"
+import type { ApprovalGroup } from "../../src/domain/Approval.ts"
+import { approvalFor, type Policy, type PolicyLine } from "../../src/rules/Policy.ts"
+import { approvalWords } from "../../src/rules/weakensApproval.ts"
+
+const desk: ApprovalGroup = {
+  name: "desk",
+  need: 2,
+  withinMillis: 60_000,
+  of: new Map([
+    ["ana", "a"],
+    ["ben", "b"],
+    ["chloe", "c"],
+  ]),
+}
+const line = (approval: PolicyLine["approval"]): PolicyLine => ({
+  line: 1,
+  from: new Set(["f"]),
+  to: new Set(["t"]),
+  assetId: "x",
+  perTransfer: baseUnits(100n),
+  per24h: baseUnits(100n),
+  transfersPer24h: 1,
+  approval,
+})
+const policy = (approval: PolicyLine["approval"]): Policy => ({
+  maxFee: { numerator: 0n, denominator: 1n },
+  lines: [line(approval)],
+  digest: "",
+  hash: "",
+})
+const asks = (change: Partial<ApprovalGroup> = {}, above = 10n) => ({
+  group: { ...desk, ...change },
+  above: baseUnits(above),
+})
+
+describe("a policy that asks less of people", () => {
+  it("is told: nobody, fewer, others, later, or for larger payments only", () => {
+    const weaker = [
+      undefined,
+      asks({ need: 1 }),
+      asks({ of: new Map([...desk.of, ["eve", "e"]]) }),
+      asks({ of: new Map([...desk.of, ["ana", "e"]]) }),
+      asks({ withinMillis: 60_001 }),
+      asks({}, 11n),
+    ]
+    for (const next of weaker) assert.lengthOf(approvalWords(policy(asks()), policy(next)), 1)
+    assert.match(
+      approvalWords(policy(asks()), policy(undefined))[0] ?? "",
+      /^policy line 1: nobody must approve, before 2 of ana, ben, chloe above 10 base units$/,
+    )
+  })
+
+  it("is not one that asks as much or more", () => {
+    const two = new Map([...desk.of].slice(0, 2))
+    for (const next of [asks(), asks({ need: 3 }), asks({ of: two }), asks({ name: "night" }), asks({}, 0n)]) {
+      assert.deepStrictEqual(approvalWords(policy(asks()), policy(next)), [])
+    }
+    assert.deepStrictEqual(approvalWords(policy(undefined), policy(asks())), [])
+    assert.deepStrictEqual(approvalWords(policy(asks()), { ...policy(asks()), lines: [] }), [])
+  })
+})
+
+describe("who must approve", () => {
+  it("is asked above the line's amount alone", () => {
+    assert.strictEqual(approvalFor(line(asks()), 11n)?.name, "desk")
+    assert.isUndefined(approvalFor(line(asks()), 10n))
+    assert.isUndefined(approvalFor(line(undefined), 11n))
+    assert.isUndefined(approvalFor(undefined, 11n))
+  })
+})
