@@ -53,6 +53,16 @@ describe("operators at the command line", () => {
     assert.notInclude(again.stderr, readFileSync(fileOf("ana"), "utf8").trim())
   })
 
+  it("are named where the file says what it permits at worst", async () => {
+    const file = fileOf("desk.yaml")
+    const text = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+    const line = 'transfersPer24h: 10, approval: desk, approvalAbove: "20_000" }'
+    writeFileSync(file, `${text.replace("transfersPer24h: 10 }", line)}\n${desk.more}\n`)
+    const { code, stdout, stderr } = await callCofferer(["check", file])
+    assert.strictEqual(code, 0, stderr)
+    assert.include(stdout, "(25,000 each time, 10 transfers, each above 20,000 with 2 of ana, ben, chloe)")
+  })
+
   it.effect("approve a payment, one elsewhere and one here, and it is paid once", () =>
     controlled(
       (options, sandbox) =>
