@@ -1,0 +1,50 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readTests } from "../../src/rehearsal/readTests.ts"
+import { runPlan } from "../../src/rehearsal/runPlan.ts"
+
+const reference = new URL("../../config/RULES.md", import.meta.url)
+const blocks = [...readFileSync(reference, "utf8").matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text)
+const [treasury = "", ...others] = blocks
+
+/** The treasury of the first example with the rules of another one. */
+const withRules = (block: string): string => {
+  const rules = /^rules:\n(?: .*\n)*/m.exec(block)?.[0]
+  return rules === undefined ? treasury : treasury.replace(/^rules:\n(?: .*\n)*/m, rules)
+}
+
+const played = (block: string) => {
+  const dir = mkdtempSync(join(tmpdir(), "cofferer-reference-"))
+  mkdirSync(join(dir, "secrets"))
+  for (const name of ["reserve", "maker-1", "maker-2"]) {
+    writeFileSync(join(dir, "secrets", name), Buffer.alloc(32, name), { mode: 0o600 })
+  }
+  writeFileSync(join(dir, "treasury.yaml"), withRules(block))
+  writeFileSync(join(dir, "tests.yaml"), block.slice(block.search(/^tests:/m)))
+  return readTests(join(dir, "tests.yaml"), [join(dir, "treasury.yaml")]).pipe(
+    Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
+  )
+}
+
+describe("the reference of rules", () => {
+  it("has an example of each kind", () => {
+    assert.isAtLeast(others.length, 9)
+    for (const block of others) assert.match(block, /^tests:/m)
+  })
+
+  it.effect.each(others.map((block, i) => [i + 1, block] as const))("does what example %i says", ([, block]) =>
+    Effect.gen(function* () {
+      const results = (yield* played(block)).map(runPlan)
+      assert.isAbove(results.length, 0)
+      const faults = results.flatMap((result) =>
+        result.faults.map(
+          ({ when, expected, got, why }) => `${result.plan.name} at ${when}: ${expected}; got ${got}; ${why}`,
+        ),
+      )
+      assert.deepStrictEqual(faults, [])
+    }),
+  )
+})
