@@ -31,8 +31,8 @@ export interface Round {
 }
 
 /**
- * Which subjects a round has to look at, from one round to the next. It holds nothing that the store does not: forgotten,
- * it has everything looked at again.
+ * Which subjects a round has to look at, from one round to the next. It holds nothing that the store does not: once
+ * forgotten, it has everything looked at again.
  */
 export class Attention extends Context.Service<
   Attention,

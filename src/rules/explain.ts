@@ -10,7 +10,7 @@ import type { Look } from "./Look.ts"
 import { type Means, meansOf } from "./means.ts"
 import { stops } from "./stops.ts"
 
-/** holds: the reason. also_holds: would be, if nothing before it held. not_reached: needs what is not known or wanted. */
+/** holds: the reason. also_holds: would be, had none before it. not_reached: needs what is not known or wanted. */
 export type Sign = "passed" | "holds" | "also_holds" | "not_reached"
 
 /** What one check said. */
