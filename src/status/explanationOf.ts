@@ -24,7 +24,8 @@ import { Outbox } from "../store/Outbox.ts"
 import { memoryKey, RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { isoOf } from "./accountViews.ts"
-import { type Problem, problem, storyOf } from "./stories.ts"
+import { storyWithApproval } from "./approvals.ts"
+import { type Problem, problem } from "./stories.ts"
 
 /** What is asked: the name of a rule, an id of a payment or the start of one, or the hash of a transaction. */
 export interface Asking {
@@ -69,7 +70,7 @@ export interface PastAnswer {
   readonly subjects: ReadonlyArray<DecisionsAround & { readonly subject: string }>
 }
 
-type Story = Exclude<Effect.Success<ReturnType<typeof storyOf>>, Problem>
+type Story = Exclude<Effect.Success<ReturnType<typeof storyWithApproval>>, Problem>
 
 export interface PaymentAnswer {
   readonly about: "payment"
@@ -181,7 +182,7 @@ const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: 
   const attempt = isHex64(hash) ? yield* attemptByHash(hash) : undefined
   if (attempt !== undefined) {
     const { intentId, ...found } = attempt
-    const story = yield* storyOf(intentId)
+    const story = yield* storyWithApproval(treasury, intentId)
     return "problem" in story ? story : ({ about: "payment", attempt: found, story } satisfies PaymentAnswer)
   }
   if (isHex64(hash) && Option.isNone(yield* (yield* Outbox).byId(hash))) {
@@ -197,7 +198,7 @@ const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: 
     nameRemedy(name, known, 'see "intents"'),
   )
   if (!/^[0-9a-z]{3,64}$/.test(hash)) return unknown
-  const story = yield* storyOf(hash)
+  const story = yield* storyWithApproval(treasury, hash)
   if (!("problem" in story)) return { about: "payment", attempt: null, story } satisfies PaymentAnswer
   return story.status === 404 ? unknown : story
 })

@@ -82,7 +82,7 @@ describe("what a payment, a transaction or an unknown name is", () => {
         assert.match(yield* told(treasury, "keep-bop"), /^404: .* "keep-bop"; did you mean "keep-bob"\?$/)
         assert.match(
           yield* told(treasury, "keep-bob", undefined, "bab"),
-          /^404: .* no subject "bab"; did you mean "bob\/USDT"\?$/,
+          /^404: .* no subject "bab"; known here: bob\/USDT$/,
         )
       }),
     ),

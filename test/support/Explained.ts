@@ -6,6 +6,7 @@ import { general } from "../../src/domain/AccountType.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { Observations } from "../../src/store/Observations.ts"
@@ -120,8 +121,15 @@ export const arrange = Effect.fnUntraced(function* (rows: Rows = {}) {
       ["transfer.minTransferQuantumMultiple", "0.1"],
     ]),
   )
+  yield* seesHead(16)
   if (checked) yield* (yield* Drifts).check
   if (firing) yield* remember("keep", "hot/USDT", (rows.at ?? now) - 60_000)
+})
+
+/** The network asks for a proof of work of this difficulty. */
+export const seesHead = Effect.fnUntraced(function* (difficulty: number) {
+  const pow = { hashFunction: "sha3_24_rounds", difficulty, pastBlocks: 100, txPerBlock: 2, increasing: false }
+  yield* (yield* ChainRules).see({ chainId: "c-1", height: 77n, pow })
 })
 
 /** What a rule remembers whose condition has held since a time. */
