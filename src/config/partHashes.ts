@@ -9,6 +9,7 @@ export const configParts = [
   "maintenance",
   "rules",
   "policy",
+  "approvals",
   "alerts",
   "store",
   "daemon",

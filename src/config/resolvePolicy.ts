@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { Policy, PolicyLine } from "../rules/Policy.ts"
 import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
@@ -61,12 +62,17 @@ export const resolvePolicy = (
     })
   }
   const maxFee = shareOf(raw.policy?.maxFee ?? "0.2%")
-  const digest = policyDigest(maxFee, lines)
-  return { maxFee, lines, digest, hash: digest.slice(0, 8) }
+  const groups = [...approvals.values()]
+  const digest = policyDigest(maxFee, lines, groups)
+  return { maxFee, lines, groups, digest, hash: digest.slice(0, 8) }
 }
 
 /** The same policy in other words has the same digest: keys and base units only, in the file's order. */
-const policyDigest = (maxFee: Share, lines: ReadonlyArray<PolicyLine>): string => {
+const policyDigest = (
+  maxFee: Share,
+  lines: ReadonlyArray<PolicyLine>,
+  groups: ReadonlyArray<ApprovalGroup>,
+): string => {
   const text = lines.map((l) =>
     [
       [...l.from].sort().join(","),
@@ -75,17 +81,13 @@ const policyDigest = (maxFee: Share, lines: ReadonlyArray<PolicyLine>): string =
       l.perTransfer,
       l.per24h,
       l.transfersPer24h,
-      ...approvalParts(l),
+      ...(l.approval === undefined ? [] : [l.approval.above, l.approval.group.name]),
     ].join("|"),
   )
+  const people = groups.map(({ name, need, withinMillis, of }) =>
+    ["approvals", name, need, withinMillis, ...[...of].map(([who, key]) => `${who}=${key}`).sort()].join("|"),
+  )
   const hash = createHash("sha256")
-  hash.update([`${maxFee.numerator}/${maxFee.denominator}`, ...text].join("\n"))
+  hash.update([`${maxFee.numerator}/${maxFee.denominator}`, ...text, ...people.sort()].join("\n"))
   return hash.digest("hex")
-}
-
-const approvalParts = ({ approval }: PolicyLine): ReadonlyArray<string | number | bigint> => {
-  if (approval === undefined) return []
-  const { group, above } = approval
-  const people = [...group.of].map(([name, key]) => `${name}=${key}`).sort()
-  return [above, group.name, group.need, group.withinMillis, people.join(",")]
 }

@@ -20,6 +20,8 @@ export interface PolicyLine {
 export interface Policy {
   readonly maxFee: Share
   readonly lines: ReadonlyArray<PolicyLine>
+  /** Every group of operators, whether a line asks for it or not: they also end halts and approve policies. */
+  readonly groups?: ReadonlyArray<ApprovalGroup>
   /** SHA-256 over the policy's canonical text, approvals included: what operators approve. */
   readonly digest: string
   /** First 8 hex characters of the digest: what people compare. */

@@ -14,8 +14,26 @@ const isAsStrict = (old: Approval, next: Approval | undefined): boolean =>
   next.group.withinMillis <= old.group.withinMillis &&
   [...next.group.of].every(([, key]) => [...old.group.of.values()].includes(key))
 
-/** Payments that operators had to approve, and that need fewer of them now, or others, in words. */
-export const approvalWords = (old: Policy, next: Policy): ReadonlyArray<string> =>
+const operatorsOf = ({ groups = [] }: Policy): ReadonlyMap<string, string> =>
+  new Map(groups.flatMap(({ of }) => [...of].map(([name, key]) => [key, name] as const)))
+
+/** Two of the operators end a halt or approve a policy: who joins them, and where they become fewer than two. */
+const operatorWords = (old: Policy, next: Policy): ReadonlyArray<string> => {
+  const [before, after] = [operatorsOf(old), operatorsOf(next)]
+  const fresh = [...after].filter(([key]) => before.size > 0 && !before.has(key)).map(([, name]) => name)
+  return [
+    ...(fresh.length > 0 ? [`${fresh.join(", ")} may approve`] : []),
+    ...(Math.min(2, after.size) < Math.min(2, before.size) ? [`${after.size} operators, before ${before.size}`] : []),
+  ]
+}
+
+/** What people had to approve and needs fewer of them now, or others, in words. */
+export const approvalWords = (old: Policy, next: Policy): ReadonlyArray<string> => [
+  ...lineWords(old, next),
+  ...operatorWords(old, next),
+]
+
+const lineWords = (old: Policy, next: Policy): ReadonlyArray<string> =>
   next.lines.flatMap((line) => {
     const pairs = [...line.from].flatMap((from) => [...line.to].map((to) => ({ from, to, assetId: line.assetId })))
     const weaker = pairs.find((pair) => {

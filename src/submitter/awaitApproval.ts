@@ -31,7 +31,7 @@ const wait = Effect.fnUntraced(function* (intent: Intent, { group }: NeededAppro
   const detail = progress.isLate ? `${progress.words}: the time ends soon` : progress.words
   if (!isNew && intent.detail === detail) return intent
   const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail })
-  const sentence = `waits for approval: ${progress.words}; "approve ${shortId(intent.id)}"`
+  const sentence = `${progress.words}; "approve ${shortId(intent.id)}"`
   if (isNew) return yield* told(intent, "ticket", "approval", sentence, moved, groupText(group))
   if (progress.isLate) return yield* told(intent, "ticket", "approval-late", sentence, moved, "the time ends soon")
   return yield* moved

@@ -52,12 +52,22 @@ describe("a policy that asks less of people", () => {
     )
   })
 
+  it("is told where another may end halts, or fewer than two must", () => {
+    const night = { ...desk, name: "night", of: new Map([["eve", "e"]]) }
+    const of = (...groups: ReadonlyArray<ApprovalGroup>) => ({ ...policy(undefined), groups })
+    assert.deepStrictEqual(approvalWords(of(desk), of(desk, night)), ["eve may approve"])
+    assert.deepStrictEqual(approvalWords(of(desk, night), of(night)), ["1 operators, before 4"])
+    assert.deepStrictEqual(approvalWords(of(desk), of()), ["0 operators, before 3"])
+  })
+
   it("is not one that asks as much or more", () => {
     const two = new Map([...desk.of].slice(0, 2))
     for (const next of [asks(), asks({ need: 3 }), asks({ of: two }), asks({ name: "night" }), asks({}, 0n)]) {
       assert.deepStrictEqual(approvalWords(policy(asks()), policy(next)), [])
     }
     assert.deepStrictEqual(approvalWords(policy(undefined), policy(asks())), [])
+    const none = { ...policy(asks()), groups: [] }
+    assert.deepStrictEqual(approvalWords(none, { ...none, groups: [desk] }), [], "the first ones")
     assert.deepStrictEqual(approvalWords(policy(asks()), { ...policy(asks()), lines: [] }), [])
   })
 })
