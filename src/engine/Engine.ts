@@ -20,6 +20,7 @@ import { isRehearsed, judgeOn } from "./judgeAll.ts"
 import { lockRules } from "./lockRules.ts"
 import { notifyAssets } from "./notifyAssets.ts"
 import { record } from "./record.ts"
+import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
@@ -170,5 +171,6 @@ export const engineLoop = Effect.gen(function* () {
   const signals = yield* Signals
   yield* notifyAssets()
   yield* cycle.counted("engine", decideOnce())
+  yield* reportTrials()
   yield* signals.wait("engine", waitMillis)
 }).pipe(decidingInForce, Effect.forever)

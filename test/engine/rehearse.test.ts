@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { reportTrials } from "../../src/engine/reportTrials.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -81,6 +83,31 @@ describe("a rule on trial", () => {
           assert.include((yield* details)["ask-alice"], "acting: ")
           const alerts = (yield* (yield* AlertQueue).due(99)).filter(({ kind }) => kind === "request")
           assert.lengthOf(alerts, 0)
+        }),
+      { rules: trial },
+    ),
+  )
+
+  it.effect("is reported once a week, with what it would have moved", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const told = Effect.map(
+            Effect.flatMap(AlertQueue, (queue) => queue.due(99)),
+            (due) => due.filter(({ kind }) => kind === "trial").map(({ subject, detail }) => `${subject} ${detail}`),
+          )
+          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "40" }
+          yield* submitPayment(options.treasury, "live", { idempotencyKey: "welcome", transfer })
+          yield* reportTrials()
+          for (let i = 0; i < 12; i++) yield* round(options, sandbox)
+          yield* reportTrials()
+          assert.deepStrictEqual(yield* told, [])
+          yield* TestClock.adjust("7 days")
+          for (let i = 0; i < 2; i++) yield* reportTrials()
+          assert.deepStrictEqual(yield* told, [
+            "try-eve would have made 1 payment since 2027-01-15: alice -150.30 USDT, eve +150.00 USDT",
+            "ask-alice would have paid nothing since 2027-01-15",
+          ])
         }),
       { rules: trial },
     ),
