@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { Console, Effect, type Layer, Option, Predicate, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { storeLayer } from "../services.ts"
+import { signApproval } from "../signer/signApproval.ts"
 import { type ApprovalView, findApproval, approve as giveApproval } from "../status/approvals.ts"
 import type { Problem } from "../status/stories.ts"
 import { approvalDomains } from "../tx/Approval.ts"
@@ -11,7 +12,7 @@ import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { type Output, outputFlag, printResult, toJson } from "./output.ts"
 import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
-import { keyFlag, signatureFlag, signText } from "./signText.ts"
+import { keyFlag, signatureFlag } from "./signingFlags.ts"
 
 const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem")
 
@@ -84,7 +85,7 @@ const sign = Command.make(
       return yield* failWith("usage", 'this is no text of "approve ID --print": nothing is signed')
     }
     yield* Console.error(`signs this text:\n${text.trimEnd()}`)
-    return yield* Console.log(yield* signText(key, text))
+    return yield* Console.log(yield* signApproval(key, text))
   }),
 ).pipe(Command.withDescription("Sign a text of approve --print from standard input, on any machine"))
 
@@ -111,7 +112,7 @@ export const approve = Command.make(
     const view = yield* viewOf(chosen)
     if (Option.isNone(key)) return yield* print(chosen, view)
     yield* Console.error(view.words)
-    return yield* give(chosen, view.id, yield* signText(key.value, view.text))
+    return yield* give(chosen, view.id, yield* signApproval(key.value, view.text))
   }),
 ).pipe(
   Command.withDescription("Approve a payment that waits for operators, with a signature of one's own key"),

@@ -1,11 +1,12 @@
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
+import { signApproval } from "../signer/signApproval.ts"
 import { policyText } from "../tx/Approval.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag, setup } from "./setup.ts"
-import { keyFlag, signatureFlag, signText } from "./signText.ts"
+import { keyFlag, signatureFlag } from "./signingFlags.ts"
 import { worstCase } from "./worstCase.ts"
 
 const Given = Schema.Struct({
@@ -52,7 +53,7 @@ export const approvePolicy = Command.make(
     }
     const given = Option.isSome(signature)
       ? signature.value
-      : yield* signText(
+      : yield* signApproval(
           Option.getOrElse(key, () => ""),
           text,
         )

@@ -2,12 +2,13 @@ import { userInfo } from "node:os"
 import { Console, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import { removeHaltFile } from "../config/files.ts"
+import { signApproval } from "../signer/signApproval.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { reasonFlag, scopeFlag } from "./pause.ts"
 import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
-import { keyFlag, signatureFlag, signText } from "./signText.ts"
+import { keyFlag, signatureFlag } from "./signingFlags.ts"
 
 const Waiting = Schema.Struct({
   text: Schema.String,
@@ -48,7 +49,7 @@ export const resume = Command.make(
     if (answer?.status === 202 && Option.isSome(chosen.key)) {
       const { text } = yield* Schema.decodeUnknownEffect(Waiting)(answer.body)
       yield* Console.error(text.slice(0, -1))
-      answer = yield* ask({ signature: yield* signText(chosen.key.value, text) })
+      answer = yield* ask({ signature: yield* signApproval(chosen.key.value, text) })
     }
     if (answer?.status === 202) return yield* tellWaiting(chosen.output, answer.body)
     if (answer !== undefined) yield* bodyOf(answer)
