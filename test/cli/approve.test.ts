@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -29,14 +29,13 @@ const desk = {
   more: `approvals: { desk: { need: 2, within: 4h, of: { ${people.join(", ")} } } }`,
 }
 /** What a process of its own signs, on a machine that knows nothing of the treasury. */
-const signElsewhere = (name: string, text: string): string =>
-  execFileSync("sh", [join(root, "src/cofferer.sh"), "approve", "sign", "--key", fileOf(name)], {
-    input: text,
-    stdio: ["pipe", "pipe", "ignore"],
-    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: compiledDir },
+const signElsewhere = (name: string, text: string) =>
+  Effect.callback<string>((resume) => {
+    const env = { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: compiledDir }
+    const args = [join(root, "src/cofferer.sh"), "approve", "sign", "--key", fileOf(name)]
+    const child = execFile("sh", args, { env }, (_, stdout) => resume(Effect.succeed(stdout.trim())))
+    child.stdin?.end(text)
   })
-    .toString()
-    .trim()
 
 const newest = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
@@ -74,7 +73,7 @@ describe("operators at the command line", () => {
           assert.strictEqual(printed.code, 0, printed.stderr)
           assert.match(printed.stderr, /keep-bob: 150\.00 USDT alice -> bob, fee at most 0\.30/)
           assert.match(printed.stdout, /^cofferer approval of a payment, version 1\n(.+\n)+$/)
-          const signature = yield* Effect.sync(() => signElsewhere("chloe", printed.stdout))
+          const signature = yield* signElsewhere("chloe", printed.stdout)
           const first = yield* run("approve", id, "--signature", signature, ...data)
           assert.match(first.stdout, /^approved by chloe; 1 more of ana, ben\n$/, first.stderr)
           const shown = yield* run("intents", "show", id, ...data)
@@ -139,7 +138,7 @@ describe("operators at the command line", () => {
           assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7, "one is one")
           assert.strictEqual((yield* resume("another reason", "--key", fileOf("ben"))).code, 7)
           assert.lengthOf(yield* brake.halts, 1)
-          const signature = signElsewhere("ben", asked.stdout)
+          const signature = yield* signElsewhere("ben", asked.stdout)
           const done = yield* resume("looked at it", "--signature", signature)
           assert.match(done.stdout, /^resumed all/, done.stderr)
           assert.lengthOf(yield* brake.halts, 0)
