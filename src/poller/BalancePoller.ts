@@ -91,6 +91,7 @@ const prune = Effect.fnUntraced(function* (options: BalancePollerOptions) {
   const now = yield* Clock.currentTimeMillis
   if (now - Number((yield* settings.get("prunedAt")) ?? 0) < pruneMillis) return
   yield* (yield* Observations).prune(BigInt(now - options.keepMillis) * 1_000_000n)
+  yield* (yield* RuleStates).prune(now - options.keepMillis)
   yield* settings.set("prunedAt", String(now))
 })
 

@@ -39,6 +39,10 @@ const MemoryRow = Schema.Struct({
   decidedAt: Schema.Int,
 })
 
+const OldestRow = Schema.Struct({ seq: Schema.Int, at: Schema.Int })
+/** Decisions forgotten at once: more would stop everything else for too long. */
+const prunedAtOnce = 5_000
+
 /** Under which a subject's memory is found. */
 export const memoryKey = (rule: string, subject: string): string => `${rule}|${subject}`
 
@@ -54,6 +58,8 @@ export class RuleStates extends Context.Service<
     >
     /** The next question reads the store: for when a transaction with changes in it was not committed. */
     readonly forget: Effect.Effect<void>
+    /** Forgets decisions before a time (Unix milliseconds). What is in force now stays in the memories. */
+    readonly prune: (before: number) => Effect.Effect<void, StoreError>
     /** Stores the memory; a decision that changed its kind or reason is also kept as history. */
     readonly save: (memory: RuleMemory, before: RuleMemory | undefined) => Effect.Effect<void, StoreError>
   }
@@ -119,7 +125,23 @@ export class RuleStates extends Context.Service<
         }
         return { memories: held.memories, reading }
       })
+      const prune = Effect.fn("RuleStates.prune")(
+        function* (before: number) {
+          for (;;) {
+            const oldest = yield* sql`SELECT seq, at FROM decisions ORDER BY seq LIMIT ${prunedAtOnce}`.pipe(
+              rowsOf(OldestRow, "RuleStates.prune"),
+            )
+            const last = oldest.findLast(({ at }) => at < before)
+            if (last === undefined) return
+            yield* sql`DELETE FROM decisions WHERE seq <= ${last.seq}`
+            if (last !== oldest.at(-1)) return
+            yield* Effect.yieldNow
+          }
+        },
+        (effect) => effect.pipe(storeError("RuleStates.prune")),
+      )
       return RuleStates.of({
+        prune,
         save,
         byKey,
         all: Effect.map(byKey, ({ memories }) => [...memories.values()]),

@@ -306,6 +306,12 @@ const settlements = Effect.gen(function* () {
   yield* sql`CREATE INDEX intents_settled ON intents (settled_at)`
 })
 
+/** Decisions by what they are about and when: people ask why something did not happen last month. */
+const decisionsByTime = Effect.gen(function* () {
+  const { sql } = yield* dialect
+  yield* sql`CREATE INDEX decisions_of ON decisions (rule, subject, at, seq)`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -323,6 +329,7 @@ const loader = Migrator.fromRecord({
   "0013_asks": asks,
   "0014_approvals": approvals,
   "0015_settlements": settlements,
+  "0016_decisions_by_time": decisionsByTime,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })
