@@ -1,4 +1,5 @@
 import { Effect, type Option, Schema } from "effect"
+import type { ConditionText } from "../config/ConditionText.ts"
 import { AssetIdText, Name } from "../config/Fields.ts"
 import { replaceFile } from "../config/files.ts"
 import { type Pin, pinInto, pinsBlock } from "../config/pinInto.ts"
@@ -20,12 +21,20 @@ export const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
   for (const rule of raw.rules ?? []) {
     for (const level of rule.topUp?.levels ?? []) symbols.add(level.asset)
     if (rule.sweep !== undefined) symbols.add(rule.sweep.asset)
-    if (rule.notify !== undefined && rule.notify.asset !== "any") symbols.add(rule.notify.asset)
+    if (rule.notify?.asset !== undefined && rule.notify.asset !== "any") symbols.add(rule.notify.asset)
+    for (const condition of [rule.notify?.when, rule.clear]) {
+      if (typeof condition === "object") for (const symbol of symbolsIn(condition)) symbols.add(symbol)
+    }
     for (const key of Object.keys(rule.min ?? {})) symbols.add(key)
   }
   for (const line of raw.policy?.allow ?? []) symbols.add(line.asset)
   return [...symbols].toSorted()
 }
+
+const symbolsIn = ({ all = [], any = [], not, ...leaf }: ConditionText): ReadonlyArray<string> => [
+  ...[leaf.balance, leaf.change, leaf.rate, leaf.asset, leaf.stale].flatMap((one) => one?.asset ?? []),
+  ...[...all, ...any, ...(not === undefined ? [] : [not])].flatMap(symbolsIn),
+]
 
 /** Every asset of the file's gateway. Money rules are left out: they may name what is not pinned yet. */
 const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Option<string>) {

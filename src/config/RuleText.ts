@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { ConditionText } from "./ConditionText.ts"
 import {
   Amounts,
   AmountText,
@@ -59,11 +60,15 @@ const kinds = {
     target: AmountText,
   }),
   notify: Schema.Struct({
-    asset: Symbol,
-    becomes: Schema.Array(oneOf("proposed", "rejected", "pendingListing", "enabled")).check(
-      Schema.isMinLength(1, { expected: "at least one status" }),
+    asset: optional(Symbol),
+    becomes: optional(
+      Schema.Array(oneOf("proposed", "rejected", "pendingListing", "enabled")).check(
+        Schema.isMinLength(1, { expected: "at least one status" }),
+      ),
     ),
-  }),
+    when: optional(ConditionText),
+    severity: optional(oneOf("page", "ticket", "info")),
+  }).check(exactlyOne("notify", ["becomes", "when"])),
 }
 export const ruleKinds = Object.keys(kinds) as ReadonlyArray<keyof typeof kinds>
 
@@ -85,6 +90,7 @@ export const RuleText = Schema.Struct({
   notify: optional(kinds.notify),
   schedule: optional(Cron),
   for: optional(DurationText),
+  clear: optional(Schema.Union([AmountText, ConditionText])),
   cooldown: optional(DurationText),
   settle: optional(DurationText),
   maxAge: optional(DurationText),

@@ -75,12 +75,15 @@ const words: Readonly<Record<string, string>> = {
   "rules[].split": "Share out what is above a level",
   "rules[].payout": "Pay a fixed amount, by a schedule",
   "rules[].request": "Ask people for money that no key here can move",
-  "rules[].notify": "Tell when an asset reaches a status",
+  "rules[].notify": "Tell when an asset reaches a status, or when a condition holds and when it is over",
   "rules[].notify.asset": "A pinned asset, or any",
   "rules[].notify.becomes": "The statuses that are told",
+  "rules[].notify.when": "The condition that people hear of",
+  "rules[].notify.severity": "page, ticket or info; default ticket. That it is over is always info",
   "rules[].schedule": "When it acts, as a cron line in a time zone",
   "rules[].for": "The condition holds this long, and in two observations; default 0s",
-  "rules[].cooldown": "Between two executed payments to one account; default 0s",
+  "rules[].clear": "Must hold before an alert is over: a condition, or another level of the balance",
+  "rules[].cooldown": "Between two executed payments to one account, or two alerts; default 0s",
   "rules[].settle": "How long after a payment an account is left alone",
   "rules[].maxAge": "This rule's own limit for the age of balances; default: the network's",
   "rules[].min": "By asset: nothing smaller is paid",
@@ -131,5 +134,29 @@ const words: Readonly<Record<string, string>> = {
   sandbox: "The embedded network of play money",
 }
 
-/** The sentence about a key; undefined where it needs none. */
-export const describing = (path: string): string | undefined => (Object.hasOwn(words, path) ? words[path] : undefined)
+/** What each key of a condition says; conditions stand in one another. */
+const conditionWords: Readonly<Record<string, string>> = {
+  balance: "The balance of one account against a number",
+  change: "The balance against the one some time ago",
+  rate: "The same per hour",
+  asset: "The status of a pinned asset, or its symbol",
+  stale: "What is known is old, or was never known",
+  held: "A rule is silent",
+  all: "All of these hold",
+  any: "One of these holds",
+  not: "This does not hold",
+  party: "Whose account",
+  below: "Holds under it; of a change in units or in percent of the earlier balance, negative for a loss",
+  above: "Holds over it; of a change in units or in percent of the earlier balance, negative for a loss",
+  over: "How long ago the balance is compared with, at most 31d; of a rate by default 1h",
+  is: "One status, or a list of them",
+  longerThan: "For longer than this",
+  rule: "Name of a rule",
+  reason: "Why it is silent; default: any reason but that there is nothing to do",
+}
+
+/** The sentence about a key; undefined where it needs none. "?" begins the path of what stands in many places. */
+export const describing = (path: string): string | undefined => {
+  if (path.startsWith("?")) return conditionWords[path.slice(path.lastIndexOf(".") + 1)]
+  return Object.hasOwn(words, path) ? words[path] : undefined
+}

@@ -1,6 +1,7 @@
 import { DateTime, Option } from "effect"
 import type { Hours, Window } from "../rules/Hours.ts"
 import { asArray } from "./Fields.ts"
+import { nameRemedy } from "./nearest.ts"
 import type { Reporter } from "./Reporter.ts"
 import type { Path } from "./resolveNames.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
@@ -57,3 +58,17 @@ export const resolveMaintenance = (raw: TreasuryFile, report: Reporter): Readonl
     if (end <= start) report.add([...path, "until"], `it ends before it begins`, "set until after from")
     return [{ name, from: start, until: end }]
   })
+
+/** The hours that a rule names; undefined where it names none, or ones that are not known. */
+export const duringOf = (
+  { during }: { readonly during?: string | undefined },
+  path: ReadonlyArray<PropertyKey>,
+  { hours, report }: { readonly hours: ReadonlyMap<string, Hours>; readonly report: Reporter },
+): Hours | undefined => {
+  const found = during === undefined ? undefined : hours.get(during)
+  if (during !== undefined && found === undefined) {
+    const remedy = nameRemedy(during, [...hours.keys()], "add it under hours")
+    report.add([...path, "during"], `no hours are named "${during}"`, remedy)
+  }
+  return found
+}

@@ -1,6 +1,6 @@
 import { Cron, Result } from "effect"
 import type { Hours, Window } from "../rules/Hours.ts"
-import type { Level, PayingRule, Rule, RuleBase, Weight } from "../rules/Rule.ts"
+import type { Level, PayingRule, RuleBase, Weight } from "../rules/Rule.ts"
 import type { Schedule } from "../rules/Schedule.ts"
 import { asArray } from "./Fields.ts"
 import type { Reporter } from "./Reporter.ts"
@@ -118,12 +118,6 @@ const resolveRequest = (raw: Kind<"request">, base: RuleBase, at: Path, known: K
   }
   const [level] = resolveLevel({ ...raw, party: raw.to, trigger: raw.below, word: "below", key: "to" }, at, known)
   return from === undefined || level === undefined ? undefined : { ...base, kind: "request", from, level }
-}
-
-/** A rule that tells of assets. */
-export const resolveNotify = (name: string, raw: Kind<"notify">, path: Path, { assets, report }: Known): Rule => {
-  const asset = raw.asset === "any" ? "any" : assetOf(raw.asset, [...path, "notify", "asset"], assets, report)
-  return { kind: "notify", name, asset: asset ?? "any", becomes: raw.becomes }
 }
 
 const refuseSelf = (name: string, path: Path, report: Reporter): void =>

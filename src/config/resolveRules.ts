@@ -4,9 +4,10 @@ import { asArray, durationMillis } from "./Fields.ts"
 import { nameRemedy } from "./nearest.ts"
 import type { Reporter } from "./Reporter.ts"
 import type { RuleText } from "./RuleText.ts"
-import { resolveHours, resolveMaintenance } from "./resolveHours.ts"
-import { type Known, resolveKind, resolveNotify } from "./resolveKind.ts"
+import { duringOf, resolveHours, resolveMaintenance } from "./resolveHours.ts"
+import { type Known, resolveKind } from "./resolveKind.ts"
 import { type Assets, amountsByAsset, type Parties, type Path } from "./resolveNames.ts"
+import { resolveNotify } from "./resolveNotify.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
 /** The rules of the file; each name, amount and time in them is checked. */
@@ -41,6 +42,7 @@ export const resolveRules = (
 /** Modifiers that say something about money only. */
 const ofMoney = [
   "for",
+  "clear",
   "cooldown",
   "settle",
   "maxAge",
@@ -59,30 +61,32 @@ const ofMoney = [
 /** Modifiers that a kind has no use for. */
 const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>> = {
   notify: ofMoney,
-  topUp: ["schedule"],
-  sweep: ["schedule", "onShort"],
-  rebalance: ["schedule"],
-  split: ["schedule"],
-  payout: ["onShort", "onNoData", "min", "cooldown"],
-  request: ["schedule", "onShort", "floor"],
+  topUp: ["schedule", "clear"],
+  sweep: ["schedule", "clear", "onShort"],
+  rebalance: ["schedule", "clear"],
+  split: ["schedule", "clear"],
+  payout: ["onShort", "onNoData", "min", "cooldown", "clear"],
+  request: ["schedule", "clear", "onShort", "floor"],
 }
+
+/** Those that say when people hear of a condition. */
+const ofAlerts: ReadonlySet<string> = new Set(["for", "clear", "cooldown", "during"])
 
 const resolveRule = (raw: RuleText, path: Path, known: Known): Rule | undefined => {
   const { report } = known
   const kind = Object.keys(useless).find((key) => raw[key as keyof RuleText] !== undefined) ?? ""
+  const isAlert = raw.notify?.when !== undefined
   for (const key of useless[kind] ?? []) {
+    if (isAlert && ofAlerts.has(key)) continue
     if (raw[key] !== undefined) report.add([...path, key], `${key} means nothing for ${kind}`, `remove ${key}`)
   }
-  if (raw.notify !== undefined) return resolveNotify(raw.name, raw.notify, path, known)
+  if (raw.notify !== undefined) return resolveNotify(raw, raw.notify, path, known)
   return resolveKind(raw, resolveBase(raw, path, known), path, known)
 }
 
-const resolveBase = (raw: RuleText, path: Path, { assets, hours, maintenance, rules, report }: Known): RuleBase => {
-  const during = raw.during === undefined ? undefined : hours.get(raw.during)
-  if (raw.during !== undefined && during === undefined) {
-    const remedy = nameRemedy(raw.during, [...hours.keys()], "add it under hours")
-    report.add([...path, "during"], `no hours are named "${raw.during}"`, remedy)
-  }
+const resolveBase = (raw: RuleText, path: Path, known: Known): RuleBase => {
+  const { assets, maintenance, rules, report } = known
+  const during = duringOf(raw, path, known)
   const inhibitedBy = asArray(raw.inhibitedBy ?? [])
   for (const name of inhibitedBy) {
     if (rules.includes(name) && name !== raw.name) continue

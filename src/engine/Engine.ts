@@ -3,6 +3,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { Decision, RuleState } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { isOn } from "../rules/alerting.ts"
 import { isPaying } from "../rules/Rule.ts"
 import type { Outcome } from "../rules/step.ts"
 import type { Timer } from "../rules/Timer.ts"
@@ -22,6 +23,7 @@ import { notifyAssets } from "./notifyAssets.ts"
 import { record } from "./record.ts"
 import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
+import { watchConditions } from "./watchConditions.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
 const waitMillis = 1_000
@@ -41,12 +43,16 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const database = yield* Database
   const states = yield* RuleStates
   const attention = yield* Attention
-  const { outcomes, changes } = yield* database.atomically(evaluateAll()).pipe(
+  const { outcomes, changes, alerts } = yield* database.atomically(evaluateAll()).pipe(
     // What was not committed did not happen: memory must not know more than the store.
     Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
   )
   attention.looked(outcomes)
   const metrics = yield* Metrics
+  for (const { memory } of alerts) {
+    const decision = isOn(memory) ? "act" : "hold"
+    metrics.ruleEvaluations.inc({ treasury: options.treasury, rule: memory.rule, decision })
+  }
   for (const change of changes) {
     const decision = change.memory.reason === undefined ? "act" : "hold"
     metrics.ruleEvaluations.inc({ treasury: options.treasury, rule: change.memory.rule, decision })
@@ -66,15 +72,21 @@ const evaluateAll = Effect.fnUntraced(function* () {
   const attention = yield* Attention
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories.values())
   // Memories are shared: who may not sign leaves them to who may.
-  if (snapshot.standby !== undefined) return { outcomes: [], changes: [] }
+  if (snapshot.standby !== undefined) return { outcomes: [], changes: [], alerts: [] }
+  const alerts = yield* watchConditions(snapshot, memories)
+  const firing = new Set(snapshot.firing)
+  for (const { memory } of alerts) {
+    if (isOn(memory)) firing.add(memory.rule)
+    else firing.delete(memory.rule)
+  }
   const pauses = yield* lockRules(rules.filter(isPaying), snapshot)
   const due = attention.due({ rules, mode, reading, snapshot, accounts, stops })
-  const outcomes = yield* judgeOn({ ...snapshot, pauses }, memories, due)
+  const outcomes = yield* judgeOn({ ...snapshot, firing, pauses }, memories, due)
   const changes = yield* Effect.forEach(outcomes, (outcome) => {
     const { rule, name } = outcome.look.subject
     return keep(outcome, memories.get(memoryKey(rule.name, name)))
   })
-  return { outcomes, changes }
+  return { outcomes, changes, alerts }
 })
 
 /** Makes one outcome durable: the subject's memory, and what is to be paid or asked for. */

@@ -1,8 +1,9 @@
 import { Clock, Effect } from "effect"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
+import { isOn } from "../rules/alerting.ts"
 import type { PolicyLine, WindowUse } from "../rules/Policy.ts"
-import { type BalanceKind, isPaying, type Rule } from "../rules/Rule.ts"
+import { type BalanceKind, isAlert, isPaying, type Rule } from "../rules/Rule.ts"
 import { type Listed, type Quota, type Snapshot, termsOf } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { Asks } from "../store/Asks.ts"
@@ -74,7 +75,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     asked: yield* (yield* Asks).since(now - cooldownMax),
     standby,
     chainUnsettled,
-    firing: new Set(firingOf(memories)),
+    firing: new Set(firingOf(memories, options.rules)),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
     quota: (party) => quotas.get(party),
     halts,
@@ -84,9 +85,13 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   } satisfies Snapshot & Record<string, unknown>
 })
 
-/** Rules of which a condition held at the last look. */
-const firingOf = function* (memories: Iterable<RuleMemory>): Iterable<string> {
-  for (const { rule, firingSince } of memories) if (firingSince !== undefined) yield rule
+/** Rules of which a condition held at the last look; of those that tell people, that fire. */
+const firingOf = function* (memories: Iterable<RuleMemory>, rules: ReadonlyArray<Rule>): Iterable<string> {
+  const alerts = new Set(rules.filter(isAlert).map(({ name }) => name))
+  for (const memory of memories) {
+    const { rule, firingSince } = memory
+    if (alerts.has(rule) ? isOn(memory) : firingSince !== undefined) yield rule
+  }
 }
 
 const knownPayers = new WeakMap<ReadonlyArray<Rule>, ReadonlySet<string>>()

@@ -1,6 +1,7 @@
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { PublicKey } from "../domain/Hex.ts"
+import type { AlertRule } from "./Condition.ts"
 import type { Hours, Window } from "./Hours.ts"
 import type { Schedule } from "./Schedule.ts"
 
@@ -140,9 +141,11 @@ export interface Share {
 }
 
 export type PayingRule = TopUpRule | SweepRule | RebalanceRule | SplitRule | PayoutRule | RequestRule
-export type Rule = PayingRule | NotifyRule
+export type Rule = PayingRule | NotifyRule | AlertRule
 
-export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notify"
+export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notify" && rule.kind !== "alert"
+
+export const isAlert = (rule: Rule): rule is AlertRule => rule.kind === "alert"
 
 /** An account's name in decisions, messages and the store: "hot/USDT". */
 export const accountName = ({ party, asset }: Pick<Account, "party" | "asset">): string =>

@@ -93,7 +93,8 @@ export const reservedFrom = (snapshot: Snapshot, party: string, assetId: string)
     .reduce((sum, { payment, feeMax }) => sum + payment.amount + feeMax, 0n)
 
 /** Age of the knowledge in milliseconds; negative where the block is ahead of our clock. */
-export const ageMillis = (snapshot: Snapshot, asOf: bigint): number => snapshot.now - Number(asOf / 1_000_000n)
+export const ageMillis = (snapshot: Pick<Snapshot, "now">, asOf: bigint): number =>
+  snapshot.now - Number(asOf / 1_000_000n)
 
 /** The fee the network would take for it: trunc(min(amount · factor, quanta · quantum)); undefined if unknown. */
 export const networkFee = (snapshot: Snapshot, asset: PinnedAsset, amount: bigint): bigint | undefined => {

@@ -7,6 +7,8 @@ import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
 import { isRehearsed, judgeOn } from "../engine/judgeAll.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
+import type { AlertRule } from "../rules/Condition.ts"
+import { conditionText } from "../rules/conditionText.ts"
 import { type Explanation, explainSubject } from "../rules/explain.ts"
 import { isPaying, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
 import { subjectsOf } from "../rules/Subject.ts"
@@ -150,13 +152,17 @@ const pick = (
   return problem(`rule "${name}" has no subject "${subject}"`, 404, nameRemedy(subject, own, "it has none"))
 }
 
-const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule) {
-  const asset = rule.asset === "any" ? "any asset" : rule.asset.symbol
+const watchesText = (rule: NotifyRule | AlertRule): string => {
+  if (rule.kind === "alert") return conditionText(rule.when)
+  return `${rule.asset === "any" ? "any asset" : rule.asset.symbol} becomes ${rule.becomes.join(" or ")}`
+}
+
+const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule | AlertRule) {
   const last = yield* lastAlertOf(rule.name)
   return {
     about: "notify",
     rule: rule.name,
-    watches: `tells when ${asset} becomes ${rule.becomes.join(" or ")}`,
+    watches: `tells when ${watchesText(rule)}`,
     last: last ?? null,
   } satisfies NotifyAnswer
 })

@@ -1,7 +1,9 @@
 import { Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatLevel } from "../domain/Amount.ts"
-import { isPaying } from "../rules/Rule.ts"
+import type { AlertRule } from "../rules/Condition.ts"
+import { conditionText } from "../rules/conditionText.ts"
+import { isAlert, isPaying } from "../rules/Rule.ts"
 import type { RuleMemory } from "../store/RuleStates.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 import type { PolicyView, RuleView } from "./View.ts"
@@ -9,6 +11,7 @@ import type { PolicyView, RuleView } from "./View.ts"
 /** What each rule does, or why it does not. */
 export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
   treasury.rules.flatMap((rule): ReadonlyArray<RuleView> => {
+    if (isAlert(rule)) return alertViews(rule, memories)
     if (!isPaying(rule)) {
       const asset = rule.asset === "any" ? "any asset" : rule.asset.symbol
       const sentence = `tells when ${asset} becomes ${rule.becomes.join(" or ")}`
@@ -37,6 +40,19 @@ export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory
         m.reason === undefined ? `acting: ${m.detail}` : `silent: ${m.reason.replaceAll("_", " ")}; ${m.detail}`,
     }))
   })
+
+/** What an alert's rule waits for, and whether people have heard of it. */
+const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> => {
+  const { name } = rule
+  const memory = memories.find((m) => m.rule === name)
+  const waits = `tells when ${conditionText(rule.when)}`
+  const view = { name, kind: "notify", subject: "" }
+  if (memory === undefined) return [{ ...view, state: "inactive", reason: null, sentence: waits }]
+  const { state, reason, detail } = memory
+  const words =
+    state === "acting" ? "fires" : reason === undefined ? "silent" : `silent: ${reason.replaceAll("_", " ")}`
+  return [{ ...view, state, reason: reason ?? null, sentence: `${words}; ${detail} (${waits})` }]
+}
 
 /** A line of the policy, and how much of it was used since a time (Unix milliseconds). */
 export const policyView = Effect.fnUntraced(function* (

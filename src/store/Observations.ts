@@ -4,6 +4,7 @@ import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
 import { BalanceColumns, type Contradiction, columnsOf, readAccounts } from "./balanceRows.ts"
 import { Big, rowsOf } from "./columns.ts"
 import type { Change } from "./compareRows.ts"
+import { makePastBalances } from "./pastBalances.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 import { makeStoreRows } from "./storeRows.ts"
 
@@ -54,6 +55,15 @@ export class Observations extends Context.Service<
       openings: ReadonlyArray<BalanceChange>,
       watermark: Reached,
     ) => Effect.Effect<ReadonlyArray<Change>, StoreError>
+    /**
+     * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them is
+     * not known. Each call for an account goes on from the last one, so times should grow.
+     */
+    readonly at: (
+      party: string,
+      asset: string,
+      time: bigint,
+    ) => Effect.Effect<ReadonlyArray<AccountBalance> | undefined, StoreError>
     readonly watermark: Effect.Effect<Watermark | undefined, StoreError>
     /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
     readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
@@ -73,6 +83,7 @@ export class Observations extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const rowStore = makeStoreRows(sql)
+      const past = makePastBalances(sql)
       const accounts = sql`SELECT party, asset, market, type, balance, timestamp FROM accounts
         ORDER BY party, asset, market, type`.values.pipe(
         Effect.flatMap((rows) => Effect.fromNullishOr(readAccounts(rows))),
@@ -110,16 +121,22 @@ export class Observations extends Context.Service<
         rebase,
         accounts,
         prune: Effect.fn("Observations.prune")(function* (before: bigint) {
+          let isPruned = false
           for (let gone = prunedAtOnce; gone === prunedAtOnce; yield* Effect.yieldNow) {
             gone = (yield* sql`DELETE FROM changes WHERE (timestamp, account) IN (SELECT timestamp, account
               FROM changes WHERE timestamp < ${before} ORDER BY timestamp LIMIT ${prunedAtOnce}) RETURNING 1 AS one`)
               .length
+            isPruned ||= gone > 0
           }
-          yield* sql`DELETE FROM openings WHERE timestamp < ${before}`
+          const openings = yield* sql`DELETE FROM openings WHERE timestamp < ${before} RETURNING 1 AS one`
+          if (isPruned || openings.length > 0) yield* moveTo("pruned", { timestamp: before, height: 0n })
         }, storeError("Observations.prune")),
         between: Effect.fn("Observations.between")((from: bigint, end: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
             WHERE timestamp >= ${from} AND timestamp < ${end}`.pipe(rowsOf(BalanceColumns, "Observations.between")),
+        ),
+        at: Effect.fn("Observations.at")((party, asset, time) =>
+          past(party, asset, time).pipe(storeError("Observations.at")),
         ),
         history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows

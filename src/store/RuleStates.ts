@@ -22,6 +22,10 @@ export interface RuleMemory {
   readonly reason: HoldReason | undefined
   readonly detail: string
   readonly reasonSince: number
+  /** Of a rule that tells people: Unix milliseconds since which its alert is over, while it is on. */
+  readonly clearingSince?: number | undefined
+  /** Of a rule that tells people: when they last heard of it. */
+  readonly toldAt?: number | undefined
   readonly decidedAt: number
 }
 
@@ -37,6 +41,8 @@ const MemoryRow = Schema.Struct({
   detail: Schema.String,
   reasonSince: Schema.Int,
   decidedAt: Schema.Int,
+  clearingSince: Schema.NullOr(Schema.Int),
+  toldAt: Schema.NullOr(Schema.Int),
 })
 
 const OldestRow = Schema.Struct({ seq: Schema.Int, at: Schema.Int })
@@ -85,12 +91,15 @@ export class RuleStates extends Context.Service<
             detail: memory.detail,
             reason_since: memory.reasonSince,
             decided_at: memory.decidedAt,
+            clearing_since: memory.clearingSince ?? null,
+            told_at: memory.toldAt ?? null,
           }
           held?.memories.set(memoryKey(memory.rule, memory.subject), memory)
           yield* sql`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
             episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
             last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
-            detail = excluded.detail, reason_since = excluded.reason_since, decided_at = excluded.decided_at`
+            detail = excluded.detail, reason_since = excluded.reason_since, decided_at = excluded.decided_at,
+            clearing_since = excluded.clearing_since, told_at = excluded.told_at`
           if (before?.state === memory.state && before.reason === memory.reason) return
           const at = yield* Clock.currentTimeMillis
           yield* sql`INSERT INTO decisions ${sql.insert({
@@ -106,13 +115,15 @@ export class RuleStates extends Context.Service<
       )
       const stored = sql`SELECT rule, subject, episode, firing_since AS "firingSince", observations,
         last_observation AS "lastObservation", state, reason, detail, reason_since AS "reasonSince",
-        decided_at AS "decidedAt" FROM rule_states`.pipe(
+        decided_at AS "decidedAt", clearing_since AS "clearingSince", told_at AS "toldAt" FROM rule_states`.pipe(
         rowsOf(MemoryRow, "RuleStates.all"),
         Effect.map((rows) =>
           rows.map((row) => ({
             ...row,
             firingSince: row.firingSince ?? undefined,
             reason: row.reason ?? undefined,
+            clearingSince: row.clearingSince ?? undefined,
+            toldAt: row.toldAt ?? undefined,
           })),
         ),
       )

@@ -312,6 +312,13 @@ const decisionsByTime = Effect.gen(function* () {
   yield* sql`CREATE INDEX decisions_of ON decisions (rule, subject, at, seq)`
 })
 
+/** What rules that tell people remember: since when an alert is over, and when people last heard of one. */
+const alerting = Effect.gen(function* () {
+  const { sql, int } = yield* dialect
+  yield* sql`ALTER TABLE rule_states ADD COLUMN clearing_since ${int}`
+  yield* sql`ALTER TABLE rule_states ADD COLUMN told_at ${int}`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -330,6 +337,7 @@ const loader = Migrator.fromRecord({
   "0014_approvals": approvals,
   "0015_settlements": settlements,
   "0016_decisions_by_time": decisionsByTime,
+  "0017_alerting": alerting,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

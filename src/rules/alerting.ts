@@ -1,0 +1,98 @@
+import type { HoldReason, RuleState } from "../domain/Decision.ts"
+import { instantText, timeText } from "./Check.ts"
+import type { AlertRule } from "./Condition.ts"
+import type { Seen } from "./evaluate.ts"
+import { hoursAt } from "./Hours.ts"
+import { allOf, not } from "./truth.ts"
+
+/** What an alert's rule remembers between two looks, and across restarts. */
+export interface AlertMemory {
+  /** Counts the times that it fired. */
+  readonly episode: number
+  readonly state: RuleState
+  /** Unix milliseconds since which the condition holds; undefined while it does not. */
+  readonly firingSince: number | undefined
+  /** Since when it is over, while it is on. */
+  readonly clearingSince: number | undefined
+  /** When people last heard of it. */
+  readonly toldAt: number | undefined
+}
+
+/** What one look at an alert's rule came to. */
+export interface Alerted extends AlertMemory {
+  readonly reason: HoldReason | undefined
+  readonly detail: string
+  /** What people are to be told now. */
+  readonly tell: "fires" | "over" | undefined
+}
+
+/** On: it fires, whether or not people have heard of it. */
+export const isOn = ({ state }: Pick<AlertMemory, "state">): boolean => state === "acting" || state === "holding"
+
+const none: AlertMemory = {
+  episode: 0,
+  state: "inactive",
+  firingSince: undefined,
+  clearingSince: undefined,
+  toldAt: undefined,
+}
+
+/**
+ * One look. What is not known neither fires nor clears: the timers stand as they are, and nothing changes before it is
+ * known again.
+ */
+export const alertAfter = (
+  rule: AlertRule,
+  { when, clear }: { readonly when: Seen; readonly clear: Seen | undefined },
+  { before = none, now }: { readonly before: AlertMemory | undefined; readonly now: number },
+): Alerted => {
+  const seen = { when, now }
+  if (!isOn(before)) {
+    const firingSince =
+      when.truth === undefined ? before.firingSince : when.truth ? (before.firingSince ?? now) : undefined
+    const fires = when.truth === true && now - (firingSince ?? now) >= rule.forMillis
+    if (fires) {
+      return telling(rule, { ...before, episode: before.episode + 1, firingSince, clearingSince: undefined }, seen)
+    }
+    return resting({ ...before, firingSince }, rule, when)
+  }
+  const isOver = clear === undefined ? not(when.truth) : allOf([clear.truth, not(when.truth)])
+  const clearingSince = isOver === undefined ? before.clearingSince : isOver ? (before.clearingSince ?? now) : undefined
+  const ends = isOver === true && now - (clearingSince ?? now) >= rule.forMillis
+  if (!ends) return telling(rule, { ...before, clearingSince }, seen)
+  const ended = resting({ ...before, firingSince: undefined, clearingSince: undefined }, rule, clear ?? when)
+  return { ...ended, tell: before.state === "acting" ? "over" : undefined }
+}
+
+/** Off. */
+const resting = (memory: AlertMemory, { forMillis }: AlertRule, { truth, sentence }: Seen): Alerted => {
+  const isPending = memory.firingSince !== undefined
+  return {
+    ...memory,
+    state: isPending ? "pending" : "inactive",
+    reason: truth === undefined ? "no_data" : isPending ? "pending" : "in_band",
+    detail: isPending && truth === true ? `${sentence}; must stay so for ${timeText(forMillis)}` : sentence,
+    tell: undefined,
+  }
+}
+
+/** On: people hear of it once, in the hours that are theirs, and not too soon after the last time. */
+const telling = (
+  { during, cooldownMillis }: AlertRule,
+  memory: AlertMemory,
+  { when: { sentence }, now }: { readonly when: Seen; readonly now: number },
+): Alerted => {
+  const silent = (reason: HoldReason, why: string): Alerted => ({
+    ...memory,
+    state: "holding",
+    reason,
+    detail: `${sentence}; ${why}`,
+    tell: undefined,
+  })
+  if (memory.state === "acting") return { ...memory, reason: undefined, detail: sentence, tell: undefined }
+  const hours = during === undefined ? undefined : hoursAt(during, now)
+  if (hours?.open === false) return silent("outside_hours", `people hear of it ${instantText(hours.until)}`)
+  const free = (memory.toldAt ?? -Infinity) + cooldownMillis
+  if (now < free) return silent("cooldown", `the last alert was less than ${timeText(cooldownMillis)} ago`)
+  return { ...memory, state: "acting", toldAt: now, reason: undefined, detail: sentence, tell: "fires" }
+}

@@ -1,0 +1,183 @@
+import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { statusText } from "../domain/Asset.ts"
+import type { HoldReason } from "../domain/Decision.ts"
+import { timeText } from "./Check.ts"
+import type { Condition, Past, Side } from "./Condition.ts"
+import { shareText } from "./conditionText.ts"
+import { type Account, accountName } from "./Rule.ts"
+import { ageMillis, type Snapshot } from "./Snapshot.ts"
+import { allOf, anyOf, not, type Truth } from "./truth.ts"
+
+/** What a rule is silent for, and since when (Unix milliseconds). */
+export interface Silence {
+  readonly subject: string
+  /** Undefined while it acts. */
+  readonly reason: HoldReason | undefined
+  readonly since: number
+}
+
+/** All that conditions are judged by. */
+export interface Facts extends Pick<Snapshot, "now" | "asOf" | "maxAgeMillis" | "balance" | "listed"> {
+  /** Unix milliseconds since when anything is looked at here: what was never seen is not older. */
+  readonly watchedSince: number
+  /** The balance so long before the present one; undefined where it is not known. */
+  readonly past: (past: Past) => bigint | undefined
+  /** Undefined where the rule was never looked at. */
+  readonly silences: (rule: string) => ReadonlyArray<Silence> | undefined
+}
+
+/** Whether a condition holds, and the sentence that says why, with the numbers that decided. */
+export interface Seen {
+  readonly truth: Truth
+  readonly sentence: string
+}
+
+/** Silences of a rule that has nothing to do. */
+const idle: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
+
+export const evaluate = (condition: Condition, facts: Facts): Seen => {
+  switch (condition._tag) {
+    case "All":
+      return joined(condition.of, facts, allOf, " and ")
+    case "Any":
+      return joined(condition.of, facts, anyOf, "; ")
+    case "Not": {
+      const { truth, sentence } = evaluate(condition.of, facts)
+      return { truth: not(truth), sentence }
+    }
+    case "Balance":
+      return balanceSeen(condition, facts)
+    case "Change":
+      return changeSeen(condition, facts)
+    case "Rate":
+      return rateSeen(condition, facts)
+    case "Asset":
+      return assetSeen(condition, facts)
+    case "Stale":
+      return staleSeen(condition, facts)
+    case "Held":
+      return heldSeen(condition, facts)
+  }
+}
+
+/** The sentence is that of the parts that decided. */
+const joined = (
+  parts: ReadonlyArray<Condition>,
+  facts: Facts,
+  combine: (truths: ReadonlyArray<Truth>) => Truth,
+  glue: string,
+): Seen => {
+  const seen = parts.map((part) => evaluate(part, facts))
+  const truth = combine(seen.map((one) => one.truth))
+  const deciding = seen.filter((one) => one.truth === truth)
+  return { truth, sentence: deciding.map(({ sentence }) => sentence).join(glue) }
+}
+
+type Of<Tag extends Condition["_tag"]> = Extract<Condition, { _tag: Tag }>
+
+/** Why balances say nothing now; what is old or from the future is no balance of now. */
+const blindness = ({ asOf, now, maxAgeMillis }: Facts): string | undefined => {
+  if (asOf === undefined) return "no balance was read yet"
+  const age = ageMillis({ now }, asOf)
+  return Math.abs(age) > maxAgeMillis ? "the balances are too old to tell" : undefined
+}
+
+const unknown = (sentence: string): Seen => ({ truth: undefined, sentence })
+
+const balanceOf = (account: Account, facts: Facts): bigint | Seen => {
+  const blind = blindness(facts)
+  if (blind !== undefined) return unknown(blind)
+  const { party, asset, balance } = account
+  return facts.balance(party.publicKey, asset.id, balance) ?? unknown(`no balance of ${accountName(account)} was seen`)
+}
+
+const lies = (value: bigint, side: Side, bound: bigint): boolean => (side === "below" ? value < bound : value > bound)
+
+const sideText = (truth: boolean, side: Side): string => `is ${truth ? "" : "not "}${side}`
+
+const balanceSeen = ({ account, side, units }: Of<"Balance">, facts: Facts): Seen => {
+  const balance = balanceOf(account, facts)
+  if (typeof balance !== "bigint") return balance
+  const truth = lies(balance, side, units)
+  const { decimals } = account.asset
+  const sentence = `${accountName(account)}: ${formatAmount(balance, decimals)} ${sideText(truth, side)} ${formatLevel(units, decimals)}`
+  return { truth, sentence }
+}
+
+/** The balance now and as it was; what is not known of either. */
+const both = (past: Past, facts: Facts): { readonly now: bigint; readonly before: bigint } | Seen => {
+  const now = balanceOf(past.account, facts)
+  if (typeof now !== "bigint") return now
+  const before = facts.past(past)
+  return before === undefined
+    ? unknown(`${accountName(past.account)}: the balance ${timeText(past.overMillis)} before is not known`)
+    : { now, before }
+}
+
+const changeSeen = (condition: Of<"Change">, facts: Facts): Seen => {
+  const { account, overMillis, side, by } = condition
+  const seen = both(condition, facts)
+  if ("truth" in seen) return seen
+  const { decimals } = account.asset
+  const change = seen.now - seen.before
+  const truth =
+    by._tag === "Units" ? lies(change, side, by.units) : lies(change * by.denominator, side, seen.before * by.numerator)
+  const bound =
+    by._tag === "Units" ? formatLevel(by.units, decimals) : `${shareText(by)} of ${formatAmount(seen.before, decimals)}`
+  const what = `changed by ${formatAmount(change, decimals)} in ${timeText(overMillis)}`
+  return { truth, sentence: `${accountName(account)} ${what}, which ${sideText(truth, side)} ${bound}` }
+}
+
+const rateSeen = (condition: Of<"Rate">, facts: Facts): Seen => {
+  const { account, overMillis, side, units } = condition
+  const seen = both(condition, facts)
+  if ("truth" in seen) return seen
+  const { decimals } = account.asset
+  const moved = (seen.now - seen.before) * 3_600_000n
+  const over = BigInt(overMillis)
+  const truth = lies(moved, side, units * over)
+  const rate = `${accountName(account)} changes by ${formatAmount(moved / over, decimals)} an hour`
+  return { truth, sentence: `${rate}, which ${sideText(truth, side)} ${formatLevel(units, decimals)}` }
+}
+
+const assetSeen = ({ asset, is }: Of<"Asset">, { listed }: Facts): Seen => {
+  if (listed === undefined) return unknown("no asset listing was read yet")
+  const status = listed.get(asset.id)?.status
+  if (status === undefined) return { truth: false, sentence: `${asset.symbol} is not listed` }
+  return { truth: is.has(status), sentence: `${asset.symbol} is ${statusText(status)}` }
+}
+
+/** True exactly when data are missing: what nobody ever saw grows old as well. */
+const staleSeen = ({ party, asset, longerThanMillis }: Of<"Stale">, facts: Facts): Seen => {
+  const { asOf, now, watchedSince } = facts
+  const limit = timeText(longerThanMillis)
+  const name = [party?.name, asset?.symbol].filter((each) => each !== undefined).join("/")
+  const isSeen =
+    party === undefined || asset === undefined || facts.balance(party.publicKey, asset.id, "total") !== undefined
+  if (asOf === undefined || !isSeen) {
+    const truth = now - watchedSince > longerThanMillis
+    const what = asOf === undefined ? "no balance was read" : `no balance of ${name} was seen`
+    return { truth, sentence: truth ? `${what} for more than ${limit}` : `${what} yet` }
+  }
+  const truth = ageMillis({ now }, asOf) > longerThanMillis
+  const whose = name === "" ? "what is known" : `what is known of ${name}`
+  return { truth, sentence: `${whose} is ${truth ? "" : "not "}older than ${limit}` }
+}
+
+const heldSeen = ({ rule, reason, longerThanMillis }: Of<"Held">, { now, silences }: Facts): Seen => {
+  const own = silences(rule)
+  if (own === undefined || own.length === 0) return unknown(`${rule} was not looked at yet`)
+  const long = own.find(
+    (one) =>
+      one.reason !== undefined &&
+      (reason === undefined ? !idle.has(one.reason) : one.reason === reason) &&
+      now - one.since > longerThanMillis,
+  )
+  const limit = timeText(longerThanMillis)
+  if (long === undefined) {
+    const why = reason === undefined ? "" : ` for ${reason.replaceAll("_", " ")}`
+    return { truth: false, sentence: `${rule} is not held${why} for longer than ${limit}` }
+  }
+  const why = long.reason?.replaceAll("_", " ")
+  return { truth: true, sentence: `${rule} (${long.subject}) is held for ${why} for longer than ${limit}` }
+}

@@ -1,0 +1,91 @@
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
+import { Big, Digits, rowsOf } from "./columns.ts"
+import type { AccountBalance } from "./Observations.ts"
+
+const AccountRow = Schema.Struct({
+  id: Schema.Int,
+  party: Schema.String,
+  asset: Schema.String,
+  market: Schema.String,
+  type: Schema.String,
+  balance: Digits,
+  timestamp: Big,
+})
+type AccountRow = typeof AccountRow.Type
+const RowFound = Schema.Struct({ balance: Digits, timestamp: Big })
+const MarkRow = Schema.Struct({ name: Schema.String, timestamp: Big })
+
+/** What was found for an account at a time goes on from there: the next look is a moment later. */
+interface Found {
+  readonly at: bigint
+  readonly balance: bigint | undefined
+}
+
+/** Rows of the past come late, by a backfill: so long, in block time, a finding is believed. */
+const believedNanos = 600_000_000_000n
+const accountsMax = 10_000
+
+/**
+ * Balances of one party and asset as they were. Rows are keyed by time, so one account's last row before a time is
+ * looked for backwards from there, once; after that only what is between two looks is read.
+ */
+export const makePastBalances = (sql: SqlClient.SqlClient) => {
+  const found = new Map<number, Found & { readonly since: bigint }>()
+  const accountsOf = (party: string, asset: string) =>
+    sql`SELECT n.id, n.party, n.asset, n.market, n.type, b.balance, b.timestamp
+      FROM account_names AS n JOIN balances AS b ON b.account = n.id
+      WHERE n.party = ${party} AND n.asset = ${asset}`.pipe(rowsOf(AccountRow, "Observations.at"))
+  const marks = sql`SELECT name, timestamp FROM watermarks WHERE name IN ('base', 'pruned')`.pipe(
+    rowsOf(MarkRow, "Observations.at"),
+    Effect.map((rows) => new Map(rows.map(({ name, timestamp }) => [name, timestamp]))),
+  )
+  const lastRow = (account: number, after: bigint, at: bigint) =>
+    sql`SELECT balance, timestamp FROM changes
+      WHERE timestamp > ${after} AND timestamp <= ${at} AND account = ${account}
+      ORDER BY timestamp DESC LIMIT 1`.pipe(
+      rowsOf(RowFound, "Observations.at"),
+      Effect.map((rows) => rows[0]),
+    )
+  const opening = ({ party, asset, market, type }: AccountRow, at: bigint) =>
+    sql`SELECT balance, timestamp FROM openings WHERE party = ${party} AND asset = ${asset} AND market = ${market}
+      AND type = ${type} AND timestamp <= ${at} ORDER BY timestamp DESC LIMIT 1`.pipe(
+      rowsOf(RowFound, "Observations.at"),
+      Effect.map((rows) => rows[0]),
+    )
+  /** 0 before its first row, where all rows since the beginning are there. */
+  const searched = Effect.fnUntraced(function* (account: AccountRow, at: bigint) {
+    const row = yield* lastRow(account.id, -1n, at)
+    const begun = yield* opening(account, at)
+    if (row !== undefined && (begun === undefined || row.timestamp >= begun.timestamp)) return row.balance
+    if (begun !== undefined) return begun.balance
+    const mark = yield* marks
+    const base = mark.get("base")
+    return base !== undefined && base <= at && !mark.has("pruned") ? 0n : undefined
+  })
+  const balanceAt = Effect.fnUntraced(function* (account: AccountRow, at: bigint) {
+    if (account.timestamp <= at) return account.balance
+    const known = found.get(account.id)
+    if (known !== undefined && known.at <= at && at - known.since < believedNanos) {
+      const balance = (yield* lastRow(account.id, known.at, at))?.balance ?? known.balance
+      found.set(account.id, { ...known, at, balance })
+      return balance
+    }
+    const balance = yield* searched(account, at)
+    if (found.size >= accountsMax) found.clear()
+    found.set(account.id, { at, balance, since: at })
+    return balance
+  })
+  /** Undefined where one of the accounts' balances at that time is not known, or the party has none. */
+  return Effect.fnUntraced(function* (party: string, asset: string, at: bigint) {
+    const accounts = yield* accountsOf(party, asset)
+    const past: Array<AccountBalance> = []
+    for (const account of accounts) {
+      const balance = yield* balanceAt(account, at)
+      if (balance === undefined) return undefined
+      const { market, type, timestamp } = account
+      past.push({ party, asset, market, type, balance, timestamp })
+    }
+    return past.length === 0 ? undefined : past
+  })
+}
