@@ -56,8 +56,8 @@ export class Observations extends Context.Service<
       watermark: Reached,
     ) => Effect.Effect<ReadonlyArray<Change>, StoreError>
     /**
-     * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them is
-     * not known. Each call for an account goes on from the last one, so times should grow.
+     * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them
+     * is not known. Each call for an account goes on from the last one, so times should grow.
      */
     readonly at: (
       party: string,
