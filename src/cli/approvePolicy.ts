@@ -1,5 +1,6 @@
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
+import { worstCase } from "../rules/worstCase.ts"
 import { signApproval } from "../signer/signApproval.ts"
 import { policyText } from "../tx/Approval.ts"
 import { failWith } from "./CliFailure.ts"
@@ -7,7 +8,7 @@ import { bodyOf, control } from "./controlClient.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag, setup } from "./setup.ts"
 import { keyFlag, signatureFlag } from "./signingFlags.ts"
-import { worstCase } from "./worstCase.ts"
+import { worstText } from "./worstCase.ts"
 
 const Given = Schema.Struct({
   operator: Schema.String,
@@ -46,7 +47,9 @@ export const approvePolicy = Command.make(
     if (asked === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
     const inForce = yield* Schema.decodeUnknownEffect(InForce)(yield* bodyOf(asked))
     const text = policyText(treasury.name, inForce.digest, digest)
-    yield* Console.error(["At worst, in any 24 hours:", ...worstCase(treasury).map((line) => `  ${line}`)].join("\n"))
+    yield* Console.error(
+      ["At worst, in any 24 hours:", ...worstText(worstCase(treasury)).map((line) => `  ${line}`)].join("\n"),
+    )
     if (Option.isNone(key) && Option.isNone(signature)) {
       yield* Console.error("What is signed, to the byte; say --key FILE or --signature HEX:")
       return yield* Console.log(text.slice(0, -1))

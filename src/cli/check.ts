@@ -1,16 +1,19 @@
 import { Console, Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { formatProblem, type Problem } from "../config/ConfigError.ts"
+import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
+import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { TreasuryFile } from "../config/TreasuryFile.ts"
-import { lineFor } from "../rules/Policy.ts"
-import { isPaying, type Party, type PayingRule, type PinnedAsset } from "../rules/Rule.ts"
+import { isPaying } from "../rules/Rule.ts"
+import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/worstCase.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { printOrigins } from "./printOrigins.ts"
 import { checkKeys, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
-import { worstCase } from "./worstCase.ts"
+import { worstText } from "./worstCase.ts"
 
 const flags = {
   file: fileArgument,
@@ -29,58 +32,28 @@ const flags = {
 
 const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
 
-interface Way {
-  readonly from: Party
-  readonly to: Party
-  readonly asset: PinnedAsset
-  /** The largest single payment that the rule can want; undefined where the balances decide. */
-  readonly most: bigint | undefined
-}
-
-/** Every way on which the rule may move money. */
-const paths = (rule: PayingRule): ReadonlyArray<Way> => {
-  switch (rule.kind) {
-    case "topUp":
-      return rule.levels.map(({ party, asset, target }) => ({ from: rule.from, to: party, asset, most: target }))
-    case "sweep":
-      return rule.levels.map(({ party, asset }) => ({ from: party, to: rule.to, asset, most: undefined }))
-    case "rebalance":
-      return rule.weights.flatMap(({ party: from }) =>
-        rule.weights
-          .filter(({ party }) => party !== from)
-          .map(({ party: to }) => ({ from, to, asset: rule.asset, most: undefined })),
-      )
-    case "split":
-      return rule.to.map(({ party }) => ({
-        from: rule.level.party,
-        to: party,
-        asset: rule.level.asset,
-        most: undefined,
-      }))
-    case "payout":
-      return [{ from: rule.from, to: rule.to, asset: rule.asset, most: rule.amount }]
-    case "request":
-      return []
-  }
-}
+/** Transfers that a key may send in 24 hours: the embedded network says how many, another has the usual number. */
+const transfersPerDay = Effect.fnUntraced(function* (treasury: Treasury) {
+  if (!isEmbedded(treasury)) return networkTransfersPerDay
+  const { transfersPerEpoch, epochLength } = yield* decodeScenario(treasury.document, treasury.network.chainId)
+  return Math.floor((transfersPerEpoch * 86_400_000) / durationMillis(epochLength))
+})
 
 /** What is legal and still worth a second look. */
-const warnings = (treasury: Treasury): ReadonlyArray<string> => {
-  const notes: Array<string> = []
-  const paying = treasury.rules.filter(isPaying)
-  if (paying.length > 0 && treasury.mode !== "live") notes.push(`mode ${treasury.mode}: nothing will be paid`)
-  for (const rule of paying) {
-    for (const { from, to, asset, most } of paths(rule)) {
-      const line = lineFor(treasury.policy, { from: from.publicKey, to: to.publicKey, assetId: asset.id })
-      const what = `${rule.name}: ${from.name} -> ${to.name}, ${asset.symbol}`
-      if (line === undefined) notes.push(`${what} is denied: no policy line allows it`)
-      else if (most !== undefined && most > line.perTransfer) {
-        notes.push(`${what}: an empty account needs more than policy line ${line.line} allows for one transfer`)
-      }
-    }
-  }
-  return notes
-}
+const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
+  ...(treasury.rules.some(isPaying) && treasury.mode !== "live"
+    ? [treasury.document.problem(["mode"], `mode ${treasury.mode}: nothing will be paid`, "mode live pays")]
+    : []),
+  ...lintTreasury(treasury)
+    .filter(({ severity }) => severity === "warning")
+    .map((finding) => problemOf(treasury, finding)),
+]
+
+/** With the people who are asked by their names. */
+const toPlain = ({ approval, ...line }: WorstLine) => ({
+  ...line,
+  approval: approval && { need: approval.group.need, of: [...approval.group.of.keys()], above: approval.above },
+})
 
 /** JSON Schema of a whole treasury file, with the network that may be embedded in it. */
 export const schemaOfFiles = () =>
@@ -93,10 +66,8 @@ export const check = Command.make(
     if (chosen.schema) return yield* Console.log(JSON.stringify(schemaOfFiles(), null, 2))
     const { treasury, mode } = yield* setup(chosen)
     yield* checkKeys(treasury)
-    const hasSandbox = (treasury.document.value as { sandbox?: unknown } | null)?.sandbox !== undefined
-    if (hasSandbox) yield* decodeScenario(treasury.document, treasury.network.chainId)
+    const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
-    const worst = worstCase(treasury)
     const notes = warnings(treasury)
     const { rules, parties, assets, policy } = treasury
     const result = {
@@ -108,7 +79,8 @@ export const check = Command.make(
       parties: parties.size,
       assets: assets.size,
       policy: policy.hash,
-      worst,
+      worst: { ...worst, lines: worst.lines.map(toPlain) },
+      atWorst: worstText(worst),
       warnings: notes,
     }
     const counts = [plural(rules.length, "rule"), `${parties.size} parties`, plural(assets.size, "asset")].join(", ")
@@ -116,8 +88,8 @@ export const check = Command.make(
       [
         `${treasury.file}  ok   ${counts}, mode ${treasury.mode}, policy ${policy.hash}`,
         "At worst, whatever the gateway says and whatever the rules decide, in any 24 hours:",
-        ...worst.map((line) => `  ${line}`),
-        ...notes.map((note) => `warn ${treasury.file}  ${note}`),
+        ...worstText(worst).map((line) => `  ${line}`),
+        ...notes.map((note) => `warn ${formatProblem(note)}`),
       ].join("\n"),
     )
   }),

@@ -3,6 +3,7 @@ import { formatLevel } from "../domain/Amount.ts"
 import { groupText } from "../domain/Approval.ts"
 import type { PolicyLine } from "../rules/Policy.ts"
 import type { Share } from "../rules/Rule.ts"
+import type { WorstCase, WorstLine } from "../rules/worstCase.ts"
 
 const names = (treasury: Treasury, keys: ReadonlySet<string>): string =>
   [...treasury.parties.values()]
@@ -39,21 +40,65 @@ export const mayPay = (treasury: Treasury): ReadonlyArray<string> =>
     return `${from} -> ${to}, ${asset}: ${limits}${people}`
   })
 
-/** What the policy permits at worst in any 24 hours: the sentence that a treasurer signs. */
-export const worstCase = (treasury: Treasury): ReadonlyArray<string> => {
-  if (treasury.policy.lines.length === 0) return ["nothing: no policy line allows a payment"]
-  const lines = treasury.policy.lines.map((line) => {
-    const { from, to, asset, perTransfer, per24h, transfersPer24h, people } = describe(treasury, line)
-    const limits = `${perTransfer} each time, ${transfersPer24h} transfers${people}`
-    return [`${from} -> ${to}`, `${per24h} ${asset} (${limits})`] as const
+const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
+
+const namedMax = 4
+
+/** "a, b, c and 9 more" */
+const some = (all: ReadonlyArray<string>): string =>
+  all.length <= namedMax
+    ? all.join(", ")
+    : `${all.slice(0, namedMax - 1).join(", ")} and ${all.length - namedMax + 1} more`
+
+const lineText = ({ amount, decimals, asset, perTransfer, transfers, approval }: WorstLine): string => {
+  const say = (units: bigint) => formatLevel(units, decimals)
+  const people = approval === undefined ? "" : peopleOf(approval, say)
+  return `${say(amount)} ${asset} (${say(perTransfer)} each time, ${plural(transfers, "transfer")}${people})`
+}
+
+/** Whether money of the line leaves without anybody being asked. */
+const leavesUnasked = ({ leavesTo, approval }: WorstLine): boolean =>
+  leavesTo.length > 0 && (approval === undefined || approval.above > 0n)
+
+const lineRows = ({ lines }: WorstCase): ReadonlyArray<readonly [string, string]> => {
+  const unasked = lines.filter(leavesUnasked)
+  const said = lines.map((line) => [`${some(line.from)} -> ${some(line.to)}`, lineText(line)] as const)
+  const width = Math.max(0, ...said.map(([, what]) => what.length))
+  return lines.map((line, i): readonly [string, string] => {
+    const [who, what] = said[i]!
+    if (!unasked.includes(line)) return [who, what]
+    const part = line.leavesTo.length === line.to.length ? "" : ` (to ${some(line.leavesTo)})`
+    const words =
+      unasked.length === 1 ? "the only money that leaves the treasury unasked" : "leaves the treasury unasked"
+    return [who, `${what.padEnd(width)}   <- ${words}${part}`]
   })
-  const width = Math.max(...lines.map(([who]) => who.length), 4)
-  const floors = [...treasury.parties.values()].flatMap((party) =>
-    [...party.floor].map(([assetId, floor]) => {
-      const asset = [...treasury.assets.values()].find((a) => a.id === assetId)
-      return `${party.name} never below ${formatLevel(floor, asset?.decimals ?? 0)} ${asset?.symbol ?? assetId}`
-    }),
+}
+
+/** Parties with the same numbers are told of together. */
+const quotaText = ({ quotas }: WorstCase): string => {
+  const alike = Map.groupBy(quotas, ({ permitted, limit, kept }) => `${permitted}/${limit}/${kept}`)
+  const texts = [...alike.values()].map((group) => {
+    const { permitted, limit, kept, free } = group[0]!
+    const who = `${some(group.map(({ party }) => party))}${group.length > 1 ? " each" : ""}`
+    const people = kept === 0 ? "" : `${kept} kept for people, `
+    return permitted + kept <= limit
+      ? `${who} ${permitted} of ${limit} transfers (${people}${free} free)`
+      : `${who} ${permitted} by the policy, ${limit} by the network (${people}0 free)`
+  })
+  return texts.join("; ")
+}
+
+/** What the policy permits at worst in any 24 hours: the sentences that a treasurer signs. */
+export const worstText = (worst: WorstCase): ReadonlyArray<string> => {
+  if (worst.lines.length === 0) return ["nothing: no policy line allows a payment"]
+  const floors = worst.floors.map(
+    ({ party, asset, decimals, floor }) => `${party} never below ${formatLevel(floor, decimals)} ${asset}`,
   )
-  const fees = [`at most ${percent(treasury.policy.maxFee)} of each`, ...floors].join("; ")
-  return [...lines, ["fees", fees] as const].map(([who, what]) => `${who.padEnd(width)}   ${what}`)
+  const rows = [
+    ...lineRows(worst),
+    ["fees", [`at most ${percent(worst.maxFee)} of each`, ...floors].join("; ")] as const,
+    ["network quota", quotaText(worst)] as const,
+  ]
+  const width = Math.max(...rows.map(([who]) => who.length))
+  return rows.map(([who, what]) => `${who.padEnd(width)}   ${what}`)
 }

@@ -7,6 +7,7 @@ import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { ConfigError, formatProblem, type Problem } from "./ConfigError.ts"
 import { type Complaint, decodeAll } from "./decodeAll.ts"
 import { durationMillis, parseListen } from "./Fields.ts"
+import { lintProblems } from "./lintTreasury.ts"
 import { nameRemedy } from "./nearest.ts"
 import { needFile, type Reporter, reporter, secretFiles } from "./Reporter.ts"
 import { readSources } from "./readSources.ts"
@@ -118,6 +119,7 @@ export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, Conf
     const decoded = decodeAll(TreasuryFile, document.value)
     if ("value" in decoded) {
       const treasury = resolve(document, decoded.value, reporter(document, problems))
+      if (problems.length === 0) problems.push(...lintProblems(treasury))
       return problems.length === 0 ? Effect.succeed(treasury) : Effect.fail(allOf(problems))
     }
     for (const { path, message, remedy, at } of decoded.complaints) {

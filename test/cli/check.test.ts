@@ -62,14 +62,18 @@ describe("check", () => {
     const { code, stdout, stderr } = await cofferer(["check", "config/sandbox.yaml"])
     assert.strictEqual(code, 0, stderr)
     assert.include(stdout, "ok   2 rules, 2 parties, 1 asset, mode live")
-    assert.include(stdout, "reserve -> hot   100,000 USDT (25,000 each time, 10 transfers)")
+    const reserve = "100,000 USDT (25,000 each time, 10 transfers)"
+    assert.include(stdout, `  reserve -> hot   ${reserve}   <- the only money that leaves the treasury unasked\n`)
+    assert.include(stdout, "  network quota    reserve 10 of 20 transfers (10 free)")
     assert.include(stdout, "at most 0.2 % of each")
   })
 
   it("prints the same as JSON", async () => {
     const { code, stdout } = await callCofferer(["check", join(root, "config/sandbox.yaml"), "--output", "json"])
     assert.strictEqual(code, 0)
-    assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, rules: 2, mode: "live", warnings: [] })
+    const line = { from: ["reserve"], to: ["hot"], amount: "100000000000", transfers: 10, fees: "200000010" }
+    const worst = { lines: [{ ...line, leavesTo: ["hot"] }], quotas: [{ party: "reserve", permitted: 10, free: 10 }] }
+    assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, rules: 2, mode: "live", warnings: [], worst })
   })
 
   it.each(["config/sandbox-storm.yaml", "config/sandbox-many.yaml"])("accepts %s without a warning", async (file) => {

@@ -13,6 +13,7 @@ const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
   .replaceAll('"http://127.0.0.1:3008"', '"http://127.0.0.1:1"')
   .replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"')
   .replace("difficulty: 15", "difficulty: 6")
+  .replace('perTransfer: "25_000"', 'perTransfer: "30_000"')
 
 const changed = (from: string, to: string): string => {
   assert.include(good, from)
@@ -85,7 +86,7 @@ describe("a daemon whose treasury file is changed", () => {
 
   it("takes a stricter one on SIGHUP, shows its hash, and decides and signs by it", async () => {
     const hash = await metric('cofferer_config_hash{treasury="sandbox",part="policy"}')
-    writeFileSync(file, changed('perTransfer: "25_000"', 'perTransfer: "1_000"'))
+    writeFileSync(file, changed('perTransfer: "30_000"', 'perTransfer: "25_000"'))
     daemon.child.kill("SIGHUP")
     const said = await daemon.line(word("reloaded"))
     assert.strictEqual(said["subject"], "policy")
@@ -95,7 +96,7 @@ describe("a daemon whose treasury file is changed", () => {
     const status = JSON.parse((await callCofferer(["status", "--data", data, "-o", "json"])).stdout) as {
       readonly policy: ReadonlyArray<{ readonly text: string }>
     }
-    assert.include(status.policy[0]?.text, "1,000 each")
+    assert.include(status.policy[0]?.text, "25,000 each")
   })
 
   it("takes a weaker one where that is asked for, and journals both hashes", async () => {

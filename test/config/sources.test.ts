@@ -57,7 +57,7 @@ describe("an overlay", () => {
     Effect.gen(function* () {
       const over = write(
         "policy.yaml",
-        'policy:\n  allow:\n    - { from: hot, to: [cold], asset: VEGA, perTransfer: "1", per24h: "1", transfersPer24h: 1 }\n',
+        'mode: shadow\npolicy:\n  allow:\n    - { from: hot, to: [cold], asset: VEGA, perTransfer: "1", per24h: "1", transfersPer24h: 1 }\n',
       )
       const treasury = yield* loadTreasury(base, over)
       assert.lengthOf(treasury.policy.lines, 1)

@@ -1,0 +1,92 @@
+import { formatLevel } from "../../domain/Amount.ts"
+import type { Policy } from "../Policy.ts"
+import { isPaying, type PayingRule, type PinnedAsset, type Rule } from "../Rule.ts"
+import { type Subject, subjectsOf } from "../Subject.ts"
+
+/** What can be wrong with rules and policy together, each of them sound alone. */
+export const lintKinds = [
+  "cycle",
+  "opposite",
+  "narrow",
+  "late",
+  "unreachable",
+  "floor",
+  "starved",
+  "denied",
+  "payout_rate",
+  "split_size",
+  "quota",
+  "inhibition",
+  "hours",
+] as const
+export type LintKind = (typeof lintKinds)[number]
+
+/** One thing that is wrong, or worth a second look, where it stands in the file. */
+export interface Finding {
+  readonly lint: LintKind
+  /** An error keeps the file from being used. */
+  readonly severity: "error" | "warning"
+  /** From the root of the treasury file: ["rules", 3, "sweep", "target"]. */
+  readonly path: ReadonlyArray<PropertyKey>
+  /** One sentence with the numbers. */
+  readonly message: string
+  readonly remedy: string
+}
+
+/** What is examined: rules and policy of one treasury, names resolved. */
+export interface RuleSet {
+  /** As the file has them: their positions are their places. */
+  readonly rules: ReadonlyArray<Rule>
+  readonly policy: Policy
+  readonly mode: "observe" | "shadow" | "live"
+  /** Transfers that the network lets a key send in 24 hours; undefined where they are not to be judged. */
+  readonly transfersPerDay: number | undefined
+}
+
+/** One subject of a rule, and where it stands. */
+export interface Spot {
+  readonly rule: PayingRule
+  readonly subject: Subject
+  /** Place of the rule. */
+  readonly path: ReadonlyArray<PropertyKey>
+  /** Place of what is particular to the subject. */
+  readonly own: ReadonlyArray<PropertyKey>
+}
+
+export const spotsOf = ({ rules }: Pick<RuleSet, "rules">): ReadonlyArray<Spot> =>
+  rules.flatMap((rule, i) => {
+    if (!isPaying(rule)) return []
+    const path = ["rules", i, rule.kind]
+    return subjectsOf(rule).map((subject, j) => ({
+      rule,
+      subject,
+      path,
+      own: rule.kind === "topUp" ? [...path, "levels", j] : path,
+    }))
+  })
+
+/** Place of the subject's trigger. */
+export const triggerPath = ({ rule, own }: Spot): ReadonlyArray<PropertyKey> => {
+  if (rule.kind === "rebalance") return [...own, "tolerance"]
+  if (rule.kind === "payout") return [...own, "amount"]
+  return [...own, rule.kind === "topUp" || rule.kind === "request" ? "below" : "above"]
+}
+
+export const targetPath = ({ own }: Spot): ReadonlyArray<PropertyKey> => [...own, "target"]
+
+/** What is wrong with a rule on trial costs nothing yet. */
+export const gravity = (...rules: ReadonlyArray<PayingRule>): Finding["severity"] =>
+  rules.some(({ trial }) => trial) ? "warning" : "error"
+
+/** As `gravity`; what the policy keeps from being paid is no harm where nothing is paid. */
+export const policyGravity = ({ mode }: RuleSet, rule: PayingRule): Finding["severity"] =>
+  mode === "live" ? gravity(rule) : "warning"
+
+/** "25,000 USDT" */
+export const say = (asset: PinnedAsset, units: bigint): string =>
+  `${formatLevel(units, asset.decimals)} ${asset.symbol}`
+
+/** A rule's own least payment, by its `min`. */
+export const minOf = ({ rule, subject }: Spot): bigint => rule.min.get(subject.asset.id) ?? 0n
+
+export const dayMillis = 86_400_000

@@ -1,0 +1,124 @@
+import { floorOf } from "../Look.ts"
+import { accountKey } from "../overlay.ts"
+import { levelsOf } from "../Rule.ts"
+import type { Subject } from "../Subject.ts"
+import { waysOf } from "../waysOf.ts"
+import { type Finding, type RuleSet, type Spot, say, spotsOf, targetPath, triggerPath } from "./Finding.ts"
+import { wayBack } from "./inhibition.ts"
+import { type Edges, endless, type Played, startsOf } from "./pingPong.ts"
+
+/** Looks at subjects that the search for endless payments may take: a treasury of hundreds is examined in a second. */
+const looksMax = 200_000
+
+/**
+ * Rules whose payments trigger each other forever with nobody else on the accounts. Bands tell which payment can bring
+ * which other account out of its band; the rules on a circle of such are then played against each other.
+ */
+export const cycle = (set: RuleSet): ReadonlyArray<Finding> => {
+  const spots = spotsOf(set).filter(({ rule }) => rule.kind !== "request" && rule.kind !== "payout" && !rule.trial)
+  const byAsset = [...Map.groupBy(spots, ({ subject }) => subject.asset.id).values()]
+  return byAsset.flatMap((own) => groupsOf(own).flatMap((group) => judgeGroup(set, group)))
+}
+
+/** Spots that can trigger each other, directly or by others; each in one group. */
+const groupsOf = (spots: ReadonlyArray<Spot>): ReadonlyArray<ReadonlyArray<Spot>> => {
+  const next = new Map(
+    spots.map((spot, i) => [
+      String(i),
+      spots.flatMap((other, j) => (i !== j && triggers(spot.subject, other.subject) ? [String(j)] : [])),
+    ]),
+  )
+  const reach = (start: string): ReadonlySet<string> => {
+    const found = new Set<string>()
+    const queue = [start]
+    for (const at of queue) {
+      for (const other of next.get(at) ?? []) {
+        if (found.has(other)) continue
+        found.add(other)
+        queue.push(other)
+      }
+    }
+    return found
+  }
+  const reached = new Map([...next.keys()].map((i) => [i, reach(i)]))
+  const grouped = new Set<string>()
+  return [...next.keys()].flatMap((i) => {
+    if (grouped.has(i) || wayBack(i, (at) => next.get(at) ?? []) === undefined) return []
+    const group = [...next.keys()].filter((j) => j === i || (reached.get(i)?.has(j) && reached.get(j)?.has(i)))
+    for (const j of group) grouped.add(j)
+    return [group.map((j) => spots[Number(j)]!)]
+  })
+}
+
+/** Whether a payment of the one may bring an account of the other out of its band; never false where it may. */
+const triggers = (one: Subject, other: Subject): boolean =>
+  waysOf(one).some(({ from, to }) => {
+    if (other.kind === "rebalance") return other.parties.includes(from) || other.parties.includes(to)
+    if (other.kind === "topUp") return other.level.party === from && leftWith(one, from.name) < other.level.trigger
+    const [level] = other.kind === "sweep" ? [other.level] : levelsOf(other.rule)
+    if (level === undefined || level.party !== to) return false
+    if (one.kind !== "topUp") return true
+    return level.balance !== one.level.balance || one.level.target > level.trigger
+  })
+
+/** The least that the subject's payment leaves with its payer. */
+const leftWith = (subject: Subject, payer: string): bigint => {
+  const party = subject.payers.find(({ name }) => name === payer)
+  const floor = party === undefined ? 0n : floorOf(subject, party)
+  const [level] = subject.kind === "sweep" ? [subject.level] : subject.kind === "split" ? [subject.rule.level] : []
+  return level !== undefined && level.balance === "free" && level.target > floor ? level.target : floor
+}
+
+/** Accounts of the group with the levels at which something begins or ends. */
+const edgesOf = (group: ReadonlyArray<Spot>): ReadonlyArray<Edges> => {
+  const marks = new Map<string, { readonly edges: Edges["account"]; readonly marks: Set<bigint> }>()
+  for (const { subject } of group) {
+    const { asset, rule } = subject
+    for (const party of subject.parties) {
+      const key = accountKey(party.publicKey, asset.id)
+      const known = marks.get(key) ?? { edges: { party, asset, balance: "free" }, marks: new Set<bigint>() }
+      const levels = subject.kind === "topUp" || subject.kind === "sweep" ? [subject.level] : levelsOf(rule)
+      for (const level of levels) {
+        if (level.party !== party) continue
+        known.marks.add(level.trigger)
+        known.marks.add(level.target)
+      }
+      const floor = floorOf(subject, party)
+      if (floor > 0n && subject.payers.includes(party)) known.marks.add(floor)
+      marks.set(key, known)
+    }
+  }
+  return [...marks.values()].map(({ edges, marks: found }) => ({
+    account: edges,
+    marks: [...found].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0)),
+  }))
+}
+
+const judgeGroup = (set: RuleSet, group: ReadonlyArray<Spot>): ReadonlyArray<Finding> => {
+  const subjects = group.map(({ subject }) => subject)
+  const starts = startsOf(edgesOf(group))
+  const tries = Math.min(starts.length, Math.ceil(looksMax / (subjects.length * 8)))
+  for (const start of starts.slice(0, tries)) {
+    for (const order of [subjects, subjects.toReversed()]) {
+      const played = endless(order, set.policy, start)
+      if (played !== undefined) return [foundIn(group, played)]
+    }
+  }
+  return []
+}
+
+const foundIn = (group: ReadonlyArray<Spot>, played: ReadonlyArray<Played>): Finding => {
+  const round = played.filter(({ subject }, i) => played.findIndex((p) => p.subject === subject) === i)
+  const words = round.map(({ subject, from, to, amount }) => {
+    return `${subject.rule.name} pays ${say(subject.asset, amount)} ${from} -> ${to}`
+  })
+  const names = [...new Set(round.map(({ subject }) => subject.rule.name))]
+  const last = group.findLast(({ subject }) => round.some((payment) => payment.subject === subject)) ?? group[0]!
+  return {
+    lint: "cycle",
+    severity: "error",
+    path: last.rule.kind === "rebalance" ? triggerPath(last) : targetPath(last),
+    message: `rules trigger each other forever: ${words.join(", ")}, and so on`,
+    remedy: `set the targets of ${names.join(" and ")} so that each payment leaves the accounts of the others in their bands`,
+  }
+}

@@ -1,0 +1,24 @@
+import { cycle } from "./cycle.ts"
+import { denied } from "./denied.ts"
+import type { Finding, RuleSet } from "./Finding.ts"
+import { floors } from "./floors.ts"
+import { hours } from "./hours.ts"
+import { inhibition } from "./inhibition.ts"
+import { narrow } from "./narrow.ts"
+import { opposite } from "./opposite.ts"
+import { payoutRate } from "./payoutRate.ts"
+import { quota } from "./quota.ts"
+import { unreachable } from "./unreachable.ts"
+
+/**
+ * What is wrong with rules and policy that are sound one by one: what can never be paid, what pays back and forth
+ * forever, what acts otherwise than it reads. Costs no more than a second for hundreds of accounts.
+ */
+export const lint = (set: RuleSet): ReadonlyArray<Finding> => {
+  const plain = [denied, unreachable, floors, narrow, opposite, inhibition, payoutRate, quota, hours].flatMap((each) =>
+    each(set),
+  )
+  // Opposite aims on one account are the plainer word for the circle that they close.
+  const aims = plain.some(({ lint: kind, severity }) => kind === "opposite" && severity === "error")
+  return aims ? plain : [...plain, ...cycle(set)]
+}

@@ -1,0 +1,86 @@
+import { lineFor } from "../Policy.ts"
+import type { Party } from "../Rule.ts"
+import { waysOf } from "../waysOf.ts"
+import { transfersPermitted } from "../worstCase.ts"
+import { dayMillis, type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
+import { timesPerDay } from "./payoutRate.ts"
+
+/** Transfers that do not fit the network's quota, or the policy's, in 24 hours. */
+export const quota = (set: RuleSet): ReadonlyArray<Finding> => [...splitSizes(set), ...payers(set)]
+
+/** All transfers of a split are made together, or none. */
+const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
+  spotsOf(set).flatMap(({ rule, path }): ReadonlyArray<Finding> => {
+    if (rule.kind !== "split") return []
+    const { level, to } = rule
+    const found = (message: string, remedy: string): ReadonlyArray<Finding> => [
+      { lint: "split_size", severity: policyGravity(set, rule), path: [...path, "to"], message, remedy },
+    ]
+    const free = set.transfersPerDay === undefined ? undefined : set.transfersPerDay - level.party.transfersKept
+    if (free !== undefined && to.length > free) {
+      const kept = level.party.transfersKept > 0 ? `, ${level.party.transfersKept} of them kept for people` : ""
+      return found(
+        `${rule.name} makes ${to.length} transfers at once; the network lets a key send ${set.transfersPerDay} in 24 h${kept}`,
+        `name ${free} parties at most, or split in two steps`,
+      )
+    }
+    const lines = Map.groupBy(to, ({ party }) =>
+      lineFor(set.policy, { from: level.party.publicKey, to: party.publicKey, assetId: level.asset.id }),
+    )
+    for (const [line, own] of lines) {
+      if (line === undefined || line.transfersPer24h === 0 || own.length <= line.transfersPer24h) continue
+      return found(
+        `${rule.name} makes ${own.length} transfers at once; policy line ${line.line} allows ${line.transfersPer24h} in 24 h`,
+        `raise transfersPer24h to ${own.length} or more`,
+      )
+    }
+    return []
+  })
+
+/** Transfers that the rule itself can make from the payer in 24 hours; undefined where only the policy bounds them. */
+const decidedPerDay = ({ rule, subject }: Spot, payer: Party): number | undefined => {
+  const transfers = new Set(waysOf(subject).flatMap(({ from, to }) => (from === payer ? [to] : []))).size
+  if (rule.kind === "payout") return timesPerDay(rule.schedule)
+  if (rule.cooldownMillis === 0) return undefined
+  return transfers * (Math.floor(dayMillis / rule.cooldownMillis) + 1)
+}
+
+const payers = (set: RuleSet): ReadonlyArray<Finding> => {
+  const { transfersPerDay, policy } = set
+  if (transfersPerDay === undefined) return []
+  const spots = spotsOf(set).filter(({ rule }) => !rule.trial)
+  const found = new Map(
+    spots.flatMap((spot) => waysOf(spot.subject).map(({ from }) => [from, spot] as const)).reverse(),
+  )
+  return [...found].flatMap(([payer, first]): ReadonlyArray<Finding> => {
+    const free = transfersPerDay - payer.transfersKept
+    if (free <= 0) {
+      return [
+        {
+          lint: "quota",
+          severity: policyGravity(set, first.rule),
+          path: ["parties", payer.name, "transfersKept"],
+          message: `${payer.name} keeps ${payer.transfersKept} transfers for people, and the network lets a key send ${transfersPerDay} in 24 h: ${first.rule.name} can make none`,
+          remedy: `keep ${transfersPerDay - 1} at most`,
+        },
+      ]
+    }
+    const own = spots.filter(({ subject }) => waysOf(subject).some(({ from }) => from === payer))
+    const decided = own.map((spot) => decidedPerDay(spot, payer))
+    const byRules = decided.includes(undefined)
+      ? Number.POSITIVE_INFINITY
+      : decided.reduce<number>((sum, each) => sum + (each ?? 0), 0)
+    const most = Math.min(byRules, transfersPermitted(policy, payer.publicKey))
+    if (most <= free) return []
+    const kept = payer.transfersKept > 0 ? ` and ${payer.transfersKept} are kept for people` : ""
+    return [
+      {
+        lint: "quota",
+        severity: "warning",
+        path: ["parties", payer.name],
+        message: `rules and policy permit ${payer.name} ${most} transfers in 24 h; the network lets a key send ${transfersPerDay}${kept}`,
+        remedy: "rules hold with quota when they are used: lower transfersPer24h, or set longer cooldowns",
+      },
+    ]
+  })
+}

@@ -1,0 +1,72 @@
+import { lineFor, type PolicyLine } from "../Policy.ts"
+import type { PinnedAsset } from "../Rule.ts"
+import {
+  type Finding,
+  policyGravity,
+  type RuleSet,
+  type Spot,
+  say,
+  spotsOf,
+  targetPath,
+  triggerPath,
+} from "./Finding.ts"
+import { type NeedRange, needRanges } from "./needs.ts"
+
+/** Payments that are larger than their policy line allows, whatever the balances are or where they are worst. */
+export const unreachable = (set: RuleSet): ReadonlyArray<Finding> =>
+  spotsOf(set).flatMap((spot) => {
+    const { asset } = spot.subject
+    const ranges = needRanges(spot, set.policy).flatMap((range) => {
+      const way = { from: range.from.publicKey, to: range.to.publicKey, assetId: asset.id }
+      const line = lineFor(set.policy, way)
+      return line === undefined || line.transfersPer24h === 0 ? [] : [{ range, line }]
+    })
+    const each = ranges.flatMap(({ range, line }) => tooLarge(set, spot, range, line))
+    return each.length > 0 ? each.slice(0, 1) : tooMuchAtOnce(set, spot, ranges, asset)
+  })
+
+const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine): ReadonlyArray<Finding> => {
+  const { rule, subject } = spot
+  const way = `${rule.name}, ${range.from.name} -> ${range.to.name}`
+  const limit = `${say(subject.asset, line.perTransfer)} per transfer of policy line ${line.line}`
+  const found = (severity: Finding["severity"], path: Finding["path"], message: string, remedy: string) => [
+    { lint: "unreachable", severity, path, message, remedy } as const,
+  ]
+  if (range.least > line.perTransfer) {
+    const least = rule.kind === "payout" ? "" : "the least of "
+    return found(
+      policyGravity(set, rule),
+      rule.kind === "payout" ? triggerPath(spot) : targetPath(spot),
+      `${way}: ${least}${say(subject.asset, range.least)} is above the ${limit}, so it is never paid`,
+      `raise perTransfer to ${say(subject.asset, range.most ?? range.least)} or more, or pay less at once`,
+    )
+  }
+  if (range.most === undefined || range.most <= line.perTransfer) return []
+  return found(
+    rule.onShort === "hold" ? policyGravity(set, rule) : "warning",
+    targetPath(spot),
+    `${way}: an empty account needs ${say(subject.asset, range.most)}, above the ${limit}`,
+    `set target to ${say(subject.asset, line.perTransfer)} or less, or raise perTransfer`,
+  )
+}
+
+/** All transfers of a decision are made, or none: together they have to fit each line's day. */
+const tooMuchAtOnce = (
+  set: RuleSet,
+  spot: Spot,
+  ranges: ReadonlyArray<{ readonly range: NeedRange; readonly line: PolicyLine }>,
+  asset: PinnedAsset,
+): ReadonlyArray<Finding> =>
+  [...Map.groupBy(ranges, ({ line }) => line)].flatMap(([line, own]) => {
+    const sum = own.reduce((total, { range }) => total + range.least, 0n)
+    if (own.length < 2 || sum <= line.per24h) return []
+    return [
+      {
+        lint: "unreachable",
+        severity: policyGravity(set, spot.rule),
+        path: triggerPath(spot),
+        message: `${spot.rule.name} pays ${say(asset, sum)} at least at once, above the ${say(asset, line.per24h)} per 24 h of policy line ${line.line}`,
+        remedy: `raise per24h to ${say(asset, sum)} or more, or set above nearer to target`,
+      },
+    ]
+  })

@@ -1,0 +1,427 @@
+import type { LintKind } from "../../src/rules/lint/Finding.ts"
+
+const file = (rules: string, policy: string, kept = "0"): string => `version: 1
+name: lint
+mode: live
+network: { chainId: lint-1, gateways: { main: "https://a.gateway.example" } }
+assets:
+  TOK: { id: "cd1634ef55b13679e59bae595cc026417dc9010738ea0a20ae3b694b54fa82fa", decimals: 2 }
+parties:
+  reserve: { publicKey: "${"1".repeat(64)}", signer: { sandbox: reserve }, floor: { TOK: "100" }, transfersKept: ${kept} } # kept
+  hot:     { publicKey: "${"2".repeat(64)}", signer: { sandbox: hot } }
+  warm:    { publicKey: "${"3".repeat(64)}", signer: { sandbox: warm } }
+  vault:   { publicKey: "${"4".repeat(64)}", signer: { sandbox: vault } }
+  cold:    { publicKey: "${"5".repeat(64)}" }
+  ops:     { publicKey: "${"6".repeat(64)}" }
+hours:
+  desk: { weekdays: "monday:friday", times: "08:00-18:00", location: UTC }
+rules:
+${rules}
+policy:
+  allow:
+${policy}
+`
+
+const ample = `    - from: [reserve, hot, warm, vault]
+      to: [reserve, hot, warm, vault, cold, ops]
+      asset: TOK
+      perTransfer: "100_000"
+      per24h: "1_000_000"
+      transfersPer24h: 20`
+
+/** A file that is refused on the line that ends in "# here", and the one change that mends it. */
+export interface LintCase {
+  readonly title: string
+  readonly lint: LintKind
+  readonly severity: "error" | "warning"
+  readonly text: string
+  readonly mend: readonly [from: string, to: string]
+  readonly says: RegExp
+}
+
+const wrong = (
+  title: string,
+  lint: LintKind,
+  rules: string,
+  mend: LintCase["mend"],
+  says: RegExp,
+  { policy = ample, kept, severity = "error" }: { policy?: string; kept?: string; severity?: "error" | "warning" } = {},
+): LintCase => ({ title, lint, severity, text: file(rules, policy, kept), mend, says })
+
+const line = (from: string, to: string, perTransfer: string, per24h: string, transfers: number): string =>
+  `    - { from: [${from}], to: [${to}], asset: TOK, perTransfer: "${perTransfer}", per24h: "${per24h}", transfersPer24h: ${transfers} }`
+
+const topUp = (
+  name: string,
+  from: string,
+  party: string,
+  below: string,
+  target: string,
+  mark = "",
+): string => `  - name: ${name}
+    topUp:
+      from: ${from}
+      levels:
+        - { party: ${party}, asset: TOK, below: "${below}", target: "${target}" }${mark}
+    cooldown: 6h`
+const sweep = (name: string, from: string, to: string, above: string, target: string, mark = ""): string =>
+  `  - name: ${name}
+    sweep: { from: ${from}, to: ${to}, asset: TOK, above: "${above}", target: "${target}" }${mark}
+    cooldown: 6h`
+const split = (above: string, target: string, to: string, mark = ""): string => `  - name: share
+    split: { from: vault, asset: TOK, above: "${above}", target: "${target}", to: { ${to} } }${mark}
+    cooldown: 6h`
+const payout = (amount: string, cron: string, [first, second] = ["", ""]): string => `  - name: fee
+    payout: { from: reserve, to: ops, asset: TOK, amount: "${amount}" }${first}
+    schedule:
+      cron: "${cron}"${second}
+      location: UTC`
+const here = " # here"
+
+const cycles: ReadonlyArray<LintCase> = [
+  wrong(
+    "two sweeps into each other",
+    "cycle",
+    `${sweep("up", "hot", "vault", "100", "50")}\n${sweep("down", "vault", "hot", "150", "20", here)}`,
+    ["to: hot,", "to: cold,"],
+    /up pays .+ TOK hot -> vault, down pays .+ TOK vault -> hot, and so on/,
+  ),
+  wrong(
+    "three sweeps in a ring",
+    "cycle",
+    [sweep("a", "hot", "warm", "100", "10"), sweep("b", "warm", "vault", "200", "20")].join("\n") +
+      `\n${sweep("c", "vault", "hot", "300", "30", here)}`,
+    ["to: hot,", "to: cold,"],
+    /a pays .+ b pays .+ c pays .+ vault -> hot/,
+  ),
+  wrong(
+    "a funder that is filled by whom it funds",
+    "cycle",
+    `${topUp("keep-hot", "warm", "hot", "500", "900")}\n${topUp("keep-warm", "hot", "warm", "500", "900", here)}`,
+    ["from: hot\n", "from: vault\n"],
+    /keep-hot pays .+ warm -> hot|keep-warm pays .+ hot -> warm/,
+  ),
+  wrong(
+    "a chain of top-ups that bites its tail",
+    "cycle",
+    [topUp("one", "vault", "hot", "500", "900"), topUp("two", "hot", "warm", "500", "900")].join("\n") +
+      `\n${topUp("three", "warm", "vault", "500", "900", here)}`,
+    ["from: warm\n", "from: reserve\n"],
+    /trigger each other forever/,
+  ),
+  wrong(
+    "a rebalance against a top-up",
+    "cycle",
+    `${topUp("keep-hot", "vault", "hot", "300", "600")}
+  - name: even
+    rebalance:
+      asset: TOK
+      weights: { vault: 95, hot: 5 }
+      tolerance: 1%${here}`,
+    ["vault: 95, hot: 5", "warm: 95, reserve: 5"],
+    /keep-hot pays .+ vault -> hot, even pays .+ hot -> vault/,
+  ),
+  wrong(
+    "a split that feeds its source",
+    "cycle",
+    `${split("100", "0", "hot: 1, warm: 1")}\n${sweep("back", "[hot, warm]", "vault", "40", "0", here)}`,
+    ["to: vault,", "to: cold,"],
+    /share pays .+ vault -> hot.+back pays/,
+  ),
+]
+
+const aims: ReadonlyArray<LintCase> = [
+  wrong(
+    "a top-up over a sweep",
+    "opposite",
+    `${topUp("keep", "reserve", "hot", "100", "700", here)}\n${sweep("skim", "hot", "cold", "600", "300")}`,
+    ['target: "700"', 'target: "600"'],
+    /keep fills hot to 700 TOK, and skim empties it above 600 TOK/,
+  ),
+  wrong(
+    "a sweep under a top-up",
+    "opposite",
+    `${topUp("keep", "reserve", "hot", "100", "500")}\n${sweep("skim", "hot", "cold", "600", "90", here)}`,
+    ['target: "90"', 'target: "100"'],
+    /skim leaves 90 TOK with hot, and keep fills it below 100 TOK/,
+  ),
+  wrong(
+    "a request over a split",
+    "opposite",
+    `${split("100", "50", "hot: 1, ops: 1")}
+  - name: ask
+    request: { from: cold, to: vault, asset: TOK, below: "40", target: "200" }${here}`,
+    ['target: "200"', 'target: "90"'],
+    /ask fills vault to 200 TOK, and share empties it above 100 TOK/,
+  ),
+  wrong(
+    "rules that forbid each other",
+    "inhibition",
+    `${topUp("keep-hot", "reserve", "hot", "100", "500")}
+    inhibitedBy: keep-warm${here}
+${topUp("keep-warm", "reserve", "warm", "100", "500")}
+    inhibitedBy: [keep-hot]`,
+    ["\n    inhibitedBy: [keep-hot]", ""],
+    /keep-hot by keep-warm by keep-hot/,
+  ),
+]
+
+const bands: ReadonlyArray<LintCase> = [
+  wrong(
+    "a top-up without a band",
+    "narrow",
+    topUp("keep", "reserve", "hot", "500", "500", here),
+    ['target: "500"', 'target: "502"'],
+    /0 TOK between below and target, less than a fee on 500 TOK may take \(1 TOK\)/,
+  ),
+  wrong(
+    "a sweep narrower than its fee",
+    "narrow",
+    sweep("skim", "hot", "cold", "10_000", "9_990", here),
+    ['target: "9_990"', 'target: "9_900"'],
+    /10 TOK between above and target, less than a fee on 10,000 TOK may take \(20 TOK\)/,
+  ),
+  wrong(
+    "a split whose small part is narrower than its fee",
+    "narrow",
+    split("1_000", "999", "hot: 99, ops: 1", here),
+    ['target: "999"', 'target: "900"'],
+    /share has 1 TOK between above and target/,
+  ),
+  wrong(
+    "a request without a band",
+    "narrow",
+    `  - name: ask
+    request: { from: cold, to: hot, asset: TOK, below: "1_000", target: "1_001" }${here}`,
+    ['target: "1_001"', 'target: "1_100"'],
+    /ask has 1 TOK between below and target/,
+  ),
+  wrong(
+    "a tolerance within the fee",
+    "narrow",
+    `  - name: even
+    rebalance:
+      asset: TOK
+      weights: { hot: 1, warm: 1 }
+      tolerance: 0.2%${here}`,
+    ["tolerance: 0.2%", "tolerance: 1%"],
+    /tolerates 0.2 %, no more than a fee may take/,
+  ),
+  wrong(
+    "a least payment that no need reaches",
+    "late",
+    `${topUp("keep", "reserve", "hot", "100", "200")}
+    min: { TOK: "201" }${here}`,
+    ['"201"', '"100"'],
+    /pays no less than 201 TOK and has 100 TOK between below and target: it never acts/,
+  ),
+  wrong(
+    "a least payment beyond the band",
+    "late",
+    `${sweep("skim", "hot", "cold", "100", "50")}
+    min: { TOK: "80" }${here}`,
+    ['"80"', '"50"'],
+    /it acts above 130 TOK only/,
+    { severity: "warning" },
+  ),
+]
+
+const limits: ReadonlyArray<LintCase> = [
+  wrong(
+    "a top-up that no line allows",
+    "denied",
+    topUp("keep", "reserve", "hot", "100", "500", here),
+    ["to: [warm]", "to: [hot]"],
+    /keep is denied reserve -> hot: no policy line allows TOK there/,
+    { policy: line("reserve", "warm", "500", "5_000", 10) },
+  ),
+  wrong(
+    "a split with a receiver that no line allows",
+    "denied",
+    `  - name: share
+    split:
+      from: vault
+      asset: TOK
+      above: "100"
+      to:
+        hot: 1
+        ops: 1${here}`,
+    ["to: [hot]", "to: [hot, ops]"],
+    /share is denied vault -> ops/,
+    { policy: line("vault", "hot", "500", "5_000", 10) },
+  ),
+  wrong(
+    "a rebalance of which one way is not allowed",
+    "denied",
+    `  - name: even
+    rebalance:
+      asset: TOK
+      weights: { hot: 1, warm: 1 }${here}
+      tolerance: 5%`,
+    ["from: [hot]", "from: [hot, warm]"],
+    /even is denied warm -> hot/,
+    { policy: line("hot", "warm, hot", "500", "5_000", 10) },
+  ),
+  wrong(
+    "a line of no transfers",
+    "denied",
+    topUp("keep", "reserve", "hot", "100", "500", here),
+    ["transfersPer24h: 0", "transfersPer24h: 1"],
+    /keep is denied/,
+    { policy: line("reserve", "hot", "500", "5_000", 0) },
+  ),
+  wrong(
+    "a target above one transfer",
+    "unreachable",
+    topUp("keep", "reserve", "hot", "100", "500", here),
+    ['perTransfer: "450"', 'perTransfer: "500"'],
+    /an empty account needs 500 TOK, above the 450 TOK per transfer of policy line 1/,
+    { policy: line("reserve", "hot", "450", "5_000", 10) },
+  ),
+  wrong(
+    "a target above one transfer, paid in parts",
+    "unreachable",
+    `${topUp("keep", "reserve", "hot", "100", "500", here)}\n    onShort: partial`,
+    ['perTransfer: "401"', 'perTransfer: "500"'],
+    /an empty account needs 500 TOK/,
+    { policy: line("reserve", "hot", "401", "5_000", 10), severity: "warning" },
+  ),
+  wrong(
+    "a sweep above one transfer",
+    "unreachable",
+    sweep("skim", "hot", "cold", "900", "600", here),
+    ['target: "600"', 'target: "850"'],
+    /the least of 299\.41 TOK is above the 100 TOK per transfer of policy line 1, so it is never paid/,
+    { policy: line("hot", "cold", "100", "5_000", 10) },
+  ),
+  wrong(
+    "a split above a day",
+    "unreachable",
+    `  - name: share
+    split:
+      from: vault
+      asset: TOK
+      above: "1_000"${here}
+      to: { hot: 1, ops: 1 }`,
+    ['per24h: "600"', 'per24h: "1_000"'],
+    /share pays 998 TOK at least at once, above the 600 TOK per 24 h of policy line 1/,
+    { policy: line("vault", "hot, ops", "500", "600", 10) },
+  ),
+  wrong(
+    "a payout above one transfer",
+    "unreachable",
+    payout("500", "0 9 1 * *", [here, ""]),
+    ['amount: "500"', 'amount: "400"'],
+    /fee, reserve -> ops: 500 TOK is above the 400 TOK per transfer/,
+    { policy: line("reserve", "ops", "400", "5_000", 10) },
+  ),
+  wrong(
+    "a payout more often than its line allows",
+    "payout_rate",
+    payout("10", "0 */6 * * *", ["", here]),
+    ['"0 */6 * * *"', '"0 */8 * * *"'],
+    /fee is planned 4 times in 24 h, 40 TOK; policy line 1 allows 3 transfers/,
+    { policy: line("reserve", "ops", "400", "5_000", 3) },
+  ),
+  wrong(
+    "a payout of more than its line allows",
+    "payout_rate",
+    payout("300", "0 9,15 * * 1", ["", here]),
+    ['per24h: "500"', 'per24h: "600"'],
+    /planned 2 times in 24 h, 600 TOK; policy line 1 allows 500 TOK/,
+    { policy: line("reserve", "ops", "400", "500", 3) },
+  ),
+]
+
+const many = Array.from({ length: 25 }, (_, i) => `p${i}`)
+
+const funds: ReadonlyArray<LintCase> = [
+  wrong(
+    "a sweep under its payer's floor",
+    "floor",
+    sweep("skim", "reserve", "cold", "600", "90", here),
+    ['target: "90"', 'target: "100"'],
+    /skim is to leave 90 TOK with reserve, whose floor is 100 TOK/,
+  ),
+  wrong(
+    "a split under the rule's own floor",
+    "floor",
+    `${split("600", "90", "hot: 1, ops: 1", here)}\n    floor: { TOK: "200" }`,
+    ['floor: { TOK: "200" }', 'floor: { TOK: "80" }'],
+    /share is to leave 90 TOK with vault, whose floor is 200 TOK/,
+  ),
+  wrong(
+    "a funder that is emptied before it can pay",
+    "starved",
+    `${topUp("keep", "reserve", "hot", "100", "500", here)}\n${sweep("skim", "reserve", "cold", "450", "300")}`,
+    ['above: "450"', 'above: "502"'],
+    /keep takes 400\.82 TOK at least.+from reserve, which skim empties above 450 TOK and keeps 100 TOK/,
+  ),
+  wrong(
+    "a payer that is emptied before it can pay out",
+    "starved",
+    `${payout("500", "0 9 1 * *", [here, ""])}\n${sweep("skim", "reserve", "cold", "450", "300")}`,
+    ['above: "450"', 'above: "602"'],
+    /fee takes 501 TOK at least, fee included, from reserve/,
+  ),
+  wrong(
+    "more receivers at once than the network lets a key pay",
+    "split_size",
+    `  - name: share
+    split:
+      from: vault
+      asset: TOK
+      above: "1_000"
+      to: { hot: 1, ops: 1 }${here}`,
+    [many.map((name) => `, ${name}: 1`).join(""), ""],
+    /share makes 27 transfers at once; the network lets a key send 20 in 24 h/,
+  ),
+  wrong(
+    "more receivers at once than the line allows",
+    "split_size",
+    `  - name: share
+    split:
+      from: vault
+      asset: TOK
+      above: "100"
+      to: { hot: 1, ops: 1 }${here}`,
+    ["transfersPer24h: 1 ", "transfersPer24h: 2 "],
+    /share makes 2 transfers at once; policy line 1 allows 1 in 24 h/,
+    { policy: line("vault", "hot, ops", "500", "600", 1) },
+  ),
+  wrong(
+    "a payer that keeps every transfer for people",
+    "quota",
+    topUp("keep", "reserve", "hot", "100", "500"),
+    ["transfersKept: 20", "transfersKept: 10"],
+    /reserve keeps 20 transfers for people, and the network lets a key send 20 in 24 h: keep can make none/,
+    { kept: "20" },
+  ),
+  wrong(
+    "more transfers than the network's quota",
+    "quota",
+    topUp("keep", "reserve", "hot", "100", "500"),
+    ["cooldown: 6h", "cooldown: 12h"],
+    /rules and policy permit reserve 5 transfers in 24 h; the network lets a key send 20 and 17 are kept/,
+    { kept: "17", severity: "warning" },
+  ),
+  wrong(
+    "a rule that waits for its hours",
+    "hours",
+    `${sweep("skim", "hot", "cold", "600", "300")}\n    during: desk${here}`,
+    ["\n    during: desk # here", ""],
+    /skim acts in desk hours only: a surplus of Friday 18:00 waits up to 62 h/,
+    { severity: "warning" },
+  ),
+]
+
+/** A quota is a matter of the party; the ring of many names its parties first. */
+const placed = (each: LintCase): LintCase => {
+  if (each.lint === "quota") return { ...each, text: each.text.replace("# kept", "# here") }
+  if (each.mend[1] !== "" || each.lint !== "split_size") return each
+  const parties = many.map((name, i) => `  ${name}: { publicKey: "${String(i + 10).padStart(64, "0")}" }\n`).join("")
+  const text = each.text.replace("hours:\n", `${parties}hours:\n`).replace("ops: 1 }", `ops: 1${each.mend[0]} }`)
+  return { ...each, text: text.replace("cold, ops]", `cold, ops, ${many.join(", ")}]`) }
+}
+
+export const lintCases: ReadonlyArray<LintCase> = [...cycles, ...aims, ...bands, ...limits, ...funds].map(placed)

@@ -1,0 +1,64 @@
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { formatProblem } from "../../src/config/ConfigError.ts"
+import { lintTreasury, problemOf } from "../../src/config/lintTreasury.ts"
+import { loadTreasury, treasuryOf } from "../../src/config/Treasury.ts"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { lintKinds } from "../../src/rules/lint/Finding.ts"
+import { root } from "../support/Cofferer.ts"
+import { lintCases } from "./Lints.ts"
+
+const load = (text: string) => Effect.flatMap(parseYaml("lint.yaml", text), treasuryOf)
+
+const lineOf = (text: string, mark: string): number => text.slice(0, text.indexOf(mark)).split("\n").length
+
+describe("rules that are sound one by one and wrong together", () => {
+  it("have a case of every kind", () => {
+    assert.deepStrictEqual([...new Set(lintCases.map(({ lint }) => lint))].sort(), [...lintKinds].sort())
+    for (const { text, title } of lintCases) assert.lengthOf(text.split("# here"), 2, `${title}: one marked line`)
+  })
+
+  it.effect.each(lintCases.filter(({ severity }) => severity === "error"))(
+    "are refused for $title, on its line",
+    ({ text, says }) =>
+      Effect.gen(function* () {
+        const { problems } = yield* Effect.flip(load(text))
+        const all = problems.map(formatProblem).join("\n")
+        assert.lengthOf(problems, 1, all)
+        assert.match(all, says)
+        assert.strictEqual(problems[0]?.line, lineOf(text, "# here"), all)
+        assert.isAbove(problems[0]?.column ?? 0, 1)
+      }),
+  )
+
+  it.effect.each(lintCases.filter(({ severity }) => severity === "warning"))(
+    "are warned of for $title, on its line",
+    ({ text, says, lint }) =>
+      Effect.gen(function* () {
+        const treasury = yield* load(text)
+        const findings = lintTreasury(treasury)
+        assert.deepStrictEqual(
+          findings.map((finding) => [finding.lint, finding.severity]),
+          [[lint, "warning"]],
+        )
+        const problem = problemOf(treasury, findings[0]!)
+        assert.match(formatProblem(problem), says)
+        assert.strictEqual(problem.line, lineOf(text, "# here"))
+      }),
+  )
+
+  it.effect.each(lintCases)("pass without $title", ({ text, mend: [from, to] }) =>
+    Effect.gen(function* () {
+      assert.include(text, from)
+      assert.deepStrictEqual(lintTreasury(yield* load(text.replace(from, to))), [])
+    }),
+  )
+
+  it.effect.each(readdirSync(join(root, "config")).filter((name) => name.endsWith(".yaml")))("are not in %s", (name) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(lintTreasury(yield* loadTreasury(join(root, "config", name))), [])
+    }),
+  )
+})
