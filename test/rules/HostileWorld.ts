@@ -1,0 +1,198 @@
+import type { IntentId } from "../../src/domain/Hex.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
+import type { Memory } from "../../src/rules/Look.ts"
+import { type Spot, spotsOf } from "../../src/rules/lint/Finding.ts"
+import { needRanges } from "../../src/rules/lint/needs.ts"
+import { accountKey } from "../../src/rules/overlay.ts"
+import { feeMax, judge, lineFor, type PolicyLine, type WindowUse } from "../../src/rules/Policy.ts"
+import type { Snapshot } from "../../src/rules/Snapshot.ts"
+import type { Subject } from "../../src/rules/Subject.ts"
+import { step } from "../../src/rules/step.ts"
+import { calmSnapshot } from "../support/Rules.ts"
+import { assets, pick, type Random, type RandomTreasury } from "./RandomTreasury.ts"
+
+export const dayMillis = 86_400_000
+export const maxAgeMillis = 30_000
+
+/** One payment that engine and signer let through. */
+export interface Signed {
+  readonly line: PolicyLine
+  readonly intent: Intent
+  /** By the ledger's clock as the signer takes it, and by ours. */
+  readonly recordedAt: number
+  readonly at: number
+}
+
+/**
+ * A gateway that says what it likes: balances, listings, the age of its blocks, the fate of payments. Engine and signer
+ * are the real decisions; between them stands what the store would keep.
+ */
+export class HostileWorld {
+  now = Date.UTC(2026, 10, 21)
+  readonly signed: Array<Signed> = []
+  readonly treasury: RandomTreasury
+  readonly #random: Random
+  readonly #spots: ReadonlyArray<Spot>
+  readonly #memories = new Map<string, Memory>()
+  readonly #balances = new Map<string, bigint>()
+  #open: ReadonlyArray<Intent> = []
+  #settled: ReadonlyArray<Intent> = []
+  #blockTime = this.now
+  #aim: Spot | undefined
+  #sequence = 0
+
+  constructor(treasury: RandomTreasury, random: Random) {
+    this.treasury = treasury
+    this.#random = random
+    this.#spots = spotsOf(treasury)
+  }
+
+  /** Time passes as the adversary likes it; mostly seconds, so that windows fill, sometimes most of a day. */
+  tick(): void {
+    const random = this.#random
+    const leap = random(60) === 0 ? random(dayMillis) : random(10) === 0 ? random(3_600_000) : 1_000 + random(20_000)
+    this.now += leap
+    // Now and then a block is older than anything may be, or from the future.
+    this.#blockTime = this.now - random(random(8) === 0 ? 90_000 : maxAgeMillis) + (random(10) === 0 ? 40_000 : 0)
+    if (random(4) === 0 || this.#aim === undefined) this.#aim = pick(random, this.#spots)
+    this.#say(this.#aim)
+    this.#settle()
+    this.#decide()
+  }
+
+  /** Balances that let the rule at which it aims pay as much as its line still permits. */
+  #say({ subject, rule }: Spot): void {
+    const random = this.#random
+    for (const { publicKey } of this.treasury.parties.values()) {
+      for (const { id } of assets) {
+        if (random(3) === 0) this.#balances.set(accountKey(publicKey, id), pick(random, [0n, 1_000_000n, 5_000n]))
+      }
+    }
+    const { id } = subject.asset
+    for (const payer of subject.payers) this.#balances.set(accountKey(payer.publicKey, id), 10_000_000n)
+    const spot = this.#spots.find((each) => each.subject === subject)
+    const [range] = spot === undefined ? [] : needRanges(spot, this.treasury.policy)
+    const [account] = subject.accounts
+    if (range === undefined || account === undefined) return
+    const line = lineFor(this.treasury.policy, { from: range.from.publicKey, to: range.to.publicKey, assetId: id })
+    if (line === undefined) return
+    const left = line.per24h - this.#used(line, this.#blockTime).amount
+    const most = left < line.perTransfer && left > 0n ? left : line.perTransfer
+    const level = subject.kind === "topUp" || subject.kind === "sweep" ? subject.level : undefined
+    const target = level?.target ?? (rule.kind === "split" ? rule.level.target : 0n)
+    const parts = BigInt(subject.kind === "split" ? subject.rule.to.length : 1)
+    const at = subject.kind === "topUp" ? target - most : target + most * parts
+    this.#balances.set(accountKey(account.party.publicKey, id), at < 0n ? 0n : at)
+  }
+
+  #settle(): void {
+    const ends = this.#open.filter(() => this.#random(3) > 0)
+    this.#open = this.#open.filter((intent) => !ends.includes(intent))
+    const fates = ["confirmed", "confirmed", "confirmed", "failed", "abandoned"] as const
+    const done = ends.map((intent) => ({
+      ...intent,
+      state: pick(this.#random, fates),
+      settledAt: BigInt(this.#blockTime - this.#random(60_000)) * 1_000_000n,
+      updatedAt: this.now,
+    }))
+    this.#settled = [...this.#settled, ...done].filter(({ updatedAt }) => updatedAt > this.now - dayMillis)
+  }
+
+  #used({ from, to, assetId }: PolicyLine, blockTime: number): WindowUse {
+    const since = Math.min(this.now, blockTime) - dayMillis
+    return this.signed
+      .filter(({ recordedAt, intent: { payment } }) => {
+        return recordedAt > since && from.has(payment.fromKey) && to.has(payment.toKey) && payment.assetId === assetId
+      })
+      .reduce((sum, { intent }) => ({ amount: sum.amount + intent.payment.amount, count: sum.count + 1 }), {
+        amount: 0n,
+        count: 0,
+      })
+  }
+
+  #snapshot(): Snapshot {
+    const random = this.#random
+    const listed = assets.map(({ id, decimals }) => {
+      const status = random(30) === 0 ? ("rejected" as const) : ("enabled" as const)
+      return [id, { status, decimals, quantum: BigInt(random(3)) }] as const
+    })
+    return {
+      ...calmSnapshot,
+      now: this.now,
+      asOf: BigInt(this.#blockTime) * 1_000_000n,
+      maxAgeMillis,
+      balance: (key, assetId) => this.#balances.get(accountKey(key, assetId)),
+      listed: new Map(listed),
+      terms: {
+        feeFactor: { numerator: BigInt(random(10)), denominator: 1_000n },
+        feeMaxQuantum: { numerator: BigInt(random(100)), denominator: 1n },
+        minQuantum: { numerator: 0n, denominator: 1n },
+      },
+      open: this.#open,
+      settled: this.#settled,
+      policy: this.treasury.policy,
+      signed: (line) => this.#used(line, this.#blockTime),
+    }
+  }
+
+  #decide(): void {
+    const keyOf = (subject: Subject) => `${subject.rule.name}|${subject.name}`
+    const subjects = this.#spots.map(({ subject }) => subject)
+    const outcomes = step(subjects, this.#snapshot(), (subject) => this.#memories.get(keyOf(subject)))
+    for (const { look, judgement } of outcomes) {
+      const { subject } = look
+      const before = this.#memories.get(keyOf(subject))?.episode ?? 0
+      const episode = judgement.planned ?? judgement.concluded ?? before
+      const acts = judgement.decision._tag === "Act"
+      this.#memories.set(keyOf(subject), {
+        ...judgement.timer,
+        episode: acts ? episode : (judgement.concluded ?? before),
+      })
+      if (judgement.decision._tag !== "Act") continue
+      for (const payment of judgement.decision.payments) this.#sign(subject, payment)
+    }
+  }
+
+  /** What the signer does with it: its own line, its own window, its own clock. */
+  #sign(subject: Subject, payment: Intent["payment"]): void {
+    const { policy } = this.treasury
+    const recordedAt = Math.min(this.#blockTime, this.now)
+    const asked = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
+    const verdict = judge(policy, asked, (line) => this.#used(line, this.#blockTime))
+    if (!verdict.permitted) return
+    const intent: Intent = {
+      id: String(++this.#sequence).padStart(64, "0") as IntentId,
+      treasury: "t",
+      rule: subject.rule.name,
+      subject: subject.name,
+      episode: this.#sequence,
+      payment,
+      decimals: 0,
+      feeMax: feeMax(policy.maxFee, payment.amount),
+      state: pick(this.#random, ["in_flight", "unknown"] as const),
+      detail: "",
+      fee: undefined,
+      settledAt: undefined,
+      createdAt: this.now,
+      updatedAt: this.now,
+    }
+    this.#open = [...this.#open, intent]
+    this.signed.push({ line: verdict.line, intent, recordedAt, at: this.now })
+  }
+}
+
+/** Sums of the fullest window: no longer than `millis`, its beginning excluded. */
+export const fullest = (signed: ReadonlyArray<Signed>, millis: number, clock: (each: Signed) => number) =>
+  signed.reduce(
+    (most, last) => {
+      const inside = signed.filter((each) => clock(each) <= clock(last) && clock(each) > clock(last) - millis)
+      const amount = inside.reduce((sum, { intent }) => sum + intent.payment.amount, 0n)
+      const fees = inside.reduce((sum, { intent }) => sum + intent.feeMax, 0n)
+      return {
+        amount: amount > most.amount ? amount : most.amount,
+        fees: fees > most.fees ? fees : most.fees,
+        count: Math.max(most.count, inside.length),
+      }
+    },
+    { amount: 0n, fees: 0n, count: 0 },
+  )

@@ -1,0 +1,198 @@
+import type { IntentId } from "../../src/domain/Hex.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
+import type { Memory } from "../../src/rules/Look.ts"
+import { accountKey } from "../../src/rules/overlay.ts"
+import { feeMax } from "../../src/rules/Policy.ts"
+import { networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
+import { type Subject, subjectsOf } from "../../src/rules/Subject.ts"
+import { type Outcome, step } from "../../src/rules/step.ts"
+import { calmSnapshot } from "../support/Rules.ts"
+import { assets, pick, type Random, type RandomTreasury } from "./RandomTreasury.ts"
+
+const dayMillis = 86_400_000
+const terms = {
+  feeFactor: { numerator: 1n, denominator: 1_000n },
+  feeMaxQuantum: { numerator: 2n, denominator: 1n },
+  minQuantum: { numerator: 0n, denominator: 1n },
+}
+const listed: Snapshot["listed"] = new Map(
+  assets.map(({ id, decimals }) => [id, { status: "enabled", decimals, quantum: 1n }]),
+)
+
+interface Flight {
+  intent: Intent
+  readonly executesAt: number
+  readonly seenAt: number
+}
+
+/** What one tick decided, and on what. */
+export interface Ticked {
+  readonly snapshot: Snapshot
+  readonly outcomes: ReadonlyArray<Outcome>
+  readonly memories: ReadonlyMap<string, Memory>
+}
+
+const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}n` : value)
+
+/** A decision with its timer, to the byte. */
+export const bytesOf = (outcomes: ReadonlyArray<Outcome>): string =>
+  outcomes
+    .map(({ look: { subject }, judgement }) => JSON.stringify([subject.rule.name, subject.name, judgement], plain))
+    .join("\n")
+
+/** What a process that starts again has of a memory: the columns of a row. */
+const fromStore = ({ firingSince, observations, lastObservation, episode }: Memory): Memory => {
+  const row = JSON.stringify([firingSince ?? null, observations, lastObservation.toString(), episode])
+  const [since, seen, last, count] = JSON.parse(row) as [number | null, number, string, number]
+  return { firingSince: since ?? undefined, observations: seen, lastObservation: BigInt(last), episode: count }
+}
+
+/** Accounts on which others deposit and spend, a ledger that executes late, and rules that see both late. */
+export class WalkWorld {
+  now = Date.UTC(2026, 10, 21)
+  readonly treasury: RandomTreasury
+  /** Base units by account. */
+  readonly balances = new Map<string, bigint>()
+  readonly paid: Array<Intent> = []
+  memories = new Map<string, Memory>()
+  subjects: ReadonlyArray<Subject>
+  readonly #random: Random
+  readonly #history: Array<{ readonly at: number; readonly balances: ReadonlyMap<string, bigint> }> = []
+  #flights: ReadonlyArray<Flight> = []
+  #settled: ReadonlyArray<Intent> = []
+  #sequence = 0
+
+  constructor(treasury: RandomTreasury, random: Random) {
+    this.treasury = treasury
+    this.#random = random
+    this.subjects = treasury.rules.flatMap(subjectsOf)
+    for (const key of this.accounts()) this.balances.set(key, BigInt(random(12_000)))
+    this.#remember(this.now - dayMillis)
+  }
+
+  accounts(): ReadonlyArray<string> {
+    return [...this.treasury.parties.values()].flatMap((party) =>
+      assets.map(({ id }) => accountKey(party.publicKey, id)),
+    )
+  }
+
+  /** Time passes, payments execute, others use the accounts unless it is calm, and all rules are looked at. */
+  tick(calm: boolean): Ticked {
+    const random = this.#random
+    const until = this.now + 1_000 + random(random(3) === 0 ? 1_800_000 : 30_000)
+    const due = this.#flights.filter(({ executesAt, intent }) => executesAt <= until && intent.settledAt === undefined)
+    for (const flight of due.toSorted((a, b) => a.executesAt - b.executesAt)) this.#execute(flight)
+    this.now = until
+    const over = this.#flights.filter(({ seenAt }) => seenAt <= until)
+    this.#flights = this.#flights.filter(({ seenAt }) => seenAt > until)
+    const ended = over.map(({ intent }): Intent => ({ ...intent, state: "confirmed", updatedAt: until }))
+    this.#settled = [...this.#settled, ...ended].filter(({ updatedAt }) => updatedAt > until - dayMillis)
+    if (!calm && random(2) === 0) this.#outside()
+    const snapshot = this.#snapshot()
+    const memories = this.memories
+    const outcomes = step(this.subjects, snapshot, (subject) => memories.get(keyOf(subject)))
+    this.#keep(outcomes)
+    return { snapshot, outcomes, memories }
+  }
+
+  /** The process starts again: it knows what the store does. */
+  restart(): void {
+    this.memories = new Map([...this.memories].map(([key, memory]) => [key, fromStore(memory)]))
+    this.subjects = this.treasury.rules.flatMap(subjectsOf)
+  }
+
+  #remember(at: number): void {
+    this.#history.push({ at, balances: new Map(this.balances) })
+    if (this.#history.length > 200) this.#history.splice(0, 100)
+  }
+
+  #move(key: string, by: bigint): void {
+    this.balances.set(key, (this.balances.get(key) ?? 0n) + by)
+  }
+
+  #execute(flight: Flight): void {
+    const { payment } = flight.intent
+    const asset = assets.find(({ id }) => id === payment.assetId)!
+    const fee = networkFee(this.#snapshot(), asset, payment.amount) ?? 0n
+    this.#move(accountKey(payment.fromKey, asset.id), -payment.amount - fee)
+    this.#move(accountKey(payment.toKey, asset.id), payment.amount)
+    this.#remember(flight.executesAt)
+    flight.intent = { ...flight.intent, settledAt: BigInt(flight.executesAt) * 1_000_000n }
+  }
+
+  /** Others deposit anywhere, and spend from where no payment of ours is under way. */
+  #outside(): void {
+    const key = pick(this.#random, this.accounts())
+    const by = BigInt(this.#random(6_000) - 3_000)
+    const busy = this.#flights.some(({ intent: { payment } }) => accountKey(payment.fromKey, payment.assetId) === key)
+    const held = this.balances.get(key) ?? 0n
+    if (by > 0n || !busy) this.#move(key, by < -held ? -held : by)
+    this.#remember(this.now)
+  }
+
+  #snapshot(): Snapshot {
+    const asOf = this.now - this.#random(20_000)
+    const seen = this.#history.findLast(({ at }) => at < asOf)?.balances ?? this.#history[0]?.balances
+    const recent = this.paid.filter(({ createdAt }) => createdAt > asOf - dayMillis)
+    return {
+      ...calmSnapshot,
+      now: this.now,
+      asOf: BigInt(asOf) * 1_000_000n,
+      maxAgeMillis: 30_000,
+      balance: (key, assetId) => seen?.get(accountKey(key, assetId)),
+      listed,
+      terms,
+      open: this.#flights.map(({ intent }) => ({ ...intent, settledAt: undefined })),
+      settled: this.#settled,
+      policy: this.treasury.policy,
+      signed: ({ from, to, assetId }) =>
+        recent
+          .filter(({ payment }) => {
+            return from.has(payment.fromKey) && to.has(payment.toKey) && payment.assetId === assetId
+          })
+          .reduce((sum, { payment }) => ({ amount: sum.amount + payment.amount, count: sum.count + 1 }), {
+            amount: 0n,
+            count: 0,
+          }),
+    }
+  }
+
+  #keep(outcomes: ReadonlyArray<Outcome>): void {
+    const kept = new Map(this.memories)
+    for (const { look, judgement } of outcomes) {
+      const { subject } = look
+      const { decision, timer, planned, concluded } = judgement
+      const before = kept.get(keyOf(subject))?.episode ?? 0
+      const episode = decision._tag === "Act" ? (planned ?? before + 1) : (concluded ?? before)
+      kept.set(keyOf(subject), { ...timer, episode })
+      if (decision._tag !== "Act") continue
+      for (const payment of decision.payments) this.#start(subject, payment)
+    }
+    this.memories = kept
+  }
+
+  #start(subject: Subject, payment: Intent["payment"]): void {
+    const random = this.#random
+    const intent: Intent = {
+      id: String(++this.#sequence).padStart(64, "0") as IntentId,
+      treasury: "t",
+      rule: subject.rule.name,
+      subject: subject.name,
+      episode: this.#sequence,
+      payment,
+      decimals: subject.asset.decimals,
+      feeMax: feeMax(this.treasury.policy.maxFee, payment.amount),
+      state: "in_flight",
+      detail: "",
+      fee: undefined,
+      settledAt: undefined,
+      createdAt: this.now,
+      updatedAt: this.now,
+    }
+    const executesAt = this.now + random(random(6) === 0 ? 1_200_000 : 30_000)
+    this.#flights = [...this.#flights, { intent, executesAt, seenAt: executesAt + random(60_000) }]
+    this.paid.push(intent)
+  }
+}
+
+export const keyOf = (subject: Subject): string => `${subject.rule.name}|${subject.name}`
