@@ -168,7 +168,7 @@ export const wideOpen = (parties: Iterable<string>): Policy => {
   return {
     digest: "",
     hash: "",
-    maxFee: { numerator: 0n, denominator: 1n },
+    maxFee: { numerator: 5n, denominator: 1_000n },
     lines: assets.map(({ id }, i) => ({
       line: i + 1,
       from: all,

@@ -209,9 +209,10 @@ const cases = {
   policy: {
     words: {
       policy:
-        'allow: [{ from: reserve, to: [hot], asset: USDT, perTransfer: "1_000", per24h: "20_000", transfersPer24h: 9 }]',
+        'allow: [{ from: reserve, to: [hot], asset: USDT, perTransfer: "1_200", per24h: "20_000", transfersPer24h: 9 }]',
+      keep: "    onShort: partial\n",
     },
-    says: /^1,500 is above 1,000 per transfer \(policy line 1\)$/,
+    says: /^1,500 is above 1,200 per transfer \(policy line 1\)$/,
     after: /policy line permits/,
   },
   limit: {

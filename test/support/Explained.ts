@@ -54,7 +54,7 @@ ${keep}`
 }
 ${rules}
 policy:
-  ${policy ?? `allow: [{ from: reserve, to: [hot, eve], asset: USDT, perTransfer: "9_000", per24h: "20_000", transfersPer24h: 9 }]`}
+  ${policy ?? `allow: [{ from: reserve, to: [hot, eve, cold], asset: USDT, perTransfer: "9_000", per24h: "20_000", transfersPer24h: 9 }]`}
 ${more}`
 
 export const treasuryFrom = (words: Words = {}) => Effect.flatMap(parseYaml("t.yaml", treasuryText(words)), treasuryOf)
