@@ -118,12 +118,12 @@ export class RuleStates extends Context.Service<
         decided_at AS "decidedAt", clearing_since AS "clearingSince", told_at AS "toldAt" FROM rule_states`.pipe(
         rowsOf(MemoryRow, "RuleStates.all"),
         Effect.map((rows) =>
-          rows.map((row) => ({
+          rows.map(({ clearingSince, toldAt, ...row }) => ({
             ...row,
             firingSince: row.firingSince ?? undefined,
             reason: row.reason ?? undefined,
-            clearingSince: row.clearingSince ?? undefined,
-            toldAt: row.toldAt ?? undefined,
+            ...(clearingSince === null ? {} : { clearingSince }),
+            ...(toldAt === null ? {} : { toldAt }),
           })),
         ),
       )
