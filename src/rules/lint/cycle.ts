@@ -2,13 +2,13 @@ import { floorOf } from "../Look.ts"
 import { accountKey } from "../overlay.ts"
 import { levelsOf } from "../Rule.ts"
 import type { Subject } from "../Subject.ts"
-import { waysOf } from "../waysOf.ts"
+import { type Way, waysOf } from "../waysOf.ts"
 import { type Finding, type RuleSet, type Spot, say, spotsOf, targetPath, triggerPath } from "./Finding.ts"
 import { wayBack } from "./inhibition.ts"
 import { type Edges, endless, type Played, startsOf } from "./pingPong.ts"
 
-/** Looks at subjects that the search for endless payments may take: a treasury of hundreds is examined in a second. */
-const looksMax = 200_000
+/** Looks at subjects that the search for endless payments may take: a treasury of hundreds takes a second or two. */
+const looksMax = 100_000
 
 /**
  * Rules whose payments trigger each other forever with nobody else on the accounts. Bands tell which payment can bring
@@ -23,10 +23,13 @@ export const cycle = (set: RuleSet): ReadonlyArray<Finding> => {
 /** Spots that can trigger each other, directly or by others; each in one group. */
 const groupsOf = (spots: ReadonlyArray<Spot>): ReadonlyArray<ReadonlyArray<Spot>> => {
   const next = new Map(
-    spots.map((spot, i) => [
-      String(i),
-      spots.flatMap((other, j) => (i !== j && triggers(spot.subject, other.subject) ? [String(j)] : [])),
-    ]),
+    spots.map(({ subject }, i) => {
+      const ways = waysOf(subject)
+      return [
+        String(i),
+        spots.flatMap((other, j) => (i !== j && triggers(subject, ways, other.subject) ? [String(j)] : [])),
+      ]
+    }),
   )
   const reach = (start: string): ReadonlySet<string> => {
     const found = new Set<string>()
@@ -51,8 +54,8 @@ const groupsOf = (spots: ReadonlyArray<Spot>): ReadonlyArray<ReadonlyArray<Spot>
 }
 
 /** Whether a payment of the one may bring an account of the other out of its band; never false where it may. */
-const triggers = (one: Subject, other: Subject): boolean =>
-  waysOf(one).some(({ from, to }) => {
+const triggers = (one: Subject, ways: ReadonlyArray<Way>, other: Subject): boolean =>
+  ways.some(({ from, to }) => {
     if (other.kind === "rebalance") return other.parties.includes(from) || other.parties.includes(to)
     if (other.kind === "topUp") return other.level.party === from && leftWith(one, from.name) < other.level.trigger
     const [level] = other.kind === "sweep" ? [other.level] : levelsOf(other.rule)

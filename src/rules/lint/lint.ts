@@ -12,7 +12,7 @@ import { unreachable } from "./unreachable.ts"
 
 /**
  * What is wrong with rules and policy that are sound one by one: what can never be paid, what pays back and forth
- * forever, what acts otherwise than it reads. Costs no more than a second for hundreds of accounts.
+ * forever, what acts otherwise than it reads.
  */
 export const lint = (set: RuleSet): ReadonlyArray<Finding> => {
   const plain = [denied, unreachable, floors, narrow, opposite, inhibition, payoutRate, quota, hours].flatMap((each) =>
