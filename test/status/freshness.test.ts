@@ -53,7 +53,7 @@ describe("how fresh a balance is", () => {
         }),
       {
         rules: `  - name: sweep-alice
-    sweep: { from: alice, to: bob, asset: USDT, above: "5_000", target: "4_000" }
+    sweep: { from: alice, to: bob, asset: USDT, above: "4_100", target: "4_000" }
     maxAge: 3s`,
       },
     ),
