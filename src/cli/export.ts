@@ -1,12 +1,11 @@
 import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { Command, Flag } from "effect/cli"
-import { storeLayer } from "../services.ts"
-import { type ExportAsked, type ExportPage, exportColumns, exportKinds, exportPage } from "../status/exports.ts"
+import { exportColumns, exportKinds } from "../status/exports.ts"
 import { failWith } from "./CliFailure.ts"
-import { bodyOf, control } from "./controlClient.ts"
 import { csvLines, csvText } from "./csv.ts"
+import { exportPages } from "./exportPages.ts"
 import { writeOut } from "./output.ts"
-import { configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+import { configFlag, dataFlag } from "./setup.ts"
 
 const dayMillis = 86_400_000
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
@@ -20,38 +19,22 @@ export const instantOf = (text: string): { readonly begin: number; readonly end:
 }
 
 const expected = "a date such as 2026-11-21, or a time such as 2026-11-21T08:00:00Z"
-const DateText = Schema.String.check(Schema.makeFilter((text) => instantOf(text) !== undefined, { expected })).pipe(
+export const DateText = Schema.String.check(
+  Schema.makeFilter((text) => instantOf(text) !== undefined, { expected }),
+).pipe(
   Schema.decodeTo(Schema.Struct({ begin: Schema.Finite, end: Schema.Finite }), {
     decode: SchemaGetter.transform((text: string) => instantOf(text)!),
     encode: SchemaGetter.transform(({ begin }: { begin: number }) => new Date(begin).toISOString()),
   }),
 )
 
-/** Writes page after page, so that no export is held in memory as a whole. */
-const writeAll = <E, R>(
-  asked: Omit<ExportAsked, "after">,
-  format: "csv" | "jsonl",
-  read: (asked: ExportAsked) => Effect.Effect<ExportPage, E, R>,
-) =>
-  Effect.gen(function* () {
-    const columns = exportColumns[asked.what]
-    if (format === "csv") yield* writeOut(csvLines([columns]))
-    for (let after: string | null = ""; after !== null; ) {
-      const { rows, next }: ExportPage = yield* read({ ...asked, after })
-      const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join("")
-      yield* writeOut(format === "csv" ? csvText(columns, rows) : lines)
-      after = next
-    }
-  })
-
-const pathOf = ({ what, from, to, after }: ExportAsked): string =>
-  `/api/v1/export?what=${what}&from=${from}&to=${to}&after=${after}`
-
 export const exportCommand = Command.make(
   "export",
   {
     what: Flag.Literals("what", exportKinds).pipe(
-      Flag.withDescription("payments, or the journal's entries"),
+      Flag.withDescription(
+        "payments, the journal's entries, or the balances and their changes, as backtest reads them",
+      ),
       Flag.withDefault("payments" as const),
     ),
     format: Flag.Literals("format", ["csv", "jsonl"]).pipe(
@@ -76,21 +59,10 @@ export const exportCommand = Command.make(
     const from = Option.match(chosen.from, { onNone: () => 0, onSome: ({ begin }) => begin })
     const to = Option.match(chosen.to, { onNone: () => Number.MAX_SAFE_INTEGER, onSome: ({ end }) => end })
     if (from >= to) return yield* failWith("usage", "--from must be before --to")
-    const dataDir = yield* dataDirOf(chosen)
-    const asked = { what, from, to }
-    const answer = yield* control(dataDir, "GET", "/api/v1/live")
-    if (answer !== undefined) {
-      return yield* writeAll(asked, format, (page) =>
-        Effect.flatMap(control(dataDir, "GET", pathOf(page)), (reply) =>
-          reply === undefined
-            ? Effect.fail(failWith("failure", "the daemon went away; what was written is not all"))
-            : Effect.map(bodyOf(reply), (body) => body as ExportPage),
-        ),
-      )
-    }
-    return yield* writeAll(asked, format, exportPage).pipe(
-      Effect.provide(storeLayer(yield* storedSetup(chosen, dataDir))),
-      Effect.catchTag("StoreError", (error) => failWith("failure", error.message)),
+    const columns = exportColumns[what]
+    if (format === "csv") yield* writeOut(csvLines([columns]))
+    yield* exportPages(chosen, { what, from, to }, ({ rows }) =>
+      writeOut(format === "csv" ? csvText(columns, rows) : rows.map((row) => `${JSON.stringify(row)}\n`).join("")),
     )
   }),
-).pipe(Command.withDescription("Write payments or the journal to standard output"))
+).pipe(Command.withDescription("Write payments, the journal or balances to standard output"))

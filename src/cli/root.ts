@@ -24,6 +24,7 @@ const commands = {
   reconcile: async () => (await import("./reconcile.ts")).reconcile,
   submit: async () => (await import("./submit.ts")).submit,
   test: async () => (await import("./testCommand.ts")).testCommand,
+  backtest: async () => (await import("./backtest.ts")).backtest,
   verify: async () => (await import("./verify.ts")).verify,
   export: async () => (await import("./export.ts")).exportCommand,
   receipt: async () => (await import("./receipt.ts")).receipt,

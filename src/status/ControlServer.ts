@@ -174,7 +174,7 @@ const ExportQuery = Schema.Struct({
   what: Schema.Literals(exportKinds),
   from: Millis,
   to: Millis,
-  after: Schema.String.check(Schema.isPattern(/^([0-9]{1,15}(\.[0-9a-f]{64})?)?$/)),
+  after: Schema.String.check(Schema.isPattern(/^([0-9]{1,19}(\.[0-9a-f]{1,64})?)?$/)),
 })
 const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
 const LedgerBody = Schema.Struct({ reason: Words, author: Words })

@@ -3,6 +3,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { attemptsOf, entriesAfter, intentsAfter, type Span } from "../store/archive.ts"
+import { balancesBefore, changesAfter, gapsIn, termsNow } from "../store/balanceHistory.ts"
 
 /** The columns of each export, in their order. */
 export const exportColumns = {
@@ -33,8 +34,9 @@ export const exportColumns = {
     "detail",
   ],
   journal: ["seq", "at", "treasury", "kind", "subject", "body", "prev", "hash"],
+  balances: ["kind", "at", "until", "party", "asset", "market", "type", "balance"],
 } as const
-export const exportKinds = ["payments", "journal"] as const
+export const exportKinds = ["payments", "journal", "balances"] as const
 
 export interface ExportAsked extends Span {
   readonly what: (typeof exportKinds)[number]
@@ -53,9 +55,11 @@ export interface ExportPage {
 }
 
 const pageMax = 500
+const changesMax = 2_000
 
-/** Reads a page in the order of decisions, or of the journal. */
+/** Reads a page in the order of decisions, of the journal, or of block times. */
 export const exportPage = Effect.fn("Export.page")(function* (asked: ExportAsked) {
+  if (asked.what === "balances") return yield* balancesPage(asked)
   const [at, id] = asked.after.split(".")
   if (asked.what === "journal") {
     const rows = yield* entriesAfter(Number(at), pageMax, asked)
@@ -70,6 +74,45 @@ export const exportPage = Effect.fn("Export.page")(function* (asked: ExportAsked
     rows: intents.map((intent) => paymentRow(intent, attempts(intent.id))),
     next: end === undefined ? null : `${end.createdAt}.${end.id}`,
   } satisfies ExportPage
+})
+
+const balanceRow = (row: Readonly<Record<string, string | number>>): ExportRow => ({
+  ...Object.fromEntries(exportColumns.balances.map((column) => [column, null])),
+  ...row,
+})
+
+/**
+ * Changes of balances in base units. Before them come what the network takes, the balances with which the span begins,
+ * and the times of which nothing is known.
+ */
+const balancesPage = Effect.fnUntraced(function* (asked: ExportAsked) {
+  const [at, account] = asked.after.split(".")
+  const last = account === undefined ? undefined : { timestamp: BigInt(at ?? "0"), account: Number(account) }
+  const changes = yield* changesAfter(last, changesMax, asked)
+  const rows = changes.map(({ timestamp, account: _, isOpening, balance, ...key }) =>
+    balanceRow({
+      kind: isOpening === 1 ? "opening" : "change",
+      at: nanosText(timestamp),
+      ...key,
+      balance: `${balance}`,
+    }),
+  )
+  const end = changes.length < changesMax ? undefined : changes.at(-1)
+  const next = end === undefined ? null : `${end.timestamp}.${end.account}`
+  if (last !== undefined) return { rows, next } satisfies ExportPage
+  const terms = yield* termsNow()
+  const before = yield* balancesBefore(asked.from)
+  const gaps = yield* gapsIn(asked)
+  const first = [
+    ...terms.map(({ kind, key, value }) =>
+      balanceRow({ kind, ...(kind === "quantum" ? { asset: key } : { type: key }), balance: value }),
+    ),
+    ...before.map(({ timestamp, balance, ...key }) =>
+      balanceRow({ kind: "before", at: nanosText(timestamp), ...key, balance: `${balance}` }),
+    ),
+    ...gaps.map(({ since, until }) => balanceRow({ kind: "gap", at: nanosText(since), until: nanosText(until) })),
+  ]
+  return { rows: [...first, ...rows], next } satisfies ExportPage
 })
 
 /** Exact, without separators: "16210.00". */

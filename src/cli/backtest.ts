@@ -1,0 +1,220 @@
+import { writeFileSync } from "node:fs"
+import { Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { DurationText, durationMillis, PercentText } from "../config/Fields.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { formatAmount } from "../domain/Amount.ts"
+import { type Backtest, runBacktest } from "../rehearsal/Backtest.ts"
+import { chart } from "../rehearsal/chart.ts"
+import { type Difference, difference } from "../rehearsal/difference.ts"
+import { type History, millisOf, outsideOf, termsIn } from "../rehearsal/History.ts"
+import { loadPlayed } from "../rehearsal/loadPlayed.ts"
+import type { Paid, WorldSettings } from "../rehearsal/World.ts"
+import { isPaying } from "../rules/Rule.ts"
+import { fraction } from "../rules/Snapshot.ts"
+import { backtestText, differenceText, type Past } from "./backtestText.ts"
+import { failWith } from "./CliFailure.ts"
+import { DateText } from "./export.ts"
+import { printResult, writeOut } from "./output.ts"
+import { readHistory } from "./readHistory.ts"
+import { configFlag, dataFlag, filesOf } from "./setup.ts"
+
+const optionalText = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+const instant = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withSchema(DateText), Flag.withDescription(description), Flag.optional)
+
+const flags = {
+  from: instant("from", "From this day or time on (UTC); default the first balance that is known"),
+  to: instant("to", "Up to and with this day, or before this time (UTC); default the last balance"),
+  against: optionalText("against", "Treasury file whose rules are played over the same past, and compared"),
+  history: optionalText("history", "Balances that export --what balances wrote, .csv or .jsonl; default the store"),
+  payments: optionalText("payments", "Payments that export --what payments wrote, for --history"),
+  withTrial: Flag.Boolean("with-trial").pipe(
+    Flag.withDescription("Let rules on trial pay too"),
+    Flag.withDefault(false),
+  ),
+  fee: Flag.String("fee").pipe(
+    Flag.withSchema(PercentText),
+    Flag.withDescription("The network's fee; default what its parameters said last"),
+    Flag.optional,
+  ),
+  settles: Flag.String("settles").pipe(
+    Flag.withSchema(DurationText),
+    Flag.withDescription("From a decision to its block; default as in the past, or 2s"),
+    Flag.optional,
+  ),
+  transfersPerEpoch: Flag.Int("transfers-per-epoch").pipe(
+    Flag.withDescription("What the network lets a key send; default as much as it likes"),
+    Flag.optional,
+  ),
+  epoch: Flag.String("epoch").pipe(
+    Flag.withSchema(DurationText),
+    Flag.withDescription("Length of the network's epoch"),
+    Flag.withDefault("24h"),
+  ),
+  chart: optionalText("chart", "Draw balances, bands, payments and holds into this SVG file"),
+  config: configFlag,
+  data: dataFlag,
+  output: Flag.Literals("output", ["text", "json", "svg"]).pipe(
+    Flag.withAlias("o"),
+    Flag.withDescription("text for people, json for programs, svg for a chart"),
+    Flag.withDefault("text" as const),
+  ),
+}
+
+interface Choices {
+  readonly fee: Option.Option<string>
+  readonly settles: Option.Option<string>
+  readonly transfersPerEpoch: Option.Option<number>
+  readonly epoch: string
+  readonly withTrial: boolean
+}
+
+const termsOf = (history: History, fee: Option.Option<string>): WorldSettings["terms"] => {
+  const percent = Option.isSome(fee) ? fraction(fee.value.slice(0, -1)) : undefined
+  if (percent === undefined) return termsIn(history)
+  return {
+    feeFactor: { numerator: percent.numerator, denominator: percent.denominator * 100n },
+    feeMaxQuantum: { numerator: 2n ** 256n, denominator: 1n },
+    minQuantum: termsIn(history)?.minQuantum ?? { numerator: 0n, denominator: 1n },
+  }
+}
+
+const settledMillis = 2_000
+
+/** Half of the past's payments needed this long at most. */
+const usualDelay = ({ payments }: History): number => {
+  const delays = payments.map(({ executedAt, decidedAt }) => millisOf(executedAt) - decidedAt).toSorted((a, b) => a - b)
+  return Math.max(1, delays[Math.floor(delays.length / 2)] ?? settledMillis)
+}
+
+const settingsOf = (treasury: Treasury, history: History, start: number, chosen: Choices): WorldSettings => ({
+  rules: treasury.rules.filter((rule) => chosen.withTrial || !isPaying(rule) || !rule.trial),
+  policy: treasury.policy,
+  maxAgeMillis: treasury.network.maxAgeMillis,
+  start,
+  assets: new Map(
+    [...treasury.assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: history.quanta.get(id) ?? 1n }]),
+  ),
+  terms: termsOf(history, chosen.fee),
+  settlesMillis: Option.isSome(chosen.settles) ? durationMillis(chosen.settles.value) : usualDelay(history),
+  quota: Option.match(chosen.transfersPerEpoch, {
+    onNone: () => undefined,
+    onSome: (limit) => ({ limit, epochMillis: durationMillis(chosen.epoch) }),
+  }),
+})
+
+const spanOf = (history: History, from: number | undefined, to: number | undefined) => {
+  const first = history.rows[0] ?? history.before[0]
+  const last = history.rows.at(-1) ?? first
+  const start = from ?? millisOf(first?.at ?? 0n)
+  // The last row and what follows from it at once belong to the past too.
+  return { start: Math.floor(start / 1_000) * 1_000, until: to ?? millisOf(last?.at ?? 0n) + 60_000 }
+}
+
+/** Plays rules over the past: what they would have paid, and why they would have been silent. */
+export const backtest = Command.make(
+  "backtest",
+  flags,
+  Effect.fn(function* (chosen) {
+    const from = Option.getOrUndefined(chosen.from)?.begin
+    const to = Option.getOrUndefined(chosen.to)?.end
+    if (from !== undefined && to !== undefined && from >= to)
+      return yield* failWith("usage", "--from must be before --to")
+    const files = filesOf(chosen)
+    const treasury = yield* loadPlayed(files)
+    const other = Option.isNone(chosen.against) ? undefined : yield* loadPlayed([chosen.against.value])
+    const history = yield* readHistory(chosen, { from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER })
+    const { start, until } = spanOf(history, from, to)
+    if (until <= start) return yield* failWith("notFound", "no balance is known of that time")
+    const events = outsideOf(history, start)
+    const draws = chosen.output === "svg" || Option.isSome(chosen.chart)
+    const play = (one: Treasury): Backtest =>
+      runBacktest({
+        settings: settingsOf(one, history, start, chosen),
+        parties: one.parties.values(),
+        assets: one.assets.values(),
+        events,
+        until,
+        draws: draws && one === treasury,
+      })
+    const result = play(treasury)
+    const against = other === undefined ? undefined : play(other)
+    const past = pastOf(history, start, until)
+    const svg = result.drawing === undefined ? "" : chart(result.drawing, `${treasury.name}: ${files.join(" + ")}`)
+    if (Option.isSome(chosen.chart)) yield* writeChart(chosen.chart.value, svg)
+    if (chosen.output === "svg") return yield* writeOut(svg)
+    const otherName = Option.getOrElse(chosen.against, () => "")
+    const both = against === undefined ? undefined : difference(result, against)
+    yield* printResult(
+      chosen.output,
+      {
+        past,
+        ...plain(result),
+        ...(against === undefined || both === undefined
+          ? {}
+          : { against: plain(against), difference: plainDifference(both) }),
+      },
+      () =>
+        [
+          backtestText(files.join(" + "), result, past),
+          ...(against === undefined || both === undefined
+            ? []
+            : ["", backtestText(otherName, against, past), "", differenceText(files.join(" + "), otherName, both)]),
+        ].join("\n"),
+    )
+  }),
+).pipe(Command.withDescription("Play rules over the past: what they would have paid, and why they were silent"))
+
+const iso = (millis: number): string => new Date(millis).toISOString()
+
+const paidRow = ({ at, rule, subject, state, line, intent: { payment, decimals, fee, detail } }: Paid) => ({
+  at: iso(at),
+  rule,
+  account: subject,
+  state,
+  from: payment.from,
+  to: payment.to,
+  asset: payment.asset,
+  amount: formatAmount(payment.amount, decimals),
+  fee: fee === undefined ? null : formatAmount(fee, decimals),
+  line,
+  detail,
+})
+
+/** For programs: times as text, amounts of payments in units of the asset, all else in base units. */
+const plain = ({ drawing: _, lines, payments, told, from, to, accounts, ...result }: Backtest) => ({
+  from: iso(from),
+  to: iso(to),
+  payments: payments.map(paidRow),
+  alerts: told.map(({ at, asked: __, ...alert }) => ({ at: iso(at), ...alert })),
+  lines: lines.map(({ line, ...near }) => ({
+    line: line.line,
+    per24h: line.per24h,
+    transfersPer24h: line.transfersPer24h,
+    perTransfer: line.perTransfer,
+    ...near,
+  })),
+  accounts: accounts.map(({ lowestAt, ...account }) => ({ ...account, lowestAt: iso(lowestAt) })),
+  ...result,
+})
+
+const plainDifference = ({ both, onlyHere, onlyThere }: Difference) => ({
+  both,
+  onlyHere: onlyHere.map(paidRow),
+  onlyThere: onlyThere.map(paidRow),
+})
+
+const pastOf = (history: History, start: number, until: number): Past => ({
+  rows: history.before.length + history.rows.length,
+  taken: history.payments.filter(({ executedAt }) => millisOf(executedAt) >= start && millisOf(executedAt) <= until)
+    .length,
+  gaps: history.gaps.map(({ since, until: end }) => ({ since: millisOf(since), until: millisOf(end) })),
+})
+
+const writeChart = (file: string, svg: string) =>
+  Effect.try({
+    try: () => writeFileSync(file, svg),
+    catch: (error) => failWith("failure", `${file}: ${error instanceof Error ? error.message : error}`),
+  })

@@ -1,0 +1,132 @@
+import { formatDuration } from "../config/Fields.ts"
+import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import type { Backtest } from "../rehearsal/Backtest.ts"
+import type { Difference } from "../rehearsal/difference.ts"
+import { paidText } from "../rehearsal/runPlan.ts"
+import { instantText, timeText } from "../rules/Check.ts"
+import { table } from "./output.ts"
+
+/** What is told of the past itself. */
+export interface Past {
+  readonly rows: number
+  /** Payments that were really made, and are taken out. */
+  readonly taken: number
+  readonly gaps: ReadonlyArray<{ readonly since: number; readonly until: number }>
+}
+
+const percent = (part: bigint | number, whole: bigint | number): string =>
+  Number(whole) === 0 ? "" : ` (${Math.round((Number(part) / Number(whole)) * 100)} %)`
+
+const indent = (text: string): ReadonlyArray<string> => (text === "" ? [] : text.split("\n").map((line) => `  ${line}`))
+
+const part = (title: string, rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> =>
+  rows.length === 0 ? [] : [title, ...indent(table(rows))]
+
+/** Sums of what was paid, and of the fees, by asset. */
+const sums = ({ payments }: Backtest): ReadonlyArray<string> => {
+  const byAsset = Map.groupBy(
+    payments.filter(({ state }) => state !== "failed"),
+    ({ intent }) => intent.payment.asset,
+  )
+  return [...byAsset].map(([asset, paid]) => {
+    const decimals = paid[0]?.intent.decimals ?? 0
+    const amount = paid.reduce((sum, { intent }) => sum + intent.payment.amount, 0n)
+    const fees = paid.reduce((sum, { intent }) => sum + (intent.fee ?? 0n), 0n)
+    return `${formatAmount(amount, decimals)} ${asset}, fees ${formatAmount(fees, decimals)} ${asset}`
+  })
+}
+
+const lineRows = ({ lines, payments, days }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
+  lines
+    .filter(({ count }) => count > 0)
+    .map(({ line, amountMax, countMax, transferMax }) => {
+      const { asset, decimals } = days.find((day) => day.line === line.line) ?? { asset: "", decimals: 0 }
+      const level = (units: bigint) => formatLevel(units, decimals)
+      return [
+        `line ${line.line}`,
+        `${level(amountMax)} of ${level(line.per24h)} ${asset}${percent(amountMax, line.per24h)}`,
+        `${countMax} of ${line.transfersPer24h} transfers${percent(countMax, line.transfersPer24h)}`,
+        `largest ${level(transferMax)} of ${level(line.perTransfer)}`,
+        `${payments.filter((paid) => paid.line === line.line).length} payments`,
+      ]
+    })
+
+const accountRows = ({ accounts }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
+  accounts.map(({ account, lowest, lowestAt, highest, last, floor, decimals }) => {
+    const amount = (units: bigint) => formatAmount(units, decimals)
+    const near =
+      floor === undefined ? "" : `${amount(lowest - floor)} above its floor of ${formatLevel(floor, decimals)}`
+    const dry = lowest < 0n ? `${amount(-lowest)} were missing: the past spent what the rules had not brought` : near
+    return [
+      account,
+      `lowest ${amount(lowest)}`,
+      instantText(lowestAt),
+      `highest ${amount(highest)}`,
+      `at the end ${amount(last)}`,
+      dry,
+    ]
+  })
+
+const bandRows = ({ bands, from, to }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
+  bands.map(({ rule, account, least, most, outsideMillis, times, decimals }) => [
+    rule,
+    account,
+    least === undefined ? `above ${formatLevel(most ?? 0n, decimals)}` : `below ${formatLevel(least, decimals)}`,
+    `${timeText(outsideMillis)}${percent(outsideMillis, to - from)}`,
+    `${times} ${times === 1 ? "time" : "times"}`,
+  ])
+
+const holdRows = ({ holds }: Backtest): ReadonlyArray<ReadonlyArray<string>> => {
+  const subjects = Map.groupBy(holds, ({ rule, subject }) => `${rule}|${subject}`)
+  return [...subjects.values()].map((own) => [
+    own[0]?.rule ?? "",
+    own[0]?.subject ?? "",
+    own
+      .filter(({ millis }) => millis > 0)
+      .toSorted((a, b) => b.millis - a.millis)
+      .map(({ reason, millis }) => `${reason.replaceAll("_", " ")} ${timeText(millis)}`)
+      .join(", "),
+  ])
+}
+
+/** The whole report for people. */
+export const backtestText = (name: string, result: Backtest, past: Past): string => {
+  const { payments, told, days, from, to, quota } = result
+  const failed = payments.filter(({ state }) => state === "failed").length
+  const sum = sums(result)
+  return [
+    `${name}, ${instantText(from)} to ${instantText(to)}, ${formatDuration(to - from)}`,
+    `${past.rows} balances of the past; ${past.taken} payments that were really made are taken out of them`,
+    ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
+    `${payments.length} ${payments.length === 1 ? "payment" : "payments"}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${told.length} ${told.length === 1 ? "alert" : "alerts"}`,
+    ...part(
+      "paid each day (UTC)",
+      days.map((d) => [
+        d.day,
+        `line ${d.line}`,
+        `${formatAmount(d.amount, d.decimals)} ${d.asset}`,
+        `${d.count} ${d.count === 1 ? "transfer" : "transfers"}`,
+      ]),
+    ),
+    ...part("nearest to the limits, in any 24 hours", lineRows(result)),
+    ...part(
+      "transfers in an epoch of the network",
+      quota.map(({ party, most, limit }) => [party, `${most} of ${limit}`]),
+    ),
+    ...part("accounts", accountRows(result)),
+    ...part("outside the band", bandRows(result)),
+    ...part("why rules were silent", holdRows(result)),
+  ].join("\n")
+}
+
+const shownMax = 20
+
+/** How two sets of rules differ over the same past. */
+export const differenceText = (here: string, there: string, { both, onlyHere, onlyThere }: Difference): string => {
+  const list = (name: string, paid: Difference["onlyHere"]) => [
+    `only by ${name}: ${paid.length}`,
+    ...paid.slice(0, shownMax).map((one) => `  ${instantText(one.at)}  ${one.rule}  ${paidText(one)}`),
+    ...(paid.length > shownMax ? [`  and ${paid.length - shownMax} more`] : []),
+  ]
+  return [`payments of both: ${both}`, ...list(here, onlyHere), ...list(there, onlyThere)].join("\n")
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs"
+import { Effect, Option } from "effect"
+import type { History } from "../rehearsal/History.ts"
+import { type HistoryBook, makeHistoryBook, type ToldRow } from "../rehearsal/historyOf.ts"
+import { failWith } from "./CliFailure.ts"
+import { exportPages } from "./exportPages.ts"
+import type { Chosen } from "./setup.ts"
+
+export interface HistoryAsked extends Chosen {
+  readonly history: Option.Option<string>
+  readonly payments: Option.Option<string>
+}
+
+/** The past as files tell it that `export` wrote, else as the store does. Times are Unix milliseconds. */
+export const readHistory = Effect.fnUntraced(function* (chosen: HistoryAsked, span: { from: number; to: number }) {
+  const book = makeHistoryBook()
+  if (Option.isSome(chosen.history)) {
+    book.addBalances(yield* rowsOf(chosen.history.value))
+    if (Option.isSome(chosen.payments)) book.addPayments(yield* rowsOf(chosen.payments.value))
+  } else {
+    yield* exportPages(chosen, { what: "balances", ...span }, ({ rows }) => Effect.sync(() => book.addBalances(rows)))
+    // Payments are listed by their decision: one that was made within the span may have been decided before it.
+    const decided = { ...span, from: Math.max(0, span.from - 86_400_000) }
+    yield* exportPages(chosen, { what: "payments", ...decided }, ({ rows }) =>
+      Effect.sync(() => book.addPayments(rows)),
+    )
+  }
+  return yield* checked(book)
+})
+
+const checked = ({ problems, history }: HistoryBook): Effect.Effect<History, ReturnType<typeof failWith>> => {
+  if (problems.length > 0) return Effect.fail(failWith("failure", `rows ${problems.join("\n")}`))
+  const found = history()
+  return found.before.length + found.rows.length > 0
+    ? Effect.succeed(found)
+    : Effect.fail(failWith("notFound", "no balance is known of that time; see backfill, or export --what balances"))
+}
+
+const rowsOf = (file: string) =>
+  Effect.try({
+    try: () => {
+      const text = readFileSync(file, "utf8")
+      return file.endsWith(".csv") ? csvRows(text) : jsonRows(text)
+    },
+    catch: (error) => failWith("failure", `${file}: ${error instanceof Error ? error.message : error}`),
+  })
+
+const jsonRows = function* (text: string): Iterable<ToldRow> {
+  for (const line of text.split("\n")) if (line.trim() !== "") yield JSON.parse(line) as ToldRow
+}
+
+const csvRows = function* (text: string): Iterable<ToldRow> {
+  let columns: ReadonlyArray<string> | undefined
+  for (const cells of csvCells(text)) {
+    if (columns === undefined) columns = cells
+    else yield Object.fromEntries(columns.map((name, i) => [name, cells[i] ?? ""]))
+  }
+}
+
+/** Lines of cells by RFC 4180. */
+export const csvCells = function* (text: string): Iterable<ReadonlyArray<string>> {
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y
+  let cells: Array<string> = []
+  while (cell.lastIndex < text.length) {
+    const match = cell.exec(text)
+    if (match === null) throw new Error("is no CSV")
+    cells.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "")
+    if (match[3] === ",") continue
+    yield cells
+    cells = []
+  }
+}

@@ -1,0 +1,158 @@
+import { accountKey } from "../rules/overlay.ts"
+import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import type { Drawing } from "./Drawing.ts"
+import { makeDrawing } from "./Drawing.ts"
+import type { Holding } from "./Holding.ts"
+import { makeRehearsal, type Rehearsal } from "./Rehearsal.ts"
+import type { NearLine } from "./Windows.ts"
+import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+
+/** What went under one line of the policy on one day (UTC). */
+export interface DaySpend {
+  readonly day: string
+  readonly line: number
+  readonly asset: string
+  readonly decimals: number
+  readonly amount: bigint
+  readonly count: number
+}
+
+/** How an account fared under one rule. */
+export interface BandReport {
+  readonly rule: string
+  readonly account: string
+  readonly decimals: number
+  readonly least: bigint | undefined
+  readonly most: bigint | undefined
+  readonly outsideMillis: number
+  readonly times: number
+}
+
+export interface AccountReport {
+  readonly account: string
+  readonly decimals: number
+  readonly lowest: bigint
+  readonly lowestAt: number
+  readonly highest: bigint
+  readonly last: bigint
+  /** What the party keeps; undefined where it keeps nothing. */
+  readonly floor: bigint | undefined
+}
+
+export interface HoldReport {
+  readonly rule: string
+  readonly subject: string
+  readonly reason: string
+  readonly millis: number
+}
+
+/** What rules would have done. Times are Unix milliseconds. */
+export interface Backtest {
+  readonly from: number
+  readonly to: number
+  readonly payments: ReadonlyArray<Paid>
+  readonly told: ReadonlyArray<Told>
+  readonly days: ReadonlyArray<DaySpend>
+  readonly lines: ReadonlyArray<NearLine>
+  readonly quota: ReadonlyArray<{ readonly party: string; readonly most: number; readonly limit: number }>
+  readonly bands: ReadonlyArray<BandReport>
+  readonly accounts: ReadonlyArray<AccountReport>
+  readonly holds: ReadonlyArray<HoldReport>
+  readonly drawing: Drawing | undefined
+}
+
+export interface BacktestAsked {
+  readonly settings: WorldSettings
+  readonly parties: Iterable<Party>
+  readonly assets: Iterable<PinnedAsset>
+  readonly events: Iterable<WorldEvent>
+  readonly until: number
+  /** Whether a chart will be drawn. */
+  readonly draws?: boolean
+}
+
+/** Plays rules over the past. */
+export const runBacktest = (asked: BacktestAsked): Backtest => {
+  const { settings, events, until } = asked
+  const drawing = asked.draws === true ? makeDrawing(settings.start, until) : undefined
+  const rehearsal = makeRehearsal(settings, drawing?.listener)
+  rehearsal.advance(events, until)
+  rehearsal.end()
+  const { ledger, told, windows, entries } = rehearsal
+  return {
+    from: settings.start,
+    to: until,
+    payments: ledger.paid,
+    told,
+    days: daysOf(ledger.paid),
+    lines: windows.near(),
+    quota: quotaOf(asked, rehearsal),
+    bands: bandsOf(rehearsal),
+    accounts: accountsOf(asked, rehearsal),
+    holds: entries.flatMap(({ subject, millis }) =>
+      [...millis].map(([reason, spent]) => ({ rule: subject.rule.name, subject: subject.name, reason, millis: spent })),
+    ),
+    drawing: drawing?.drawn(rehearsal, settings.rules),
+  }
+}
+
+const daysOf = (paid: ReadonlyArray<Paid>): ReadonlyArray<DaySpend> => {
+  const days = new Map<string, DaySpend>()
+  for (const { at, line, state, intent } of paid) {
+    if (state === "failed") continue
+    const day = new Date(at).toISOString().slice(0, 10)
+    const { asset, amount } = intent.payment
+    const key = `${day} ${line} ${asset}`
+    const known = days.get(key) ?? { day, line, asset, decimals: intent.decimals, amount: 0n, count: 0 }
+    days.set(key, { ...known, amount: known.amount + amount, count: known.count + 1 })
+  }
+  return [...days.values()]
+}
+
+const quotaOf = ({ settings, parties }: BacktestAsked, { windows }: Rehearsal): Backtest["quota"] => {
+  const limit = settings.quota?.limit
+  if (limit === undefined) return []
+  return [...parties].flatMap(({ name, publicKey }) => {
+    const most = windows.busiest.get(publicKey)
+    return most === undefined ? [] : [{ party: name, most, limit }]
+  })
+}
+
+const bandsOf = ({ ledger }: Rehearsal): ReadonlyArray<BandReport> =>
+  [...ledger.holdings.values()].flatMap(({ outside }) =>
+    outside.map(({ band, rule, millis, times }) => ({
+      rule,
+      account: `${band.level.party.name}/${band.level.asset.symbol}`,
+      decimals: band.level.asset.decimals,
+      least: band.least,
+      most: band.most,
+      outsideMillis: millis,
+      times,
+    })),
+  )
+
+const accountsOf = ({ parties, assets }: BacktestAsked, { ledger }: Rehearsal): ReadonlyArray<AccountReport> => {
+  const pinned = [...assets]
+  return [...parties].flatMap((party) =>
+    pinned.flatMap((asset) => {
+      const holding = ledger.holdings.get(accountKey(party.publicKey, asset.id))
+      return holding?.known === true ? accountReport(holding, party, asset) : []
+    }),
+  )
+}
+
+const accountReport = (holding: Holding, party: Party, asset: PinnedAsset): ReadonlyArray<AccountReport> => {
+  const { lowest, highest, free } = holding
+  if (lowest === undefined || highest === undefined) return []
+  return [
+    {
+      account: `${party.name}/${asset.symbol}`,
+      decimals: asset.decimals,
+      lowest: lowest.free,
+      lowestAt: lowest.at,
+      highest: highest.free,
+      last: free,
+      floor: party.floor.get(asset.id),
+    },
+  ]
+}

@@ -1,0 +1,164 @@
+import { toDouble } from "../domain/Amount.ts"
+import { accountKey } from "../rules/overlay.ts"
+import { levelsOf, type Rule } from "../rules/Rule.ts"
+import type { Holding } from "./Holding.ts"
+import type { Listener, Rehearsal } from "./Rehearsal.ts"
+import type { Said } from "./World.ts"
+
+/** Columns of a chart. */
+const columns = 900
+
+/** Balances of one account in units of the asset, by columns; a hole where nothing was known yet. */
+export interface Line {
+  readonly key: string
+  readonly name: string
+  readonly lows: ReadonlyArray<number>
+  readonly highs: ReadonlyArray<number>
+  readonly least: number | undefined
+  readonly most: number | undefined
+  readonly targets: ReadonlyArray<number>
+  readonly floor: number | undefined
+  /** Columns (with fractions) of payments that it made and got. */
+  readonly paid: ReadonlyArray<number>
+  readonly got: ReadonlyArray<number>
+  readonly holds: ReadonlyArray<HoldSpan>
+}
+
+/** A part of the time in which a rule that looks at the account was silent for a reason that people care for. */
+export interface HoldSpan {
+  readonly reason: string
+  readonly from: number
+  readonly until: number
+}
+
+/** What a chart shows. */
+export interface Drawing {
+  readonly columns: number
+  readonly from: number
+  readonly to: number
+  readonly lines: ReadonlyArray<Line>
+}
+
+/** Reasons that say that nothing is needed. */
+const calm: ReadonlySet<string> = new Set(["in_band", "not_due", "pending", "in_flight", "settling"])
+
+interface Trace {
+  readonly lows: Array<bigint | undefined>
+  readonly highs: Array<bigint | undefined>
+  column: number
+  last: bigint | undefined
+}
+
+/** Collects what a chart shows while a rehearsal runs. */
+export const makeDrawing = (from: number, to: number) => {
+  const traces = new Map<string, Trace>()
+  const spans = new Map<string, Array<HoldSpan>>()
+  const open = new Map<string, Said>()
+  const columnOf = (at: number): number => Math.min(columns, ((at - from) / Math.max(1, to - from)) * columns)
+  const listener: Listener = {
+    changed: ({ key, free }, at) => {
+      const column = Math.min(columns - 1, Math.floor(columnOf(at)))
+      let trace = traces.get(key)
+      if (trace === undefined) {
+        trace = { lows: [], highs: [], column, last: undefined }
+        traces.set(key, trace)
+      }
+      fill(trace, column)
+      const low = trace.lows[column]
+      const high = trace.highs[column]
+      if (low === undefined || free < low) trace.lows[column] = free
+      if (high === undefined || free > high) trace.highs[column] = free
+      trace.last = free
+    },
+    said: (said) => {
+      const key = `${said.rule}|${said.subject}`
+      const before = open.get(key)
+      if (before?.reason !== undefined && !calm.has(before.reason)) {
+        const span = { reason: before.reason, from: columnOf(before.at), until: columnOf(said.at) }
+        spans.set(key, [...(spans.get(key) ?? []), span])
+      }
+      open.set(key, said)
+    },
+  }
+  const drawn = ({ ledger, entries }: Rehearsal, rules: ReadonlyArray<Rule>): Drawing => {
+    for (const [key, said] of open) listener.said?.({ ...said, at: to, reason: undefined, rule: key.split("|")[0]! })
+    const lines = [...traces].flatMap(([key, trace]): ReadonlyArray<Line> => {
+      fill(trace, columns)
+      const holding = ledger.holdings.get(key)
+      const named = nameOf(key, entries)
+      if (holding === undefined || named === undefined) return []
+      const { name, decimals, floor } = named
+      const units = (one: bigint) => toDouble(one, decimals)
+      const own = entries.filter(({ subject }) =>
+        subject.accounts.some((a) => accountKey(a.party.publicKey, a.asset.id) === key),
+      )
+      return [
+        {
+          key,
+          name,
+          lows: numbers(trace.lows, units),
+          highs: numbers(trace.highs, units),
+          ...bandOf(holding, units),
+          targets: [
+            ...new Set(
+              rules
+                .flatMap(levelsOf)
+                .filter((l) => accountKey(l.party.publicKey, l.asset.id) === key)
+                .map(({ target }) => units(target)),
+            ),
+          ],
+          floor: floor === undefined ? undefined : units(floor),
+          paid: ledger.paid
+            .filter(({ intent: { payment: p } }) => accountKey(p.fromKey, p.assetId) === key)
+            .map(({ at }) => columnOf(at)),
+          got: ledger.paid
+            .filter(({ intent: { payment: p } }) => accountKey(p.toKey, p.assetId) === key)
+            .map(({ at }) => columnOf(at)),
+          holds: own.flatMap(({ subject }) => spans.get(`${subject.rule.name}|${subject.name}`) ?? []),
+        },
+      ]
+    })
+    return { columns, from, to, lines: lines.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
+  }
+  return { listener, drawn }
+}
+
+/** A balance stays what it is until it changes. */
+const fill = (trace: Trace, until: number): void => {
+  for (; trace.column < until; trace.column++) {
+    const { column, last } = trace
+    trace.lows[column] ??= last
+    trace.highs[column] ??= last
+    if (column + 1 <= columns - 1 && last !== undefined) {
+      trace.lows[column + 1] ??= last
+      trace.highs[column + 1] ??= last
+    }
+  }
+}
+
+const numbers = (line: ReadonlyArray<bigint | undefined>, units: (one: bigint) => number): ReadonlyArray<number> =>
+  Array.from({ length: columns }, (_, i) => {
+    const one = line[i]
+    return one === undefined ? Number.NaN : units(one)
+  })
+
+const bandOf = ({ outside }: Holding, units: (one: bigint) => number): Pick<Line, "least" | "most"> => {
+  const least = outside.flatMap(({ band }) => (band.least === undefined ? [] : [units(band.least)]))
+  const most = outside.flatMap(({ band }) => (band.most === undefined ? [] : [units(band.most)]))
+  return {
+    least: least.length === 0 ? undefined : Math.max(...least),
+    most: most.length === 0 ? undefined : Math.min(...most),
+  }
+}
+
+/** An account that a rule looks at or pays from. */
+const nameOf = (key: string, entries: Rehearsal["entries"]) => {
+  for (const { subject } of entries) {
+    const { asset } = subject
+    for (const party of subject.parties) {
+      if (accountKey(party.publicKey, asset.id) !== key) continue
+      return { name: `${party.name}/${asset.symbol}`, decimals: asset.decimals, floor: party.floor.get(asset.id) }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,156 @@
+import { general, totalTypes } from "../domain/AccountType.ts"
+import { accountKey } from "../rules/overlay.ts"
+import { type TransferTerms, termsOf } from "../rules/Snapshot.ts"
+import type { WorldEvent } from "./World.ts"
+
+/** A balance of one ledger account, from a moment on. Times are Unix nanoseconds. */
+export interface HistoryRow {
+  readonly at: bigint
+  readonly party: string
+  readonly asset: string
+  readonly market: string
+  readonly type: string
+  readonly balance: bigint
+}
+
+/** A payment that was really made. */
+export interface RealPayment {
+  readonly rule: string
+  /** Unix milliseconds of its decision. */
+  readonly decidedAt: number
+  /** Unix nanoseconds of its block. */
+  readonly executedAt: bigint
+  readonly fromKey: string
+  readonly toKey: string
+  readonly assetId: string
+  readonly amount: bigint
+  readonly fee: bigint
+}
+
+/** What is known of a treasury's past. */
+export interface History {
+  /** Balances with which it begins. */
+  readonly before: ReadonlyArray<HistoryRow>
+  /** Oldest first. */
+  readonly rows: ReadonlyArray<HistoryRow>
+  readonly gaps: ReadonlyArray<{ readonly since: bigint; readonly until: bigint }>
+  readonly payments: ReadonlyArray<RealPayment>
+  readonly parameters: ReadonlyMap<string, string>
+  readonly quanta: ReadonlyMap<string, bigint>
+}
+
+export const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
+
+export const termsIn = ({ parameters }: History): TransferTerms | undefined => termsOf(parameters)
+
+/** A row that came this much later than a payment's block may still be the payment's own. */
+const matchNanos = 60_000_000_000n
+
+interface Part {
+  readonly at: bigint
+  readonly account: string
+  readonly free: bigint
+  readonly beside: bigint
+  /** The first that is ever known of the account: it is set, not moved. */
+  readonly isFirst: boolean
+}
+
+/**
+ * What the outside world did: every change of a balance, without the payments that our own rules really made. Where a
+ * payment was made, both its ends are taken out at the times of the rows that they caused.
+ */
+export const outsideOf = (history: History, start: number): ReadonlyArray<WorldEvent> => {
+  const parts = partsOf(history)
+  const taken = takeOut(
+    parts,
+    history.payments.filter(({ executedAt }) => millisOf(executedAt) >= start),
+  )
+  const moves: Array<WorldEvent> = [...taken.unmatched].map(({ at, account, by }) => ({
+    kind: "move",
+    at: Math.max(start, millisOf(at)),
+    account,
+    free: -by,
+    beside: 0n,
+  }))
+  for (const part of parts.all) {
+    const { at, account, beside, isFirst } = part
+    const event = { at: Math.max(start, millisOf(at)), account, free: part.free - (taken.matched.get(part) ?? 0n) }
+    moves.push(isFirst ? { kind: "set", ...event } : { kind: "move", ...event, beside })
+  }
+  for (const { since, until } of history.gaps) {
+    const from = Math.max(start, millisOf(since))
+    moves.push({ kind: "gateway", at: from, answers: false })
+    moves.push({ kind: "gateway", at: Math.max(from, millisOf(until)), answers: true })
+  }
+  return moves.sort((a, b) => a.at - b.at)
+}
+
+interface Parts {
+  readonly all: ReadonlyArray<Part>
+  readonly byAccount: ReadonlyMap<string, ReadonlyArray<Part>>
+}
+
+const partsOf = ({ before, rows }: History): Parts => {
+  const last = new Map<string, bigint>()
+  const known = new Set<string>()
+  const all: Array<Part> = []
+  const byAccount = new Map<string, Array<Part>>()
+  const add = ({ at, party, asset, market, type, balance }: HistoryRow) => {
+    if (!totalTypes.has(type)) return
+    const key = `${party}|${asset}|${market}|${type}`
+    const by = balance - (last.get(key) ?? 0n)
+    last.set(key, balance)
+    const account = accountKey(party, asset)
+    const isFree = type === general && market === ""
+    const isFirst = isFree && !known.has(account)
+    if (by === 0n && !isFirst) return
+    if (isFree) known.add(account)
+    const part: Part = { at, account, free: isFree ? by : 0n, beside: isFree ? 0n : by, isFirst }
+    all.push(part)
+    const own = byAccount.get(account)
+    if (own === undefined) byAccount.set(account, [part])
+    else own.push(part)
+  }
+  for (const row of before) add({ ...row, at: 0n })
+  for (const row of rows) add(row)
+  return { all, byAccount }
+}
+
+/** What our own payments did: in the rows that they caused, and where no row fits at the times of their blocks. */
+interface Taken {
+  readonly matched: ReadonlyMap<Part, bigint>
+  readonly unmatched: ReadonlyArray<{ readonly at: bigint; readonly account: string; readonly by: bigint }>
+}
+
+const takeOut = ({ byAccount }: Parts, payments: ReadonlyArray<RealPayment>): Taken => {
+  const matched = new Map<Part, bigint>()
+  const unmatched: Array<Taken["unmatched"][number]> = []
+  const take = (account: string, { executedAt }: RealPayment, by: bigint) => {
+    const known = byAccount.get(account)
+    // Nothing is known of that account, so nothing has to be taken out of it.
+    if (known === undefined) return
+    const near = known
+      .slice(firstAt(known, executedAt), firstAt(known, executedAt + matchNanos + 1n))
+      .filter(({ free }) => free !== 0n)
+    const part = near.find((one) => one.free === by && !matched.has(one)) ?? near[0]
+    if (part === undefined) unmatched.push({ at: executedAt, account, by })
+    else matched.set(part, (matched.get(part) ?? 0n) + by)
+  }
+  for (const payment of payments) {
+    take(accountKey(payment.fromKey, payment.assetId), payment, -payment.amount - payment.fee)
+    take(accountKey(payment.toKey, payment.assetId), payment, payment.amount)
+  }
+  return { matched, unmatched }
+}
+
+/** Place of the first part at or after a time. */
+const firstAt = (parts: ReadonlyArray<Part>, at: bigint): number => {
+  let low = 0
+  let high = parts.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (parts[middle]!.at < at) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,120 @@
+import type { History, HistoryRow, RealPayment } from "./History.ts"
+
+/** A row of an export: texts, numbers, and null where there is nothing. */
+export type ToldRow = Readonly<Record<string, string | number | null | undefined>>
+
+/** Gathers a history from rows as `export` writes them, page by page. */
+export interface HistoryBook {
+  readonly addBalances: (rows: Iterable<ToldRow>) => void
+  readonly addPayments: (rows: Iterable<ToldRow>) => void
+  /** What was wrong with rows that could not be used, at most ten of them. */
+  readonly problems: ReadonlyArray<string>
+  readonly history: () => History
+}
+
+const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/
+
+/** Unix nanoseconds of "2026-11-21T10:00:00.123456789Z"; undefined where it is no such time. */
+export const nanosIn = (text: string): bigint | undefined => {
+  const match = timeForm.exec(text)
+  const seconds = match === null ? Number.NaN : Date.parse(`${match[1]}Z`)
+  if (Number.isNaN(seconds)) return undefined
+  return BigInt(seconds) * 1_000_000n + BigInt((match?.[2] ?? "").padEnd(9, "0"))
+}
+
+const digits = /^[0-9]{1,78}$/
+
+export const makeHistoryBook = (): HistoryBook => {
+  const before: Array<HistoryRow> = []
+  const rows: Array<HistoryRow> = []
+  const gaps: Array<History["gaps"][number]> = []
+  const payments: Array<RealPayment> = []
+  const parameters = new Map<string, string>()
+  const quanta = new Map<string, bigint>()
+  const problems: Array<string> = []
+  // A year of rows names the same few accounts again and again.
+  const words = new Map<string, string>()
+  const word = (value: ToldRow[string]): string => {
+    const text = String(value ?? "")
+    const known = words.get(text)
+    if (known !== undefined) return known
+    words.set(text, text)
+    return text
+  }
+  const wrong = (row: ToldRow): void => {
+    if (problems.length < 10) problems.push(`cannot be used: ${JSON.stringify(row).slice(0, 120)}`)
+  }
+  const balanceOf = (row: ToldRow): HistoryRow | undefined => {
+    const at = nanosIn(String(row["at"]))
+    const balance = String(row["balance"])
+    if (at === undefined || !digits.test(balance)) return undefined
+    const { party, asset, market, type } = row
+    return {
+      at,
+      party: word(party),
+      asset: word(asset),
+      market: word(market),
+      type: word(type),
+      balance: BigInt(balance),
+    }
+  }
+  const addOther = (row: ToldRow): void => {
+    const value = String(row["balance"] ?? "")
+    if (row["kind"] === "parameter") parameters.set(word(row["type"]), value)
+    else if (row["kind"] === "quantum" && digits.test(value)) quanta.set(word(row["asset"]), BigInt(value))
+    else if (row["kind"] === "gap") {
+      const since = nanosIn(String(row["at"]))
+      const until = nanosIn(String(row["until"]))
+      if (since === undefined || until === undefined) wrong(row)
+      else gaps.push({ since, until })
+    } else wrong(row)
+  }
+  return {
+    problems,
+    addBalances: (told) => {
+      for (const row of told) {
+        const { kind } = row
+        if (kind !== "change" && kind !== "opening" && kind !== "before") addOther(row)
+        else {
+          const found = balanceOf(row)
+          if (found === undefined) wrong(row)
+          else (kind === "before" ? before : rows).push(found)
+        }
+      }
+    },
+    addPayments: (told) => {
+      for (const row of told) {
+        if (row["state"] !== "confirmed") continue
+        const payment = paymentOf(row)
+        if (payment === undefined) wrong(row)
+        else payments.push(payment)
+      }
+    },
+    history: () => ({
+      before,
+      rows: rows.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
+      gaps,
+      payments,
+      parameters,
+      quanta,
+    }),
+  }
+}
+
+const paymentOf = (row: ToldRow): RealPayment | undefined => {
+  const executedAt = nanosIn(String(row["executedAt"]))
+  const decidedAt = Date.parse(String(row["decidedAt"]))
+  const amount = String(row["amountUnits"])
+  const fee = String(row["feeUnits"] ?? "0") || "0"
+  if (executedAt === undefined || Number.isNaN(decidedAt) || !digits.test(amount) || !digits.test(fee)) return undefined
+  return {
+    rule: String(row["rule"]),
+    decidedAt,
+    executedAt,
+    fromKey: String(row["fromKey"]),
+    toKey: String(row["toKey"]),
+    assetId: String(row["assetId"]),
+    amount: BigInt(amount),
+    fee: BigInt(fee),
+  }
+}
