@@ -2,12 +2,13 @@ import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { answers } from "./answers/bench.ts"
 import { type Goal, holds, type Judged, judge, report } from "./Benchmark.ts"
+import { backtest } from "./backtest/bench.ts"
 import { poller } from "./poller/bench.ts"
 import { rules } from "./rules/bench.ts"
 import { sandbox } from "./sandbox/bench.ts"
 import { pollerSoak } from "./soak/bench.ts"
 
-const benchmarks = [sandbox, poller, answers, rules, pollerSoak]
+const benchmarks = [sandbox, poller, answers, backtest, rules, pollerSoak]
 
 const usage = `usage: npm run bench -- [--json] [--check] [--minutes N] [NAME ...]
 

@@ -1,0 +1,45 @@
+import { Effect } from "effect"
+import { makeRehearsal } from "../../../src/rehearsal/Rehearsal.ts"
+import { readTests } from "../../../src/rehearsal/readTests.ts"
+import { runPlan } from "../../../src/rehearsal/runPlan.ts"
+import { type Benchmark, figure } from "../Benchmark.ts"
+import { events, settings, yearMillis } from "./year.ts"
+
+/** Seconds of this thread's work, whatever else the machine does. */
+const cpuSeconds = (work: () => void): number => {
+  const before = process.threadCpuUsage()
+  work()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1e6
+}
+
+const playYear = (perMinute: number, say: (text: string) => void): number => {
+  const world = settings()
+  const rehearsal = makeRehearsal(world)
+  const seconds = cpuSeconds(() => rehearsal.advance(events(perMinute), world.start + yearMillis))
+  const { ledger, asked } = rehearsal
+  say(`${perMinute} changes a minute: ${ledger.paid.length} payments, ${asked.subjects} looks, ${seconds.toFixed(2)} s`)
+  return seconds
+}
+
+const run: Benchmark["run"] = async (say) => {
+  const file = new URL("../../../config/tests/sandbox.yaml", import.meta.url).pathname
+  const plans = await Effect.runPromise(readTests(file, []))
+  const hundred = Array.from({ length: 100 }, (_, i) => plans[i % plans.length]!)
+  const one = [1, 2, 3].map(() => playYear(1, say))
+  const all = [1].map(() => playYear(50, say))
+  const tests = [1, 2, 3, 4, 5].map(() => cpuSeconds(() => hundred.forEach(runPlan)))
+  const seconds = { unit: "seconds of a core", better: "lower" } as const
+  return [
+    figure("backtest year, one of 50 accounts each minute", one, seconds),
+    figure("backtest year, all 50 accounts each minute", all, seconds),
+    figure("backtest 100 tests of rules", tests, seconds),
+  ]
+}
+
+/** A year of one-minute data for 50 rules, and a hundred tests of rules. */
+export const backtest: Benchmark = {
+  name: "backtest",
+  about: "seconds that a year of one-minute balances takes for 50 rules, and a hundred tests of rules",
+  run,
+}
