@@ -86,7 +86,7 @@ const settledMillis = 2_000
 /** Half of the past's payments needed this long at most. */
 const usualDelay = ({ payments }: History): number => {
   const delays = payments.map(({ executedAt, decidedAt }) => millisOf(executedAt) - decidedAt).toSorted((a, b) => a - b)
-  return Math.max(1, delays[Math.floor(delays.length / 2)] ?? settledMillis)
+  return Math.max(1, delays[Math.floor((delays.length - 1) / 2)] ?? settledMillis)
 }
 
 const settingsOf = (treasury: Treasury, history: History, start: number, chosen: Choices): WorldSettings => ({

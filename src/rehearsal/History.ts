@@ -65,16 +65,10 @@ export const outsideOf = (history: History, start: number): ReadonlyArray<WorldE
     parts,
     history.payments.filter(({ executedAt }) => millisOf(executedAt) >= start),
   )
-  const moves: Array<WorldEvent> = [...taken.unmatched].map(({ at, account, by }) => ({
-    kind: "move",
-    at: Math.max(start, millisOf(at)),
-    account,
-    free: -by,
-    beside: 0n,
-  }))
+  const moves: Array<WorldEvent> = []
   for (const part of parts.all) {
     const { at, account, beside, isFirst } = part
-    const event = { at: Math.max(start, millisOf(at)), account, free: part.free - (taken.matched.get(part) ?? 0n) }
+    const event = { at: Math.max(start, millisOf(at)), account, free: part.free - (taken.get(part) ?? 0n) }
     moves.push(isFirst ? { kind: "set", ...event } : { kind: "move", ...event, beside })
   }
   for (const { since, until } of history.gaps) {
@@ -116,31 +110,25 @@ const partsOf = ({ before, rows }: History): Parts => {
   return { all, byAccount }
 }
 
-/** What our own payments did: in the rows that they caused, and where no row fits at the times of their blocks. */
-interface Taken {
-  readonly matched: ReadonlyMap<Part, bigint>
-  readonly unmatched: ReadonlyArray<{ readonly at: bigint; readonly account: string; readonly by: bigint }>
-}
-
-const takeOut = ({ byAccount }: Parts, payments: ReadonlyArray<RealPayment>): Taken => {
-  const matched = new Map<Part, bigint>()
-  const unmatched: Array<Taken["unmatched"][number]> = []
+/**
+ * What our own payments did in the rows that they caused, or else in the first row after them, which holds it too. What
+ * no row shows yet is not in the past, and is left where it is not.
+ */
+const takeOut = ({ byAccount }: Parts, payments: ReadonlyArray<RealPayment>): ReadonlyMap<Part, bigint> => {
+  const taken = new Map<Part, bigint>()
   const take = (account: string, { executedAt }: RealPayment, by: bigint) => {
-    const known = byAccount.get(account)
-    // Nothing is known of that account, so nothing has to be taken out of it.
-    if (known === undefined) return
-    const near = known
-      .slice(firstAt(known, executedAt), firstAt(known, executedAt + matchNanos + 1n))
-      .filter(({ free }) => free !== 0n)
-    const part = near.find((one) => one.free === by && !matched.has(one)) ?? near[0]
-    if (part === undefined) unmatched.push({ at: executedAt, account, by })
-    else matched.set(part, (matched.get(part) ?? 0n) + by)
+    const known = byAccount.get(account) ?? []
+    const first = firstAt(known, executedAt)
+    const near = known.slice(first, firstAt(known, executedAt + matchNanos))
+    const part =
+      near.find((one) => one.free === by && !taken.has(one)) ?? near.find(({ free }) => free !== 0n) ?? known[first]
+    if (part !== undefined) taken.set(part, (taken.get(part) ?? 0n) + by)
   }
   for (const payment of payments) {
     take(accountKey(payment.fromKey, payment.assetId), payment, -payment.amount - payment.fee)
     take(accountKey(payment.toKey, payment.assetId), payment, payment.amount)
   }
-  return { matched, unmatched }
+  return taken
 }
 
 /** Place of the first part at or after a time. */
