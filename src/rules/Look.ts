@@ -128,4 +128,4 @@ const sizesOf = (look: Look, need: Wanted): ReadonlyArray<Sized> => {
 
 /** Whether the rule pays less where it cannot pay all. A sweep's own account pays: what it cannot pay stays in it. */
 export const takesPart = (rule: Subject["rule"]): boolean =>
-  rule.kind === "sweep" || (rule.kind !== "payout" && rule.onShort === "partial")
+  rule.kind === "sweep" || (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")
