@@ -11,6 +11,16 @@ const names = (treasury: Treasury, keys: ReadonlySet<string>): string =>
     .map((party) => party.name)
     .join(", ")
 
+/** Whom a line may pay. What goes to an address leaves the network, and nothing here brings it back. */
+const receivers = (treasury: Treasury, line: PolicyLine): string => {
+  const outside = [...treasury.addresses.values()].filter(({ address }) => line.to.has(address))
+  const parties = names(treasury, line.to)
+  return [
+    ...(parties === "" ? [] : [parties]),
+    ...outside.map(({ name, address }) => `${name} (${address}, outside the network)`),
+  ].join(", ")
+}
+
 const percent = ({ numerator, denominator }: Share): string =>
   `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
 
@@ -23,7 +33,7 @@ const describe = (treasury: Treasury, line: PolicyLine) => {
   const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
   return {
     from: names(treasury, line.from),
-    to: names(treasury, line.to),
+    to: receivers(treasury, line),
     asset: asset?.symbol ?? line.assetId,
     perTransfer: say(line.perTransfer),
     per24h: say(line.per24h),
@@ -50,10 +60,12 @@ const some = (all: ReadonlyArray<string>): string =>
     ? all.join(", ")
     : `${all.slice(0, namedMax - 1).join(", ")} and ${all.length - namedMax + 1} more`
 
-const lineText = ({ amount, decimals, asset, perTransfer, transfers, approval }: WorstLine): string => {
+const lineText = (line: WorstLine): string => {
+  const { amount, decimals, asset, perTransfer, transfers, approval, leavesNetworkTo } = line
   const say = (units: bigint) => formatLevel(units, decimals)
   const people = approval === undefined ? "" : peopleOf(approval, say)
-  return `${say(amount)} ${asset} (${say(perTransfer)} each time, ${plural(transfers, "transfer")}${people})`
+  const outside = leavesNetworkTo.length === 0 ? "" : `; to ${some(leavesNetworkTo)} it is withdrawn from the network`
+  return `${say(amount)} ${asset} (${say(perTransfer)} each time, ${plural(transfers, "transfer")}${people})${outside}`
 }
 
 /** Whether money of the line leaves without anybody being asked. */

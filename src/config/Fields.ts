@@ -15,6 +15,9 @@ export const Hex64Text = text(/^[0-9a-f]{64}$/, "64 lower-case hex characters")
 /** An id of an asset: 64 hex characters, or one of the network's short well-known names. */
 export const AssetIdText = text(/^([0-9a-f]{64}|[A-Za-z]{2,12})$/, "an asset id: 64 lower-case hex characters")
 
+/** An address outside of the network; its checksum is looked at where it is used. */
+export const AddressText = text(/^0x[0-9a-fA-F]{40}$/, "an address: 0x and 40 hex characters")
+
 const unitMillis: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 const durationForm = /^[0-9]{1,9}(ms|s|m|h|d)$/

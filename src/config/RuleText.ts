@@ -59,6 +59,7 @@ const kinds = {
     below: AmountText,
     target: AmountText,
   }),
+  withdraw: Schema.Struct({ from: Name, asset: Symbol, balance, above: AmountText, target: AmountText, to: Name }),
   notify: Schema.Struct({
     asset: optional(Symbol),
     becomes: optional(
@@ -87,6 +88,7 @@ export const RuleText = Schema.Struct({
   split: optional(kinds.split),
   payout: optional(kinds.payout),
   request: optional(kinds.request),
+  withdraw: optional(kinds.withdraw),
   notify: optional(kinds.notify),
   schedule: optional(Cron),
   for: optional(DurationText),

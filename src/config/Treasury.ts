@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { majorityOf } from "../domain/quorum.ts"
 import type { Policy } from "../rules/Policy.ts"
-import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
+import type { External, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { ConfigError, formatProblem, type Problem } from "./ConfigError.ts"
 import { type Complaint, decodeAll } from "./decodeAll.ts"
 import { durationMillis, parseListen } from "./Fields.ts"
@@ -12,7 +12,7 @@ import { nameRemedy } from "./nearest.ts"
 import { needFile, type Reporter, reporter, secretFiles } from "./Reporter.ts"
 import { readSources } from "./readSources.ts"
 import { resolveApprovals } from "./resolveApprovals.ts"
-import { resolveAssets, resolveParties } from "./resolveNames.ts"
+import { addressesOf, checkAddresses, resolveAssets, resolveParties } from "./resolveNames.ts"
 import { resolvePolicy } from "./resolvePolicy.ts"
 import { resolveRules } from "./resolveRules.ts"
 import { TreasuryFile } from "./TreasuryFile.ts"
@@ -89,6 +89,8 @@ export interface Treasury {
   readonly network: NetworkConfig
   readonly assets: ReadonlyMap<string, PinnedAsset>
   readonly parties: ReadonlyMap<string, Party>
+  /** Addresses outside of the network that may be withdrawn to. */
+  readonly addresses: ReadonlyMap<string, External>
   readonly rules: ReadonlyArray<Rule>
   readonly policy: Policy
   /** Operators whose signatures policy lines may ask for, by the group's name. */
@@ -162,6 +164,7 @@ const beyond = (document: YamlDocument, complaints: ReadonlyArray<Complaint>): R
 const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): Treasury => {
   const assets = resolveAssets(raw)
   const parties = resolveParties(raw, assets, report)
+  checkAddresses(raw, report)
   const rules = resolveRules(raw, parties, assets, report)
   const approvals = resolveApprovals(raw, parties, report)
   const policy = resolvePolicy(raw, parties, assets, approvals, report)
@@ -174,6 +177,7 @@ const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): T
     network: resolveNetwork(raw, report),
     assets,
     parties,
+    addresses: addressesOf(raw),
     rules,
     policy,
     approvals,

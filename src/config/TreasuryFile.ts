@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import {
+  AddressText,
   Amounts,
   AmountText,
   AssetIdText,
@@ -108,6 +109,7 @@ export const TreasuryFile = Schema.Struct({
   network: Network,
   assets: optional(Schema.Record(Name, Schema.Struct({ id: AssetIdText, decimals: DecimalsText }))),
   parties: optional(Schema.Record(Name, Party)),
+  addresses: optional(Schema.Record(Name, AddressText)),
   hours: optional(Schema.Record(Name, HoursText)),
   maintenance: optional(Schema.Array(WindowText)),
   rules: optional(Schema.Array(RuleText)),

@@ -5,6 +5,7 @@ export const configParts = [
   "network",
   "assets",
   "parties",
+  "addresses",
   "hours",
   "maintenance",
   "rules",

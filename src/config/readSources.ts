@@ -13,7 +13,14 @@ interface Source {
 }
 
 /** What an overlay replaces as a whole, so that no line of a policy and no gateway of another network slips in. */
-const wholes: ReadonlySet<string> = new Set(["policy", "approvals", "rules", "parties", "network.gateways"])
+const wholes: ReadonlySet<string> = new Set([
+  "policy",
+  "approvals",
+  "rules",
+  "parties",
+  "addresses",
+  "network.gateways",
+])
 
 /** Of a folder, the only file that says how the process runs. */
 const daemonFile = "daemon.yaml"

@@ -6,12 +6,22 @@ import { asArray } from "./Fields.ts"
 import type { Reporter } from "./Reporter.ts"
 import type { RuleText } from "./RuleText.ts"
 import { isLocation } from "./resolveHours.ts"
-import { type Assets, assetOf, type Parties, type Path, partyOf, payerOf } from "./resolveNames.ts"
+import {
+  type Addresses,
+  type Assets,
+  assetOf,
+  externalOf,
+  type Parties,
+  type Path,
+  partyOf,
+  payerOf,
+} from "./resolveNames.ts"
 import { shareOf } from "./resolvePolicy.ts"
 
 /** What the rest of the file defines. */
 export interface Known {
   readonly parties: Parties
+  readonly addresses: Addresses
   readonly assets: Assets
   readonly hours: ReadonlyMap<string, Hours>
   readonly maintenance: ReadonlyArray<Window>
@@ -29,6 +39,7 @@ export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: Kn
   if (raw.rebalance !== undefined) return resolveRebalance(raw.rebalance, base, [...path, "rebalance"], known)
   if (raw.split !== undefined) return resolveSplit(raw.split, base, [...path, "split"], known)
   if (raw.payout !== undefined) return resolvePayout(raw, raw.payout, base, path, known)
+  if (raw.withdraw !== undefined) return resolveWithdraw(raw.withdraw, base, [...path, "withdraw"], known)
   return raw.request === undefined ? undefined : resolveRequest(raw.request, base, [...path, "request"], known)
 }
 
@@ -118,6 +129,14 @@ const resolveRequest = (raw: Kind<"request">, base: RuleBase, at: Path, known: K
   }
   const [level] = resolveLevel({ ...raw, party: raw.to, trigger: raw.below, word: "below", key: "to" }, at, known)
   return from === undefined || level === undefined ? undefined : { ...base, kind: "request", from, level }
+}
+
+const resolveWithdraw = (raw: Kind<"withdraw">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
+  const { parties, report } = known
+  payerOf(raw.from, [...at, "from"], parties, report)
+  const to = externalOf(raw.to, [...at, "to"], known, report)
+  const [level] = resolveLevel({ ...raw, party: raw.from, trigger: raw.above, word: "above" }, at, known)
+  return to === undefined || level === undefined ? undefined : { ...base, kind: "withdraw", level, to }
 }
 
 const refuseSelf = (name: string, path: Path, report: Reporter): void =>

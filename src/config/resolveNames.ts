@@ -1,6 +1,7 @@
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { PublicKey } from "../domain/Hex.ts"
-import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import type { External, Party, PinnedAsset } from "../rules/Rule.ts"
+import { addressOf } from "../tx/Address.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
 import { needFile, type Reporter } from "./Reporter.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
@@ -8,6 +9,7 @@ import type { TreasuryFile } from "./TreasuryFile.ts"
 export type Path = ReadonlyArray<PropertyKey>
 export type Assets = ReadonlyMap<string, PinnedAsset>
 export type Parties = ReadonlyMap<string, Party>
+export type Addresses = ReadonlyMap<string, External>
 
 export const resolveAssets = (raw: TreasuryFile): Assets =>
   new Map(
@@ -43,6 +45,50 @@ export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Report
       ]
     }),
   )
+}
+
+/** Addresses outside of the network, those that are sound. */
+export const addressesOf = (raw: TreasuryFile): Addresses =>
+  new Map(
+    Object.entries(raw.addresses ?? {}).flatMap(([name, text]): ReadonlyArray<[string, External]> => {
+      const address = addressOf(text)
+      return address === undefined ? [] : [[name, { name, address }]]
+    }),
+  )
+
+/** Policy lines name addresses beside parties, so no two of them may share a name. */
+export const checkAddresses = (raw: TreasuryFile, report: Reporter): void => {
+  const addresses = addressesOf(raw)
+  for (const [name, text] of Object.entries(raw.addresses ?? {})) {
+    const path = ["addresses", name]
+    if (raw.parties?.[name] !== undefined) {
+      report.add(path, `"${name}" is a party already`, "an address is never a party: give it another name")
+    }
+    const own = addresses.get(name)
+    if (own === undefined) {
+      report.add(path, `${text} is mistyped: its capitals do not fit its digits`, "copy it again from its wallet")
+      continue
+    }
+    const twin = [...addresses.values()].find(({ address }) => address === own.address)
+    if (twin !== undefined && twin.name !== name) {
+      report.add(path, `the same address as "${twin.name}"`, "give each address one name")
+    }
+  }
+}
+
+export const externalOf = (
+  name: string,
+  path: Path,
+  { addresses, parties }: { readonly addresses: Addresses; readonly parties: Parties },
+  report: Reporter,
+): External | undefined => {
+  const external = addresses.get(name)
+  if (external !== undefined) return external
+  const isParty = parties.has(name)
+  const message = isParty ? `"${name}" is a party, no address outside of the network` : `"${name}" is no address`
+  const add = 'add it under addresses, such as { coldvault: "0x…" }'
+  report.add(path, message, isParty ? "use sweep, or name an address" : nameRemedy(name, [...addresses.keys()], add))
+  return undefined
 }
 
 export const amountsByAsset = (

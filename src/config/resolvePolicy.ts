@@ -6,6 +6,7 @@ import { asArray } from "./Fields.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
 import type { Reporter } from "./Reporter.ts"
 import { type Approvals, approvalOfLine } from "./resolveApprovals.ts"
+import { addressesOf } from "./resolveNames.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
 /** "0.2%" as an exact fraction. */
@@ -22,6 +23,7 @@ export const resolvePolicy = (
   report: Reporter,
 ): Policy => {
   const lines: Array<PolicyLine> = []
+  const addresses = addressesOf(raw)
   for (const [i, line] of (raw.policy?.allow ?? []).entries()) {
     const path = ["policy", "allow", i]
     const asset = assets.get(line.asset)
@@ -31,11 +33,14 @@ export const resolvePolicy = (
       report.add([...path, "asset"], `"${line.asset}" is not pinned`, remedy)
     }
     const keys = (key: string, names: string | ReadonlyArray<string>) =>
-      asArray(names).flatMap((name, j) => {
+      asArray(names).flatMap((name, j): ReadonlyArray<string> => {
+        const external = key === "to" ? addresses.get(name) : undefined
+        if (external !== undefined) return [external.address]
         const party = parties.get(name)
         if (party === undefined) {
           const at = typeof names === "string" ? [...path, key] : [...path, key, j]
-          report.add(at, `"${name}" is no party`, nameRemedy(name, [...parties.keys()], "add it under parties"))
+          const known = [...parties.keys(), ...(key === "to" ? addresses.keys() : [])]
+          report.add(at, `"${name}" is no party`, nameRemedy(name, known, "add it under parties"))
         }
         return party === undefined ? [] : [party.publicKey]
       })

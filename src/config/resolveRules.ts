@@ -6,7 +6,7 @@ import type { Reporter } from "./Reporter.ts"
 import type { RuleText } from "./RuleText.ts"
 import { duringOf, resolveHours, resolveMaintenance } from "./resolveHours.ts"
 import { type Known, resolveKind } from "./resolveKind.ts"
-import { type Assets, amountsByAsset, type Parties, type Path } from "./resolveNames.ts"
+import { type Assets, addressesOf, amountsByAsset, type Parties, type Path } from "./resolveNames.ts"
 import { resolveNotify } from "./resolveNotify.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
@@ -19,6 +19,7 @@ export const resolveRules = (
 ): ReadonlyArray<Rule> => {
   const known = {
     parties,
+    addresses: addressesOf(raw),
     assets,
     report,
     hours: resolveHours(raw, report),
@@ -67,6 +68,7 @@ const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>>
   split: ["schedule", "clear"],
   payout: ["onShort", "onNoData", "min", "cooldown", "clear"],
   request: ["schedule", "clear", "onShort", "floor"],
+  withdraw: ["schedule", "clear", "onShort"],
 }
 
 /** Those that say when people hear of a condition. */

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { BaseUnits } from "./Amount.ts"
+import type { IntentCommand } from "./Intent.ts"
 
 /**
  * The commands that are useful to a treasury, in the program's form. Account types are wire numbers (AccountType.ts),
@@ -39,6 +40,12 @@ export const Command = Schema.TaggedUnion({
   OrderCancellation: { orderId: Schema.String, marketId: Schema.String },
 })
 export type Command = typeof Command.Type
+
+/** The command that carries out an intent. */
+export const commandTags = { transfer: "Transfer", withdraw: "Withdraw" } as const satisfies Record<
+  IntentCommand,
+  Command["_tag"]
+>
 
 /** What is signed: one command, unique by (party, nonce), bound to the block whose hash the work uses. */
 export interface InputData {

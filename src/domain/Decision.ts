@@ -1,5 +1,5 @@
 import type { BaseUnits } from "./Amount.ts"
-import type { PublicKey } from "./Hex.ts"
+import type { ExternalAddress, PublicKey } from "./Hex.ts"
 
 /** Why a rule is silent, in order of precedence: the first that applies is the reason. */
 export const holdReasons = [
@@ -40,7 +40,8 @@ export interface Payment {
   readonly from: string
   readonly fromKey: PublicKey
   readonly to: string
-  readonly toKey: PublicKey
+  /** Of a withdrawal, the address outside of the network. */
+  readonly toKey: PublicKey | ExternalAddress
   readonly asset: string
   readonly assetId: string
   readonly amount: BaseUnits

@@ -9,6 +9,12 @@ const Hex64 = Schema.String.check(Schema.isPattern(hex64, { expected: "64 lower-
 export const PublicKey = Hex64.pipe(Schema.brand("PublicKey"))
 export type PublicKey = typeof PublicKey.Type
 
+/** An address outside of the network that a withdrawal can pay: 0x and 40 hex characters, checksummed (EIP-55). */
+export const ExternalAddress = Schema.String.check(
+  Schema.isPattern(/^0x[0-9a-fA-F]{40}$/, { expected: "0x and 40 hex characters" }),
+).pipe(Schema.brand("ExternalAddress"))
+export type ExternalAddress = typeof ExternalAddress.Type
+
 /** SHA-256 over (treasury, rule, subject, episode): the same need gives the same id, so it is paid once. */
 export const IntentId = Hex64.pipe(Schema.brand("IntentId"))
 export type IntentId = typeof IntentId.Type
@@ -27,6 +33,9 @@ export type TxHash = typeof TxHash.Type
 /** An asset's id: mostly 64 hex characters, but the network also has a few well-known names such as "VOTE". */
 export const AssetId = Schema.NonEmptyString.pipe(Schema.brand("AssetId"))
 export type AssetId = typeof AssetId.Type
+
+/** Whether a receiver's key is an address outside of the network. */
+export const isExternal = (key: string): boolean => key.startsWith("0x")
 
 export const isHex64 = (text: string): boolean => hex64.test(text)
 

@@ -38,6 +38,17 @@ export const mayMoveIntent = (from: IntentState, to: IntentState): boolean =>
 /** The rule name under which payments of people stand; no rule of a file may have it. */
 export const submittedRule = "submit"
 
+/** What an intent has the network do. A withdrawal is debited here, and claimed outside by somebody else. */
+export const intentCommands = ["transfer", "withdraw"] as const
+export type IntentCommand = (typeof intentCommands)[number]
+
+/** Shown wherever a withdrawal is called confirmed: nobody must take it for money that has arrived. */
+export const withdrawnHere = "withdrawn here; the claim outside is not made by Cofferer"
+
+/** What has to be said beside the state; null where the state says it all. */
+export const noteOf = ({ command, state }: Pick<Intent, "command" | "state">): string | null =>
+  command === "withdraw" && state === "confirmed" ? withdrawnHere : null
+
 /** One decided payment. It reaches exactly one final state, or waits visibly for a person. */
 export interface Intent {
   readonly id: IntentId
@@ -48,6 +59,7 @@ export interface Intent {
   readonly episode: number
   /** The person who handed it in, by the name that was given; undefined where a rule decided it. */
   readonly submittedBy?: string | undefined
+  readonly command: IntentCommand
   readonly payment: Payment
   /** Decimals of the asset: for people's eyes only. */
   readonly decimals: number

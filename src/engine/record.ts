@@ -2,9 +2,9 @@ import { Clock, Effect, Option } from "effect"
 import type { Decision, Payment } from "../domain/Decision.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import type { Look } from "../rules/Look.ts"
-import { feeMax } from "../rules/Policy.ts"
+import { feeMax, feeShare } from "../rules/Policy.ts"
 import { networkFee } from "../rules/Snapshot.ts"
-import { partName, type Subject } from "../rules/Subject.ts"
+import { commandOf, partName, type Subject } from "../rules/Subject.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Rehearsals } from "../store/Rehearsals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
@@ -63,15 +63,17 @@ const propose = Effect.fnUntraced(function* (planned: {
   const { treasury, policy, mode } = yield* EngineOptions
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
+  const command = commandOf(subject)
   const intent: Intent = {
     id,
     treasury,
     rule: subject.rule.name,
     subject: nameOf(subject, payment),
     episode,
+    command,
     payment,
     decimals: subject.asset.decimals,
-    feeMax: feeMax(policy.maxFee, payment.amount),
+    feeMax: feeMax(feeShare(command, policy.maxFee), payment.amount),
     state: "proposed",
     detail: decision.detail,
     fee: undefined,
@@ -82,7 +84,8 @@ const propose = Effect.fnUntraced(function* (planned: {
   yield* outbox.record(intent)
   yield* journalDecision(intent, policy)
   if (!isRehearsed(mode, subject.rule)) return intent
-  const fee = networkFee(snapshot, subject.asset, payment.amount) ?? intent.feeMax
+  const taken = command === "transfer" ? networkFee(snapshot, subject.asset, payment.amount) : 0n
+  const fee = taken ?? intent.feeMax
   yield* (yield* Rehearsals).add(subject.rule.name, payment, fee)
   const why = mode === "live" ? "on trial" : `mode ${mode}`
   return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been paid` })

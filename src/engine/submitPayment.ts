@@ -73,6 +73,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     subject: idempotencyKey,
     episode: 1,
     submittedBy: author,
+    command: "transfer",
     payment,
     decimals: asset.decimals,
     feeMax: feeMax(treasury.policy.maxFee, parsed.units),

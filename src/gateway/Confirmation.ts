@@ -2,7 +2,9 @@ import { Context, Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./GatewayReader.ts"
+import type { Page } from "./schema/Paging.ts"
 import { type ObservedTransfer, TransferAnswer, TransfersAnswer } from "./schema/Transfers.ts"
+import { WithdrawalAnswer, WithdrawalsAnswer } from "./schema/Withdrawals.ts"
 import type { Transport } from "./Transport.ts"
 import { pageSize, walkPages, walkPagesMax } from "./walkPages.ts"
 
@@ -27,6 +29,11 @@ export interface TransferListing {
   readonly cursor: string | undefined
 }
 
+interface ListOptions {
+  readonly pagesMax?: number
+  readonly after?: string | undefined
+}
+
 /** What became of a transfer. The error is Unsupported where the gateway has no such operation. */
 export class Confirmation extends Context.Service<
   Confirmation,
@@ -36,22 +43,34 @@ export class Confirmation extends Context.Service<
      * `pagesMax` bounds the walk, each page holding 1000 rows; default 200. `after` is the cursor of an earlier
      * reading: only what is new or has changed since is listed then.
      */
-    readonly transfersFrom: (
-      publicKey: string,
-      options?: { readonly pagesMax?: number; readonly after?: string | undefined },
-    ) => Effect.Effect<TransferListing, GatewayError>
+    readonly transfersFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
+    /** What became of a withdrawal on the ledger, in words of a transfer. Nothing is told of its claim outside. */
+    readonly withdrawal: (id: string) => Effect.Effect<TransferSighting, GatewayError>
+    /** All withdrawals of a key, listed as its transfers are. */
+    readonly withdrawalsFrom: (publicKey: string, options?: ListOptions) => Effect.Effect<TransferListing, GatewayError>
   }
 >()("cofferer/gateway/Confirmation") {
   static readonly make = (transport: Transport["Service"]): Confirmation["Service"] =>
     Confirmation.of({
-      transfer: Effect.fn("Confirmation.transfer")((id) => lookUp(transport, id)),
+      transfer: Effect.fn("Confirmation.transfer")((id) => sightingOf(transport, id, transferById(transport, id))),
       transfersFrom: Effect.fn("Confirmation.transfersFrom")((publicKey, options) =>
-        list(transport, publicKey, options?.pagesMax ?? walkPagesMax, options?.after),
+        list(publicKey, options, (after) => transfersPage(transport, publicKey, after)),
+      ),
+      withdrawal: Effect.fn("Confirmation.withdrawal")((id) =>
+        sightingOf(transport, id, withdrawalById(transport, id)),
+      ),
+      withdrawalsFrom: Effect.fn("Confirmation.withdrawalsFrom")((publicKey, options) =>
+        list(publicKey, options, (after) => withdrawalsPage(transport, publicKey, after)),
       ),
     })
 }
 
-const lookUp = (transport: Transport["Service"], id: string): Effect.Effect<TransferSighting, GatewayError> =>
+interface One {
+  readonly value: ObservedTransfer
+  readonly mark: BlockMark | undefined
+}
+
+const transferById = (transport: Transport["Service"], id: string): Effect.Effect<One, GatewayError> =>
   transport
     .request({
       operation: "transfer",
@@ -59,21 +78,72 @@ const lookUp = (transport: Transport["Service"], id: string): Effect.Effect<Tran
       schema: TransferAnswer,
       priority: "urgent",
     })
+    .pipe(Effect.map(({ value: { transferNode }, mark }) => ({ value: transferNode, mark })))
+
+const withdrawalById = (transport: Transport["Service"], id: string): Effect.Effect<One, GatewayError> =>
+  transport
+    .request({
+      operation: "transfer",
+      title: "withdrawal",
+      path: `/api/v2/withdrawal/${encodeURIComponent(id)}`,
+      schema: WithdrawalAnswer,
+      priority: "urgent",
+    })
+    .pipe(Effect.map(({ value: { withdrawal }, mark }) => ({ value: withdrawal, mark })))
+
+const sightingOf = (
+  transport: Transport["Service"],
+  id: string,
+  asked: Effect.Effect<One, GatewayError>,
+): Effect.Effect<TransferSighting, GatewayError> =>
+  asked.pipe(
+    Effect.flatMap(({ value, mark }) =>
+      value.id === id
+        ? Effect.succeed<TransferSighting>({ found: value, mark, gateway: transport.gateway })
+        : Effect.fail(
+            new GatewayError({
+              gateway: transport.gateway,
+              operation: "transfer",
+              reason: { _tag: "Unreadable", detail: "answered with another transfer than was asked for" },
+            }),
+          ),
+    ),
+    Effect.catchReason("GatewayError", "NotFound", ({ mark }) =>
+      Effect.succeed<TransferSighting>({ found: undefined, mark, gateway: transport.gateway }),
+    ),
+  )
+
+const pageOf = (after: string | undefined) =>
+  paginationParameters({ first: pageSize, ...(after === undefined ? {} : { after }), newestFirst: false })
+
+const transfersPage = (transport: Transport["Service"], publicKey: string, after: string | undefined) =>
+  transport
+    .request({
+      operation: "transfer",
+      title: "transfers",
+      path: "/api/v2/transfers",
+      query: [["pubkey", publicKey], ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"], ...pageOf(after)],
+      schema: TransfersAnswer,
+    })
     .pipe(
-      Effect.flatMap(({ value, mark }) =>
-        value.transferNode.id === id
-          ? Effect.succeed<TransferSighting>({ found: value.transferNode, mark, gateway: transport.gateway })
-          : Effect.fail(
-              new GatewayError({
-                gateway: transport.gateway,
-                operation: "transfer",
-                reason: { _tag: "Unreadable", detail: "answered with another transfer than was asked for" },
-              }),
-            ),
-      ),
-      Effect.catchReason("GatewayError", "NotFound", ({ mark }) =>
-        Effect.succeed<TransferSighting>({ found: undefined, mark, gateway: transport.gateway }),
-      ),
+      Effect.map(({ value: { transfers }, mark }) => ({ rows: transfers.edges, pageInfo: transfers.pageInfo, mark })),
+    )
+
+const withdrawalsPage = (transport: Transport["Service"], publicKey: string, after: string | undefined) =>
+  transport
+    .request({
+      operation: "transfer",
+      title: "withdrawals",
+      path: "/api/v2/withdrawals",
+      query: [["partyId", publicKey], ...pageOf(after)],
+      schema: WithdrawalsAnswer,
+    })
+    .pipe(
+      Effect.map(({ value: { withdrawals }, mark }) => ({
+        rows: withdrawals.edges,
+        pageInfo: withdrawals.pageInfo,
+        mark,
+      })),
     )
 
 /**
@@ -81,39 +151,11 @@ const lookUp = (transport: Transport["Service"], id: string): Effect.Effect<Tran
  * complete walk misses nothing that existed at the block of its first page.
  */
 const list = (
-  transport: Transport["Service"],
   publicKey: string,
-  pagesMax: number,
-  from: string | undefined,
+  options: ListOptions | undefined,
+  page: (after: string | undefined) => Effect.Effect<Page<ObservedTransfer>, GatewayError>,
 ): Effect.Effect<TransferListing, GatewayError> =>
-  walkPages(
-    (after) =>
-      transport
-        .request({
-          operation: "transfer",
-          title: "transfers",
-          path: "/api/v2/transfers",
-          query: [
-            ["pubkey", publicKey],
-            ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"],
-            ...paginationParameters({
-              first: pageSize,
-              ...(after === undefined ? {} : { after }),
-              newestFirst: false,
-            }),
-          ],
-          schema: TransfersAnswer,
-        })
-        .pipe(
-          Effect.map(({ value: { transfers }, mark }) => ({
-            rows: transfers.edges,
-            pageInfo: transfers.pageInfo,
-            mark,
-          })),
-        ),
-    pagesMax,
-    from,
-  ).pipe(
+  walkPages(page, options?.pagesMax ?? walkPagesMax, options?.after).pipe(
     Effect.map(({ rows, complete, mark, cursor }) => {
       const latest = new Map<string, ObservedTransfer>()
       for (const row of rows) {

@@ -70,35 +70,46 @@ export const agreedSighting = (told: ReadonlyArray<TransferSighting>, quorum: nu
   return { found: first === undefined ? undefined : { ...first, status: "pending" }, mark, gateway }
 }
 
-const confirmation = Effect.map(Gateways, (gateways) =>
-  Confirmation.of({
-    transfer: (id) =>
-      Effect.map(
-        gateways.several((g) => g.confirmation.transfer(id)),
-        (told) =>
-          agreedSighting(
-            told.map(({ value }) => value),
-            gateways.quorum,
-          ),
-      ),
-    transfersFrom: (publicKey, options) =>
-      Effect.map(
-        gateways.several((g) => {
-          const after = cursorOf(options?.after, g.name, gateways.all.length)
-          return g.confirmation
-            .transfersFrom(publicKey, { ...options, after })
-            .pipe(
-              Effect.catchReason("GatewayError", "Rejected", (_, error) =>
-                after === undefined || gateways.all.length === 1
-                  ? Effect.fail(error)
-                  : g.confirmation.transfersFrom(publicKey, { ...options, after: undefined }),
-              ),
-            )
-        }),
-        (told) => agreedListing(told, gateways.quorum, { after: options?.after, of: gateways.all.length }),
-      ),
-  }),
-)
+type Looked = Pick<Confirmation["Service"], "transfer" | "transfersFrom">
+
+/** Both kinds of payments are agreed on alike. */
+const agreed = (gateways: Gateways["Service"], of: (one: Confirmation["Service"]) => Looked): Looked => ({
+  transfer: (id) =>
+    Effect.map(
+      gateways.several((g) => of(g.confirmation).transfer(id)),
+      (told) =>
+        agreedSighting(
+          told.map(({ value }) => value),
+          gateways.quorum,
+        ),
+    ),
+  transfersFrom: (publicKey, options) =>
+    Effect.map(
+      gateways.several((g) => {
+        const after = cursorOf(options?.after, g.name, gateways.all.length)
+        const one = of(g.confirmation)
+        return one
+          .transfersFrom(publicKey, { ...options, after })
+          .pipe(
+            Effect.catchReason("GatewayError", "Rejected", (_, error) =>
+              after === undefined || gateways.all.length === 1
+                ? Effect.fail(error)
+                : one.transfersFrom(publicKey, { ...options, after: undefined }),
+            ),
+          )
+      }),
+      (told) => agreedListing(told, gateways.quorum, { after: options?.after, of: gateways.all.length }),
+    ),
+})
+
+const confirmation = Effect.map(Gateways, (gateways) => {
+  const withdrawals = agreed(gateways, (one) => ({ transfer: one.withdrawal, transfersFrom: one.withdrawalsFrom }))
+  return Confirmation.of({
+    ...agreed(gateways, (one) => one),
+    withdrawal: withdrawals.transfer,
+    withdrawalsFrom: withdrawals.transfersFrom,
+  })
+})
 
 /** A gateway of another chain than the treasury's tells of nothing that is ours. */
 const chain = Effect.fnUntraced(function* (chainId: string) {

@@ -2,10 +2,9 @@ import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { feeMax, lineFor, type Policy } from "../rules/Policy.ts"
+import { feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
-import type { Subject } from "../rules/Subject.ts"
-import { partName } from "../rules/Subject.ts"
+import { commandOf, partName, type Subject } from "../rules/Subject.ts"
 import { emptyHolding, type Holding, measure } from "./Holding.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
 
@@ -70,8 +69,8 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
   }
   const settleOne = ({ index, dueAt }: Flight): Paid => {
     const before = paid[index]!
-    const { payment } = before.intent
-    const fee = feeOf(terms, assets.get(payment.assetId)?.quantum ?? 0n, payment.amount)
+    const { payment, command } = before.intent
+    const fee = command === "withdraw" ? 0n : feeOf(terms, assets.get(payment.assetId)?.quantum ?? 0n, payment.amount)
     const payer = holding(accountKey(payment.fromKey, payment.assetId))
     const has = payer.free >= payment.amount + fee
     const state = has ? "confirmed" : "failed"
@@ -79,7 +78,7 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
     const intent: Intent = { ...before.intent, state, fee: has ? fee : undefined, settledAt, updatedAt: dueAt }
     if (has) {
       move(payment.fromKey, payment.assetId, -payment.amount - fee, dueAt)
-      move(payment.toKey, payment.assetId, payment.amount, dueAt)
+      if (command !== "withdraw") move(payment.toKey, payment.assetId, payment.amount, dueAt)
     }
     settled.push(intent)
     const after: Paid = { ...before, state, intent }
@@ -112,9 +111,10 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
         rule: rule.name,
         subject: name,
         episode,
+        command: commandOf(subject),
         payment,
         decimals: subject.asset.decimals,
-        feeMax: feeMax(policy.maxFee, payment.amount),
+        feeMax: feeMax(feeShare(commandOf(subject), policy.maxFee), payment.amount),
         state: "in_flight",
         detail,
         fee: undefined,

@@ -1,7 +1,7 @@
 import { accountKey } from "../rules/overlay.ts"
 import { isPaying, type NotifyRule } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
-import { subjectsOf } from "../rules/Subject.ts"
+import { commandOf, subjectsOf } from "../rules/Subject.ts"
 import { type Outcome, step } from "../rules/step.ts"
 import { type Asks, makeAsks } from "./Asks.ts"
 import { closeSpan, type Entry, isLeft, isQuiet, makeEntry, wakeOf } from "./Entry.ts"
@@ -190,7 +190,8 @@ const settle = (play: Play, block: number): void => {
     play.state.restless = true
     if (state === "failed") continue
     const { fromKey, toKey, assetId } = intent.payment
-    for (const key of [fromKey, toKey]) noteChange(play, play.ledger.holding(accountKey(key, assetId)), block)
+    const ends = intent.command === "withdraw" ? [fromKey] : [fromKey, toKey]
+    for (const key of ends) noteChange(play, play.ledger.holding(accountKey(key, assetId)), block)
   }
 }
 
@@ -368,6 +369,7 @@ const pay = (
   const { state, ledger, windows } = play
   ledger.pay(subject, payment, { at: state.now, detail, episode })
   const { fromKey, toKey, assetId, amount } = payment
-  windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now })
+  const isSlot = commandOf(subject) === "transfer"
+  windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, isSlot })
   state.restless = true
 }

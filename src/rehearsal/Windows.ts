@@ -35,6 +35,8 @@ export interface Windows {
     readonly assetId: string
     readonly amount: bigint
     readonly at: number
+    /** Whether it is one of the transfers that the network counts. */
+    readonly isSlot: boolean
   }) => void
   /** Under a line after a moment (Unix milliseconds), which must never go back. */
   readonly used: (line: PolicyLine, since: number) => WindowUse
@@ -69,12 +71,14 @@ export const makeWindows = (
   }
   return {
     busiest,
-    sign: ({ from, to, assetId, amount, at }) => {
-      const epoch = epochOf(at)
-      const before = sent.get(from)
-      const used = (before?.epoch === epoch ? before.used : 0) + 1
-      sent.set(from, { epoch, used })
-      busiest.set(from, Math.max(busiest.get(from) ?? 0, used))
+    sign: ({ from, to, assetId, amount, at, isSlot }) => {
+      if (isSlot) {
+        const epoch = epochOf(at)
+        const before = sent.get(from)
+        const used = (before?.epoch === epoch ? before.used : 0) + 1
+        sent.set(from, { epoch, used })
+        busiest.set(from, Math.max(busiest.get(from) ?? 0, used))
+      }
       for (const use of uses.values()) {
         const { line, near } = use
         if (line.assetId !== assetId || !line.from.has(from) || !line.to.has(to)) continue

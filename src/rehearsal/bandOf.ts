@@ -18,6 +18,7 @@ export const bandOf = (subject: Subject): Band | undefined => {
     case "sweep":
       return { level: subject.level, least: undefined, most: subject.level.trigger }
     case "split":
+    case "withdraw":
       return { level: subject.rule.level, least: undefined, most: subject.rule.level.trigger }
     default:
       return undefined

@@ -71,7 +71,7 @@ const resolvePayment = (
   }
   const asset = assetOf(symbol, [...path, "asset"], treasury.assets, report)
   partyOf(from, [...path, "from"], treasury.parties, report)
-  partyOf(to, [...path, "to"], treasury.parties, report)
+  if (!treasury.addresses.has(to)) partyOf(to, [...path, "to"], treasury.parties, report)
   const amount = report.amount([...path, kind], text[kind] ?? "", asset)
   return { kind, amount, asset: symbol, decimals: asset?.decimals ?? 0, from, to, rule }
 }

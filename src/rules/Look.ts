@@ -1,10 +1,10 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import type { Need, Transfer, Wanted } from "./Need.ts"
 import { needOf } from "./needOf.ts"
-import { feeMax } from "./Policy.ts"
-import type { Party } from "./Rule.ts"
-import { networkMinimum, reservedFrom, type Snapshot } from "./Snapshot.ts"
-import type { Subject } from "./Subject.ts"
+import { feeMax, feeShare } from "./Policy.ts"
+import type { Party, Share } from "./Rule.ts"
+import { networkMinimum, reservedFrom, type Snapshot, withdrawalMinimum } from "./Snapshot.ts"
+import { commandOf, type Subject } from "./Subject.ts"
 import { advance, idle, type Timer } from "./Timer.ts"
 
 /** What a subject remembers between two looks. */
@@ -77,8 +77,14 @@ const timerAfter = (before: Timer, need: Need | undefined, { now, asOf }: Snapsh
     : advance(before, { firing: need._tag === "Wanted", now, observation: asOf })
 
 /** The least that is paid: the rule's own, the network's, and never nothing. */
-export const leastOf = ({ subject: { rule, asset }, snapshot }: Look): bigint =>
-  [rule.min.get(asset.id) ?? 0n, networkMinimum(snapshot, asset), 1n].reduce((a, b) => (a > b ? a : b))
+export const leastOf = ({ subject: { kind, rule, asset }, snapshot }: Look): bigint => {
+  const network = kind === "withdraw" ? withdrawalMinimum(snapshot, asset) : networkMinimum(snapshot, asset)
+  return [rule.min.get(asset.id) ?? 0n, network, 1n].reduce((a, b) => (a > b ? a : b))
+}
+
+/** The share of its payments that the network may take on top. */
+export const feeShareOf = ({ subject, snapshot }: Pick<Look, "subject" | "snapshot">): Share =>
+  feeShare(commandOf(subject), snapshot.policy.maxFee)
 
 /** "8,790.00" in units of the asset. */
 export const sayAmount = ({ subject }: Look, units: bigint): string => formatAmount(units, subject.asset.decimals)
@@ -109,7 +115,7 @@ export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
 const sizesOf = (look: Look, need: Wanted): ReadonlyArray<Sized> => {
   const { subject, snapshot } = look
   const { asset, rule } = subject
-  const share = snapshot.policy.maxFee
+  const share = feeShareOf(look)
   const taken = new Map<string, bigint>()
   return need.transfers.map((transfer) => {
     const { from } = transfer
@@ -126,6 +132,8 @@ const sizesOf = (look: Look, need: Wanted): ReadonlyArray<Sized> => {
   })
 }
 
-/** Whether the rule pays less where it cannot pay all. A sweep's own account pays: what it cannot pay stays in it. */
+/** Whether the rule pays less where it cannot pay all. Where the account itself pays, the rest stays in it. */
 export const takesPart = (rule: Subject["rule"]): boolean =>
-  rule.kind === "sweep" || (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")
+  rule.kind === "sweep" ||
+  rule.kind === "withdraw" ||
+  (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")

@@ -1,11 +1,11 @@
-import type { Party } from "./Rule.ts"
+import type { Party, Receiver } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 
 /** One movement of money that a rule wants. */
 export interface Transfer {
   readonly from: Party
-  readonly to: Party
+  readonly to: Receiver
   /** Base units that would be moved if nothing limited them; the network's fee comes on top. */
   readonly amount: bigint
 }

@@ -1,5 +1,6 @@
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
+import type { IntentCommand } from "../domain/Intent.ts"
 import type { Share } from "./Rule.ts"
 
 /** One line of the policy: what it allows, and how much of it. What no line allows is refused. */
@@ -8,6 +9,7 @@ export interface PolicyLine {
   readonly line: number
   /** Public keys; the limits are shared by all of them. */
   readonly from: ReadonlySet<string>
+  /** Public keys, and addresses outside of the network that may be withdrawn to. */
   readonly to: ReadonlySet<string>
   readonly assetId: string
   readonly perTransfer: BaseUnits
@@ -74,6 +76,11 @@ export type Verdict =
 /** The largest fee that may be taken on top of an amount, rounded up: what is reserved beside it. */
 export const feeMax = (maxFee: Share, amount: bigint): bigint =>
   (amount * maxFee.numerator + maxFee.denominator - 1n) / maxFee.denominator
+
+const free: Share = { numerator: 0n, denominator: 1n }
+
+/** The share of an amount that the network may take on top: nothing of a withdrawal, whatever the policy allows. */
+export const feeShare = (command: IntentCommand, maxFee: Share): Share => (command === "withdraw" ? free : maxFee)
 
 /** The line that names this payment, if one does. The first in the file's order wins; lines do not add up. */
 export const lineFor = (policy: Policy, payment: Omit<PolicyPayment, "amount">): PolicyLine | undefined =>

@@ -1,6 +1,6 @@
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
-import type { PublicKey } from "../domain/Hex.ts"
+import type { ExternalAddress, PublicKey } from "../domain/Hex.ts"
 import type { AlertRule } from "./Condition.ts"
 import type { Hours, Window } from "./Hours.ts"
 import type { Schedule } from "./Schedule.ts"
@@ -15,6 +15,18 @@ export interface Party {
   /** Transfers of each epoch of the network that rules leave to people. */
   readonly transfersKept: number
 }
+
+/** An address outside of the network under the name that the file gives it. It is never a party. */
+export interface External {
+  readonly name: string
+  readonly address: ExternalAddress
+}
+
+export type Receiver = Party | External
+
+/** Under which the policy and the ledger know a receiver. */
+export const receiverKey = (receiver: Receiver): PublicKey | ExternalAddress =>
+  "address" in receiver ? receiver.address : receiver.publicKey
 
 /** An asset pinned by id, so that a newcomer with the same symbol changes nothing. */
 export interface PinnedAsset {
@@ -125,6 +137,13 @@ export interface RequestRule extends RuleBase {
   readonly level: Level
 }
 
+/** Takes what an account holds over its target out of the network. */
+export interface WithdrawRule extends RuleBase {
+  readonly kind: "withdraw"
+  readonly level: Level
+  readonly to: External
+}
+
 /** Tells people of an asset's new status. */
 export interface NotifyRule {
   readonly kind: "notify"
@@ -140,7 +159,7 @@ export interface Share {
   readonly denominator: bigint
 }
 
-export type PayingRule = TopUpRule | SweepRule | RebalanceRule | SplitRule | PayoutRule | RequestRule
+export type PayingRule = TopUpRule | SweepRule | RebalanceRule | SplitRule | PayoutRule | RequestRule | WithdrawRule
 export type Rule = PayingRule | NotifyRule | AlertRule
 
 export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notify" && rule.kind !== "alert"
@@ -154,5 +173,5 @@ export const accountName = ({ party, asset }: Pick<Account, "party" | "asset">):
 /** The accounts of a rule that have a band, with its levels. */
 export const levelsOf = (rule: Rule): ReadonlyArray<Level> => {
   if (rule.kind === "topUp" || rule.kind === "sweep") return rule.levels
-  return rule.kind === "split" || rule.kind === "request" ? [rule.level] : []
+  return rule.kind === "split" || rule.kind === "request" || rule.kind === "withdraw" ? [rule.level] : []
 }

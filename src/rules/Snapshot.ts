@@ -11,6 +11,8 @@ export interface TransferTerms {
   readonly feeMaxQuantum: { readonly numerator: bigint; readonly denominator: bigint }
   /** transfer.minTransferQuantumMultiple as a fraction of quanta. */
   readonly minQuantum: { readonly numerator: bigint; readonly denominator: bigint }
+  /** spam.protection.minimumWithdrawalQuantumMultiple as a fraction of quanta; undefined where it is not told. */
+  readonly minWithdrawQuantum?: { readonly numerator: bigint; readonly denominator: bigint } | undefined
 }
 
 /** An asset as the network lists it now. */
@@ -113,6 +115,13 @@ export const networkMinimum = (snapshot: Snapshot, asset: PinnedAsset): bigint =
   return (quantum * snapshot.terms.minQuantum.numerator) / snapshot.terms.minQuantum.denominator
 }
 
+/** The least that the network lets be withdrawn; 0 where it is not known. */
+export const withdrawalMinimum = (snapshot: Snapshot, asset: PinnedAsset): bigint => {
+  const quantum = snapshot.listed?.get(asset.id)?.quantum
+  const least = snapshot.terms?.minWithdrawQuantum
+  return least === undefined || quantum === undefined ? 0n : (quantum * least.numerator) / least.denominator
+}
+
 /** "0.001" as an exact fraction; undefined where it is no plain decimal. */
 export const fraction = (text: string): { readonly numerator: bigint; readonly denominator: bigint } | undefined => {
   const match = /^([0-9]{1,40})(?:\.([0-9]{1,40}))?$/.exec(text)
@@ -121,11 +130,12 @@ export const fraction = (text: string): { readonly numerator: bigint; readonly d
   return { numerator: BigInt(match[1]! + places), denominator: 10n ** BigInt(places.length) }
 }
 
-/** The terms that the parameters spell; undefined unless all three are known. */
+/** The terms that the parameters spell; undefined unless all three for transfers are known. */
 export const termsOf = (parameters: ReadonlyMap<string, string>): TransferTerms | undefined => {
   const feeFactor = fraction(parameters.get("transfer.fee.factor") ?? "")
   const feeMaxQuantum = fraction(parameters.get("transfer.fee.maxQuantumAmount") ?? "")
   const minQuantum = fraction(parameters.get("transfer.minTransferQuantumMultiple") ?? "")
   if (feeFactor === undefined || feeMaxQuantum === undefined || minQuantum === undefined) return undefined
-  return { feeFactor, feeMaxQuantum, minQuantum }
+  const minWithdrawQuantum = fraction(parameters.get("spam.protection.minimumWithdrawalQuantumMultiple") ?? "")
+  return { feeFactor, feeMaxQuantum, minQuantum, minWithdrawQuantum }
 }

@@ -1,3 +1,4 @@
+import type { IntentCommand } from "../domain/Intent.ts"
 import {
   type Account,
   accountName,
@@ -11,6 +12,7 @@ import {
   type SplitRule,
   type SweepRule,
   type TopUpRule,
+  type WithdrawRule,
 } from "./Rule.ts"
 
 /** What every subject has: one timer, one episode counter and one state each. */
@@ -34,6 +36,7 @@ export type Subject =
   | (Common & { readonly kind: "split"; readonly rule: SplitRule })
   | (Common & { readonly kind: "payout"; readonly rule: PayoutRule })
   | (Common & { readonly kind: "request"; readonly rule: RequestRule })
+  | (Common & { readonly kind: "withdraw"; readonly rule: WithdrawRule })
 
 /** A rule's subjects, in the order of the file. */
 export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
@@ -74,10 +77,18 @@ export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
     }
     case "request":
       return [{ ...ofLevel(rule.level), payers: [], parties: [rule.level.party], kind: rule.kind, rule }]
+    case "withdraw": {
+      const own = [rule.level.party]
+      return [{ ...ofLevel(rule.level), payers: own, parties: own, kind: rule.kind, rule }]
+    }
   }
 }
 
 const ofLevel = (level: Level) => ({ name: accountName(level), asset: level.asset, accounts: [level] })
+
+/** What the subject's payments have the network do. */
+export const commandOf = ({ kind }: Pick<Subject, "kind">): IntentCommand =>
+  kind === "withdraw" ? "withdraw" : "transfer"
 
 /** A payment's own name where one decision makes several: "VEGA: maker-1 -> maker-2". */
 export const partName = (subject: string, from: string, to: string): string => `${subject}: ${from} -> ${to}`

@@ -5,6 +5,7 @@ import { funds } from "./funds.ts"
 import { history } from "./history.ts"
 import { knowledge } from "./knowledge.ts"
 import { type Allotment, type Look, lookAt, type Memory, type Sized } from "./Look.ts"
+import { receiverKey } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import { stops } from "./stops.ts"
@@ -62,7 +63,7 @@ const paymentOf = ({ subject: { asset } }: Look, { transfer: { from, to }, amoun
   from: from.name,
   fromKey: from.publicKey,
   to: to.name,
-  toKey: to.publicKey,
+  toKey: receiverKey(to),
   asset: asset.symbol,
   assetId: asset.id,
   amount: baseUnits(amount),

@@ -17,6 +17,7 @@ const needBegins = (look: Look): string => {
     case "sweep":
       return `${subject.name} rises above ${sayLevel(look, subject.level.trigger)} and ${stays}`
     case "split":
+    case "withdraw":
       return `${subject.name} rises above ${sayLevel(look, subject.rule.level.trigger)} and ${stays}`
     case "request":
       return `${subject.name} falls below ${sayLevel(look, subject.rule.level.trigger)} and ${stays}`

@@ -2,19 +2,22 @@ import type { HoldReason } from "../domain/Decision.ts"
 import type { Check } from "./Check.ts"
 import { instantText } from "./Check.ts"
 import { contradiction, pinScope } from "./contradiction.ts"
-import { floorOf, type Look, leastOf, type Sized, sayAmount, sayLevel, takesPart } from "./Look.ts"
-import { isUnsigned, windowUse } from "./limits.ts"
+import { feeShareOf, floorOf, type Look, leastOf, type Sized, sayAmount, sayLevel, takesPart } from "./Look.ts"
+import { isSlot, windowUse } from "./limits.ts"
 import { feeMax, judge, type PolicyPayment, type Verdict } from "./Policy.ts"
-import type { Party } from "./Rule.ts"
+import { type Party, receiverKey } from "./Rule.ts"
 import { networkFee } from "./Snapshot.ts"
+import { commandOf } from "./Subject.ts"
 
 type Refused = Extract<Verdict, { permitted: false }>
 
 const payout = ({ subject }: Look): boolean => subject.kind !== "request"
+/** Only transfers count against the network's number for an epoch, and only they cost a fee. */
+const isTransfer = (look: Look): boolean => payout(look) && commandOf(look.subject) === "transfer"
 
 const paymentOf = ({ subject }: Look, { transfer, amount }: Sized): PolicyPayment => ({
   from: transfer.from.publicKey,
-  to: transfer.to.publicKey,
+  to: receiverKey(transfer.to),
   assetId: subject.asset.id,
   amount,
 })
@@ -63,12 +66,12 @@ interface Slots {
 
 /** Payers whose transfers of this epoch do not suffice. */
 const usedUp = (look: Look): Slots | undefined => {
-  if (!payout(look)) return undefined
+  if (!isTransfer(look)) return undefined
   for (const payer of new Set(look.sized.map(({ transfer }) => transfer.from))) {
     const quota = look.snapshot.quota(payer.publicKey)
     if (quota === undefined) continue
     const wanted = look.sized.filter(({ transfer }) => transfer.from === payer).length
-    const unsigned = look.snapshot.open.filter((i) => isUnsigned(i) && i.payment.fromKey === payer.publicKey)
+    const unsigned = look.snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey)
     const used = quota.used + unsigned.length
     if (used + wanted <= quota.limit - payer.transfersKept) continue
     const earlier = unsigned.filter(({ rule }) => isBefore(look, rule)).length
@@ -106,7 +109,7 @@ const fundsYielded = (short: Sized, look: Look): boolean => {
     .reduce((sum, intent) => sum + intent.payment.amount + intent.feeMax, 0n)
   if (earlier === 0n) return false
   const wanted = takesPart(subject.rule) ? leastOf(look) : amount
-  return short.spendable + earlier >= wanted + feeMax(snapshot.policy.maxFee, wanted)
+  return short.spendable + earlier >= wanted + feeMax(feeShareOf(look), wanted)
 }
 
 const shortText = (look: Look, short: Sized): string => {
@@ -125,7 +128,7 @@ const tooSmall = (look: Look): string | undefined => {
 }
 
 const feeOver = (look: Look): string | undefined => {
-  if (!payout(look)) return undefined
+  if (!isTransfer(look)) return undefined
   for (const { amount } of look.sized) {
     const fee = networkFee(look.snapshot, look.subject.asset, amount)
     if (fee === undefined || fee <= feeMax(look.snapshot.policy.maxFee, amount)) continue
@@ -182,7 +185,11 @@ export const funds: ReadonlyArray<Check> = [
     },
     ends: (look) => usedUp(look)?.endsAt,
   },
-  { reason: "fee", held: feeOver, passed: () => "the network's fee is within maxFee" },
+  {
+    reason: "fee",
+    held: feeOver,
+    passed: (look) => (isTransfer(look) ? "the network's fee is within maxFee" : "a withdrawal costs no fee"),
+  },
   {
     reason: "short",
     held: (look) => {

@@ -1,7 +1,7 @@
 import type { Intent } from "../domain/Intent.ts"
 import { type Check, timeText } from "./Check.ts"
 import { type Look, sayAmount } from "./Look.ts"
-import type { Party } from "./Rule.ts"
+import { type Party, receiverKey } from "./Rule.ts"
 import type { Asked } from "./Snapshot.ts"
 import { isOfSubject, type Subject } from "./Subject.ts"
 import { observationsMin } from "./Timer.ts"
@@ -70,7 +70,7 @@ const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
   const touched = (intent: Intent) =>
     need.transfers.some(
       ({ from, to }) =>
-        touches(intent, subject.asset.id, from.publicKey) || touches(intent, subject.asset.id, to.publicKey),
+        touches(intent, subject.asset.id, from.publicKey) || touches(intent, subject.asset.id, receiverKey(to)),
     )
   return snapshot.settled.find(
     (intent) => intent.settledAt !== undefined && intent.settledAt >= seen && touched(intent),

@@ -6,6 +6,10 @@ import type { Snapshot } from "./Snapshot.ts"
 export const isUnsigned = ({ state }: Pick<Intent, "state">): boolean =>
   state === "proposed" || state === "awaiting_approval" || state === "reserved"
 
+/** Whether a payment is a transfer that the network will count in this epoch, and has not yet. */
+export const isSlot = (intent: Pick<Intent, "state" | "command">): boolean =>
+  isUnsigned(intent) && intent.command === "transfer"
+
 /** A line's window: what was signed, what open intents will sign, and payments that are to be made beside them. */
 export const windowUse = (snapshot: Snapshot, line: PolicyLine, beside: ReadonlyArray<PolicyPayment>): WindowUse => {
   const open = snapshot.open.filter(isUnsigned).map(({ payment: { fromKey, toKey, assetId, amount } }) => ({

@@ -1,8 +1,8 @@
 import { shortId } from "../domain/Hex.ts"
 import { floorOf, type Look, sayAmount, sayLevel } from "./Look.ts"
-import { isUnsigned, windowUse } from "./limits.ts"
+import { isSlot, windowUse } from "./limits.ts"
 import { lineFor } from "./Policy.ts"
-import { type Account, accountName, type Party } from "./Rule.ts"
+import { type Account, accountName, type Party, type Receiver, receiverKey } from "./Rule.ts"
 import { reservedFrom } from "./Snapshot.ts"
 import { isOfSubject } from "./Subject.ts"
 import { waysOf } from "./waysOf.ts"
@@ -113,9 +113,9 @@ const accountOf = (look: Look, account: Account, role: SeenAccount["role"]): See
   }
 }
 
-const lineOf = (look: Look, from: Party, to: Party): SeenLine => {
+const lineOf = (look: Look, from: Party, to: Receiver): SeenLine => {
   const { subject, snapshot } = look
-  const way = { from: from.publicKey, to: to.publicKey, assetId: subject.asset.id }
+  const way = { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id }
   const line = lineFor(snapshot.policy, way)
   const use = line === undefined ? { amount: 0n, count: 0 } : windowUse(snapshot, line, [])
   const per24h = line?.per24h ?? 0n
@@ -134,7 +134,7 @@ const lineOf = (look: Look, from: Party, to: Party): SeenLine => {
 
 const quotaOf = ({ snapshot }: Look, payer: Party): SeenQuota => {
   const quota = snapshot.quota(payer.publicKey)
-  const unsigned = snapshot.open.filter((i) => isUnsigned(i) && i.payment.fromKey === payer.publicKey).length
+  const unsigned = snapshot.open.filter((i) => isSlot(i) && i.payment.fromKey === payer.publicKey).length
   return {
     party: payer.name,
     used: quota === undefined ? null : quota.used + unsigned,

@@ -6,6 +6,7 @@ import type { Subject } from "./Subject.ts"
 import { splitNeed } from "./split.ts"
 import { sweepNeed } from "./sweep.ts"
 import { topUpNeed } from "./topUp.ts"
+import { withdrawNeed } from "./withdraw.ts"
 
 /** What the subject's rule kind says of it. */
 export const needOf = ({ subject, ...seen }: Seen<Subject["kind"]>): Need => {
@@ -22,5 +23,7 @@ export const needOf = ({ subject, ...seen }: Seen<Subject["kind"]>): Need => {
       return payoutNeed({ subject, ...seen })
     case "request":
       return requestNeed({ subject, ...seen })
+    case "withdraw":
+      return withdrawNeed({ subject, ...seen })
   }
 }

@@ -1,4 +1,4 @@
-import { type Look, leastOf, takesPart } from "./Look.ts"
+import { feeShareOf, type Look, leastOf, takesPart } from "./Look.ts"
 import { feeMax } from "./Policy.ts"
 import type { Party } from "./Rule.ts"
 
@@ -40,4 +40,4 @@ export const wantOf = (look: Look, payer: Party): bigint =>
     .filter(({ transfer }) => transfer.from === payer)
     .reduce((sum, { transfer }) => sum + costOf(look, transfer.amount), 0n)
 
-const costOf = ({ snapshot }: Look, amount: bigint): bigint => amount + feeMax(snapshot.policy.maxFee, amount)
+const costOf = (look: Look, amount: bigint): bigint => amount + feeMax(feeShareOf(look), amount)

@@ -2,11 +2,11 @@ import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { type Judgement, judge } from "./decide.ts"
-import { type Allotment, type Look, lookAt, type Memory } from "./Look.ts"
+import { type Allotment, feeShareOf, type Look, lookAt, type Memory } from "./Look.ts"
 import { feeMax } from "./Policy.ts"
 import type { Party } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
-import { partName, type Subject } from "./Subject.ts"
+import { commandOf, partName, type Subject } from "./Subject.ts"
 import { share } from "./share.ts"
 
 /** What one round said of one subject. */
@@ -85,9 +85,10 @@ const planned =
     rule: subject.rule.name,
     subject: partName(subject.name, payment.from, payment.to),
     episode: 0,
+    command: commandOf(subject),
     payment,
     decimals: subject.asset.decimals,
-    feeMax: feeMax(snapshot.policy.maxFee, payment.amount),
+    feeMax: feeMax(feeShareOf({ subject, snapshot }), payment.amount),
     state: "proposed",
     detail: "",
     fee: undefined,

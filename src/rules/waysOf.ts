@@ -1,10 +1,10 @@
-import type { Party } from "./Rule.ts"
+import type { Party, Receiver } from "./Rule.ts"
 import type { Subject } from "./Subject.ts"
 
 /** One way on which money may move. */
 export interface Way {
   readonly from: Party
-  readonly to: Party
+  readonly to: Receiver
 }
 
 /** Every way on which the subject may move money; none where people do. */
@@ -23,6 +23,8 @@ export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
       return rule.to.map(({ party }) => ({ from: rule.level.party, to: party }))
     case "payout":
       return [{ from: rule.from, to: rule.to }]
+    case "withdraw":
+      return [{ from: rule.level.party, to: rule.to }]
     case "request":
       return []
   }

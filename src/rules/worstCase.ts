@@ -1,5 +1,16 @@
+import { isExternal } from "../domain/Hex.ts"
 import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
-import { isPaying, type Party, type PayingRule, type PinnedAsset, type Rule, type Share } from "./Rule.ts"
+import {
+  type External,
+  isPaying,
+  type Party,
+  type PayingRule,
+  type PinnedAsset,
+  type Receiver,
+  type Rule,
+  receiverKey,
+  type Share,
+} from "./Rule.ts"
 
 /** What a policy line permits at worst in any 24 hours of the ledger's time. Amounts are base units. */
 export interface WorstLine {
@@ -17,6 +28,8 @@ export interface WorstLine {
   readonly fees: bigint
   /** Receivers whose key is elsewhere and from which no rule leads back: what they are paid leaves the treasury. */
   readonly leavesTo: ReadonlyArray<string>
+  /** Those of them that are addresses outside of the network: what is withdrawn to them leaves it. */
+  readonly leavesNetworkTo: ReadonlyArray<string>
   /** Who must sign each payment; undefined where nobody is asked. */
   readonly approval: PolicyLine["approval"]
 }
@@ -52,6 +65,8 @@ export interface WorstCase {
 export interface Permitting {
   readonly rules: ReadonlyArray<Rule>
   readonly parties: ReadonlyMap<string, Party>
+  /** Absent where there are none. */
+  readonly addresses?: ReadonlyMap<string, External>
   readonly assets: ReadonlyMap<string, PinnedAsset>
   readonly policy: Policy
 }
@@ -88,29 +103,33 @@ export const worstCase = (treasury: Permitting, transfersPerDay: number = networ
 const lineAtWorst = (treasury: Permitting, line: PolicyLine): WorstLine | undefined => {
   const { policy, assets, parties } = treasury
   const asset = [...assets.values()].find(({ id }) => id === line.assetId)
-  const permits = (from: Party, to: Party) =>
+  const permits = (from: Party, to: Receiver) =>
     from.signer !== undefined &&
-    lineFor(policy, { from: from.publicKey, to: to.publicKey, assetId: line.assetId }) === line
+    lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: line.assetId }) === line
   const all = [...parties.values()]
-  const from = all.filter((party) => all.some((to) => permits(party, to)))
+  const outside = [...(treasury.addresses?.values() ?? [])]
+  const from = all.filter((party) => [...all, ...outside].some((to) => permits(party, to)))
   const to = all.filter((party) => from.some((payer) => permits(payer, party)))
+  const leavesNetworkTo = outside.filter((address) => from.some((payer) => permits(payer, address)))
   const most = line.perTransfer * BigInt(line.transfersPer24h)
   const amount = most < line.per24h ? most : line.per24h
   if (from.length === 0 || amount === 0n) return undefined
   return {
     line: line.line,
     from: from.map(({ name }) => name),
-    to: to.map(({ name }) => name),
+    to: [...to, ...leavesNetworkTo].map(({ name }) => name),
     asset: asset?.symbol ?? line.assetId,
     decimals: asset?.decimals ?? 0,
     perTransfer: line.perTransfer < line.per24h ? line.perTransfer : line.per24h,
     transfers: line.transfersPer24h,
     amount,
-    // Each fee is rounded up on its own.
-    fees: feeMax(policy.maxFee, amount) + BigInt(line.transfersPer24h),
-    leavesTo: to
-      .filter((party) => party.signer === undefined && !hasWayBack(treasury, party, line.assetId))
-      .map(({ name }) => name),
+    // Each fee is rounded up on its own. A withdrawal costs none.
+    fees: to.length === 0 ? 0n : feeMax(policy.maxFee, amount) + BigInt(line.transfersPer24h),
+    leavesTo: [
+      ...to.filter((party) => party.signer === undefined && !hasWayBack(treasury, party, line.assetId)),
+      ...leavesNetworkTo,
+    ].map(({ name }) => name),
+    leavesNetworkTo: leavesNetworkTo.map(({ name }) => name),
     approval: line.approval,
   }
 }
@@ -126,6 +145,7 @@ const takesFrom = (rule: PayingRule, party: Party, assetId: string): boolean => 
     case "sweep":
       return rule.levels.some((level) => level.party === party && level.asset.id === assetId)
     case "split":
+    case "withdraw":
       return rule.level.party === party && rule.level.asset.id === assetId
     case "rebalance":
       return rule.asset.id === assetId && rule.weights.some((weight) => weight.party === party)
@@ -136,8 +156,10 @@ const takesFrom = (rule: PayingRule, party: Party, assetId: string): boolean => 
   }
 }
 
-/** Transfers that all lines together let the key send in 24 hours. */
+/** Transfers that all lines together let the key send in 24 hours; withdrawals are none. */
 export const transfersPermitted = (policy: Policy, key: string): number =>
   policy.lines
-    .filter((line) => [...line.to].some((to) => lineFor(policy, { from: key, to, assetId: line.assetId }) === line))
+    .filter((line) =>
+      [...line.to].some((to) => !isExternal(to) && lineFor(policy, { from: key, to, assetId: line.assetId }) === line),
+    )
     .reduce((sum, { transfersPer24h }) => sum + transfersPer24h, 0)

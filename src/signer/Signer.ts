@@ -4,10 +4,13 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import type { Command, InputData } from "../domain/Command.ts"
+import { isHex64 } from "../domain/Hex.ts"
+import type { IntentCommand } from "../domain/Intent.ts"
 import { assetScopes } from "../rules/contradiction.ts"
 import {
   approvalFor,
   feeMax,
+  feeShare,
   judge,
   lineFor,
   type Policy,
@@ -16,13 +19,14 @@ import {
   type Refusal,
   type WindowUse,
 } from "../rules/Policy.ts"
-import type { Party } from "../rules/Rule.ts"
+import type { Party, Share } from "../rules/Rule.ts"
 import { Brake } from "../store/Brake.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Journal } from "../store/Journal.ts"
 import { Lease } from "../store/Lease.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import { addressOf } from "../tx/Address.ts"
 import { decodeInputData } from "../tx/InputData.ts"
 import { signingDigest } from "../tx/Transaction.ts"
 import { type ApprovalClaim, checkApproval } from "./checkApproval.ts"
@@ -123,9 +127,9 @@ export class Signer extends Context.Service<
                 if (known.digest === digest) return known.signature
                 return yield* refuse("attempt_alive", "another command is signed for this attempt already")
               }
-              const transfer = yield* readTransfer(request.inputData)
-              const payment = { from: request.party, to: transfer.to, assetId: transfer.asset, amount: transfer.amount }
-              const stopped = yield* stopOf(transfer.asset)
+              const read = yield* readPayment(request, options.policy)
+              const { payment, share } = read
+              const stopped = yield* stopOf(payment.assetId)
               if (stopped !== undefined) return yield* refuse("halted", stopped)
               const now = Math.min(request.blockTimeMillis, yield* Clock.currentTimeMillis)
               const line = lineFor(options.policy, payment)
@@ -138,11 +142,11 @@ export class Signer extends Context.Service<
               const verdict = judge(options.policy, payment, () => used)
               if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
               const floor = party.floor.get(payment.assetId) ?? 0n
-              const need = payment.amount + feeMax(options.policy.maxFee, payment.amount)
+              const need = payment.amount + feeMax(share, payment.amount)
               if (request.spendable < need + floor) {
                 return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
               }
-              const approval = yield* approvalOf(options, request, payment, verdict.line)
+              const approval = yield* approvalOf(options, request, read, verdict.line)
               const signature = sign(null, Buffer.from(digest, "hex"), key.key).toString("hex")
               const { intentId, k } = request
               const permit = { policy: options.policy.hash, line: verdict.line.line, approval }
@@ -194,34 +198,59 @@ const memory = <A>(effect: Effect.Effect<A, StoreError>): Effect.Effect<A, Signe
 const approvalOf = Effect.fnUntraced(function* (
   { treasury, policy }: SignerOptions,
   { chainId, intentId, approval }: SignRequest,
-  payment: PolicyPayment,
+  { payment, share }: PaymentRead,
   line: PolicyLine,
 ) {
   const group = approvalFor(line, payment.amount)
   if (group === undefined) return undefined
-  const fee = feeMax(policy.maxFee, payment.amount)
+  const fee = feeMax(share, payment.amount)
   const known = { ...payment, treasury, chainId, intentId, feeMax: fee, policy: policy.digest }
   const approved = checkApproval(group, known, approval, yield* Clock.currentTimeMillis)
   if ("lacking" in approved) return yield* refuse("approval", approved.lacking)
   return { group: group.name, need: group.need, by: approved.by }
 })
 
-type Transfer = Extract<Command, { _tag: "Transfer" }>
+interface PaymentRead {
+  readonly payment: PolicyPayment
+  /** The part of it that the network may take on top. */
+  readonly share: Share
+}
 
-/** The only command that a policy line can allow: an immediate transfer between general accounts. */
-const readTransfer = (bytes: Uint8Array): Effect.Effect<Transfer, SignerError> =>
-  Result.match(decodeInputData(bytes), {
+/** The payment that the bytes themselves are, and the share of it that the network may take on top. */
+const readPayment = (
+  { party: from, inputData }: SignRequest,
+  { maxFee }: Policy,
+): Effect.Effect<PaymentRead, SignerError> =>
+  Result.match(decodeInputData(inputData), {
     onFailure: (detail) => Effect.fail(refuse("command", detail)),
     onSuccess: ({ command, nonce }: InputData) => {
       if (nonce === 0n) return Effect.fail(refuse("command", "a nonce of zero"))
-      if (command._tag !== "Transfer") return Effect.fail(refuse("command", `${command._tag} is not allowed`))
-      if (command.kind._tag !== "OneOff" || command.kind.deliverOn !== 0n) {
-        return Effect.fail(refuse("command", "only transfers at once are allowed"))
-      }
-      const { ACCOUNT_TYPE_GENERAL } = accountTypeNumbers
-      if (command.fromAccountType !== ACCOUNT_TYPE_GENERAL || command.toAccountType !== ACCOUNT_TYPE_GENERAL) {
-        return Effect.fail(refuse("command", "only transfers between general accounts are allowed"))
-      }
-      return Effect.succeed(command)
+      const read = command._tag === "Withdraw" ? readWithdrawal(command) : readTransfer(command)
+      return Effect.map(read, ({ kind, ...rest }) => ({ payment: { from, ...rest }, share: feeShare(kind, maxFee) }))
     },
   })
+
+type Read = Effect.Effect<Omit<PolicyPayment, "from"> & { readonly kind: IntentCommand }, SignerError>
+
+/** Of transfers only those at once, between general accounts. */
+const readTransfer = (command: Command): Read => {
+  if (command._tag !== "Transfer") return Effect.fail(refuse("command", `${command._tag} is not allowed`))
+  if (command.kind._tag !== "OneOff" || command.kind.deliverOn !== 0n) {
+    return Effect.fail(refuse("command", "only transfers at once are allowed"))
+  }
+  const { ACCOUNT_TYPE_GENERAL } = accountTypeNumbers
+  if (command.fromAccountType !== ACCOUNT_TYPE_GENERAL || command.toAccountType !== ACCOUNT_TYPE_GENERAL) {
+    return Effect.fail(refuse("command", "only transfers between general accounts are allowed"))
+  }
+  const { to, asset, amount } = command
+  if (!isHex64(to)) return Effect.fail(refuse("command", "only transfers to a public key are allowed"))
+  return Effect.succeed({ kind: "transfer", to, assetId: asset, amount })
+}
+
+/** A withdrawal whose receiver is spelled as the policy spells it: an address, never a party's key. */
+const readWithdrawal = ({ amount, asset, receiverAddress }: Extract<Command, { _tag: "Withdraw" }>): Read => {
+  if (receiverAddress === undefined || addressOf(receiverAddress) !== receiverAddress) {
+    return Effect.fail(refuse("command", "a withdrawal without a checksummed receiver is not allowed"))
+  }
+  return Effect.succeed({ kind: "withdraw", to: receiverAddress, assetId: asset, amount })
+}

@@ -98,6 +98,8 @@ export interface IntentView {
   readonly from: string
   readonly to: string
   readonly detail: string
+  /** What nobody must read into its state; null where there is no such thing. */
+  readonly note: string | null
   readonly createdAt: string
   readonly attempts: ReadonlyArray<{
     readonly k: number

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import type { Attempt } from "../domain/Attempt.ts"
-import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
 import { attemptsOf, entriesAfter, intentsAfter, type Span } from "../store/archive.ts"
 import { balancesBefore, changesAfter, gapsIn, termsNow } from "../store/balanceHistory.ts"
 
@@ -32,6 +32,7 @@ export const exportColumns = {
     "transferId",
     "txHash",
     "detail",
+    "note",
   ],
   journal: ["seq", "at", "treasury", "kind", "subject", "body", "prev", "hash"],
   balances: ["kind", "at", "until", "party", "asset", "market", "type", "balance"],
@@ -152,5 +153,6 @@ export const paymentRow = (intent: Intent, attempts: ReadonlyArray<Attempt>): Pa
     transferId: attempt?.transferId ?? null,
     txHash: hash?.toUpperCase() ?? null,
     detail: intent.detail,
+    note: noteOf(intent),
   }
 }

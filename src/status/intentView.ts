@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
-import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
 import { Outbox } from "../store/Outbox.ts"
 import type { IntentView } from "./View.ts"
 
@@ -20,6 +20,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent) {
     from: intent.payment.from,
     to: intent.payment.to,
     detail: intent.detail,
+    note: noteOf(intent),
     createdAt: new Date(intent.createdAt).toISOString(),
     attempts: attempts.map((attempt) => ({
       k: attempt.k,

@@ -49,14 +49,16 @@ export class Epochs extends Context.Service<
       const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
       const now = Effect.map(settings.get(key), (text) => Option.getOrUndefined(decode(text ?? "")))
       const countRows = rowsOf(CountRow, "Epochs.sent")
-      /** Signed ones that are in no block yet may come into one of this epoch at any time. */
+      /** Withdrawals do not count. Signed ones that are in no block yet may come into one of this epoch at any time. */
       const sent = Effect.fnUntraced(function* (publicKey: string, since: bigint) {
         const open = yield* countRows(
-          sql`SELECT count(*) AS n FROM attempts WHERE state IN (${live}) AND party = ${publicKey}`,
+          sql`SELECT count(*) AS n FROM attempts AS a JOIN intents AS i ON i.id = a.intent_id
+            WHERE a.state IN (${live}) AND a.party = ${publicKey} AND i.command <> 'withdraw'`,
         )
         const ended = yield* countRows(
           sql`SELECT count(*) AS n FROM intents AS i JOIN attempts AS a ON a.intent_id = i.id
-            WHERE i.settled_at >= ${since} AND i.from_key = ${publicKey} AND a.state IN ('confirmed', 'failed')`,
+            WHERE i.settled_at >= ${since} AND i.from_key = ${publicKey} AND a.state IN ('confirmed', 'failed')
+            AND i.command <> 'withdraw'`,
         )
         return (open[0]?.n ?? 0) + (ended[0]?.n ?? 0)
       })

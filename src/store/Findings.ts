@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Attempt } from "../domain/Attempt.ts"
+import type { IntentCommand } from "../domain/Intent.ts"
 import { makeDuplicates, makeEnded, makeStrangers, makeWatches } from "./findingsSql.ts"
 import { Journal } from "./Journal.ts"
 import type { StoreError } from "./StoreError.ts"
@@ -28,6 +29,7 @@ export interface Stranger extends ListedTransfer {
 export interface EndedAttempt {
   readonly intentId: string
   readonly k: number
+  readonly command: IntentCommand
   readonly transferId: string
   readonly state: string
   readonly to: string

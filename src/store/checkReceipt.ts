@@ -1,5 +1,6 @@
 import { Result, Schema } from "effect"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
+import { type Command, commandTags } from "../domain/Command.ts"
 import { readReference } from "../domain/Reference.ts"
 import { decodeInputData } from "../tx/InputData.ts"
 import { isSolved } from "../tx/ProofOfWork.ts"
@@ -121,7 +122,7 @@ const attemptProblem = (
 const hexBytes = (hex: unknown): Uint8Array | undefined =>
   typeof hex === "string" && /^([0-9a-f]{2})+$/.test(hex) ? Uint8Array.from(Buffer.from(hex, "hex")) : undefined
 
-/** Whether the signed bytes are the payment that is stated, and carry the journal's own hash. */
+/** Whether the signed bytes are the payment that is stated, and carry the journal's own hash where they can. */
 const commandProblem = (
   bytes: Uint8Array,
   attempt: ReceiptAttempt,
@@ -129,23 +130,51 @@ const commandProblem = (
   links: ReadonlyArray<Link>,
 ): string | undefined => {
   const data = Result.getOrUndefined(decodeInputData(bytes))
-  if (data?.command._tag !== "Transfer") return "the signed command is no transfer"
+  const wanted = payment.command === undefined ? commandTags.transfer : commandTags.withdraw
+  if (data === undefined || data.command._tag !== wanted) return `the signed command is no ${wanted.toLowerCase()}`
   const { command } = data
-  const { ACCOUNT_TYPE_GENERAL } = accountTypeNumbers
-  const is: ReadonlyArray<readonly [string, unknown, unknown]> = [
-    ["receiver", command.to, payment.toKey],
-    ["asset", command.asset, payment.assetId],
-    ["amount", String(command.amount), payment.units],
-    ["nonce", String(data.nonce), attempt.nonce],
-    ["anchor", String(data.blockHeight), attempt.anchorHeight],
-    ["account", command.fromAccountType, ACCOUNT_TYPE_GENERAL],
-    ["receiver's account", command.toAccountType, ACCOUNT_TYPE_GENERAL],
-    ["time", command.kind._tag === "OneOff" ? command.kind.deliverOn : undefined, 0n],
+  const is = [
+    ["nonce", String(data.nonce), attempt.nonce] as const,
+    ["anchor", String(data.blockHeight), attempt.anchorHeight] as const,
+    ...(command._tag === "Transfer" ? transferParts(command, payment) : []),
+    ...(command._tag === "Withdraw" ? withdrawalParts(command, payment) : []),
   ]
   const other = is.find(([, signed, stated]) => signed !== stated)
   if (other !== undefined)
     return `the ${other[0]} in the signed command is ${String(other[1])}, not ${String(other[2])}`
-  const seen = readReference(command.reference)
+  return command._tag === "Transfer" ? journalProblem(command.reference, links) : undefined
+}
+
+type Part = readonly [string, unknown, unknown]
+
+const transferParts = (
+  command: typeof Command.cases.Transfer.Type,
+  payment: Statement["payment"],
+): ReadonlyArray<Part> => {
+  const { ACCOUNT_TYPE_GENERAL } = accountTypeNumbers
+  return [
+    ["receiver", command.to, payment.toKey],
+    ["asset", command.asset, payment.assetId],
+    ["amount", String(command.amount), payment.units],
+    ["account", command.fromAccountType, ACCOUNT_TYPE_GENERAL],
+    ["receiver's account", command.toAccountType, ACCOUNT_TYPE_GENERAL],
+    ["time", command.kind._tag === "OneOff" ? command.kind.deliverOn : undefined, 0n],
+  ]
+}
+
+const withdrawalParts = (
+  command: typeof Command.cases.Withdraw.Type,
+  payment: Statement["payment"],
+): ReadonlyArray<Part> => [
+  ["command", "withdraw", payment.command],
+  ["receiver", command.receiverAddress, payment.toKey],
+  ["asset", command.asset, payment.assetId],
+  ["amount", String(command.amount), payment.units],
+]
+
+/** A transfer's reference names the journal that it was signed on. */
+const journalProblem = (reference: string, links: ReadonlyArray<Link>): string | undefined => {
+  const seen = readReference(reference)
   if (seen === undefined) return "the signed command does not carry the journal's hash"
   const first = links[0]
   const hash = seen.seq + 1 === first?.seq ? first.prev : links.find((link) => link.seq === seen.seq)?.hash

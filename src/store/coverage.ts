@@ -68,6 +68,7 @@ const differs = (what: string, row: Body, entry: Body | undefined): string | und
 const decided = ({ intent }: Kept, entries: ReadonlyArray<Body>): string | undefined => {
   const { payment } = intent
   const first = {
+    command: intent.command === "transfer" ? undefined : intent.command,
     rule: intent.rule,
     about: intent.subject,
     episode: intent.episode,

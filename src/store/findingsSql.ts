@@ -1,6 +1,7 @@
 import { Array as Arr, Clock, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Attempt } from "../domain/Attempt.ts"
+import { intentCommands } from "../domain/Intent.ts"
 import { Big, Digits, rowsOf } from "./columns.ts"
 import type { Acknowledgement, Findings, ListedTransfer, Noted, Stranger } from "./Findings.ts"
 import type { Journal } from "./Journal.ts"
@@ -189,6 +190,7 @@ export const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "endWatc
 const EndedRow = Schema.Struct({
   intentId: Schema.String,
   k: Schema.Int,
+  command: Schema.Literals(intentCommands),
   transferId: Schema.String,
   state: Schema.String,
   to: Schema.String,
@@ -198,7 +200,7 @@ const EndedRow = Schema.Struct({
 
 export const makeEnded = (sql: Sql): Pick<Port, "ended"> => ({
   ended: (party) =>
-    sql`SELECT intent_id AS "intentId", k, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
+    sql`SELECT intent_id AS "intentId", k, command, transfer_id AS "transferId", attempts.state AS state, to_key AS "to",
       asset_id AS asset, amount FROM attempts JOIN intents ON intents.id = attempts.intent_id
       WHERE attempts.party = ${party} AND attempts.state IN ('confirmed', 'failed', 'expired')
       ORDER BY attempts.created_at, intent_id, k`.pipe(rowsOf(EndedRow, "Findings.ended")),

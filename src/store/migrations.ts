@@ -319,6 +319,15 @@ const alerting = Effect.gen(function* () {
   yield* sql`ALTER TABLE rule_states ADD COLUMN told_at ${int}`
 })
 
+/** What an intent has the network do; all before were transfers. */
+const commands = Effect.gen(function* () {
+  const { sql } = yield* dialect
+  yield* sql`ALTER TABLE intents ADD COLUMN command TEXT NOT NULL DEFAULT 'transfer'`
+  if (sql.onDialectOrElse({ pg: () => true, orElse: () => false })) return
+  yield* sql.unsafe(`CREATE TRIGGER intents_commanded BEFORE UPDATE ON intents WHEN OLD.command <> NEW.command
+    BEGIN SELECT RAISE(ABORT, 'a decided payment never changes'); END`)
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -338,6 +347,7 @@ const loader = Migrator.fromRecord({
   "0015_settlements": settlements,
   "0016_decisions_by_time": decisionsByTime,
   "0017_alerting": alerting,
+  "0018_commands": commands,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

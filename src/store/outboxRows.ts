@@ -1,12 +1,13 @@
 import { Schema } from "effect"
 import { baseUnits } from "../domain/Amount.ts"
 import { type Attempt, attemptStates, evidenceKinds } from "../domain/Attempt.ts"
-import { IntentId, PublicKey, TransferId } from "../domain/Hex.ts"
-import { type Intent, intentStates } from "../domain/Intent.ts"
+import { ExternalAddress, IntentId, PublicKey, TransferId } from "../domain/Hex.ts"
+import { type Intent, intentCommands, intentStates } from "../domain/Intent.ts"
 import { Big, Bytes, Digits } from "./columns.ts"
 
 /** Columns of an intent, by the names of IntentRow. */
-export const intentColumns = `id, treasury, rule, subject, episode, submitted_by AS "submittedBy", from_party AS "from", from_key AS "fromKey",
+export const intentColumns = `id, treasury, rule, subject, episode, command, submitted_by AS "submittedBy",
+  from_party AS "from", from_key AS "fromKey",
   to_party AS "to", to_key AS "toKey", asset, asset_id AS "assetId", decimals, amount, fee_max AS "feeMax", state,
   detail, fee, settled_at AS "settledAt", created_at AS "createdAt", updated_at AS "updatedAt"`
 
@@ -17,10 +18,11 @@ export const IntentRow = Schema.Struct({
   subject: Schema.String,
   episode: Schema.Int,
   submittedBy: Schema.NullOr(Schema.String),
+  command: Schema.Literals(intentCommands),
   from: Schema.String,
   fromKey: PublicKey,
   to: Schema.String,
-  toKey: PublicKey,
+  toKey: Schema.Union([PublicKey, ExternalAddress]),
   asset: Schema.String,
   assetId: Schema.String,
   decimals: Schema.Int,
@@ -41,6 +43,7 @@ export const toIntent = (row: typeof IntentRow.Type): Intent => ({
   subject: row.subject,
   episode: row.episode,
   ...(row.submittedBy === null ? {} : { submittedBy: row.submittedBy }),
+  command: row.command,
   payment: {
     from: row.from,
     fromKey: row.fromKey,
@@ -67,6 +70,7 @@ export const intentInsert = (intent: Intent) => ({
   subject: intent.subject,
   episode: intent.episode,
   submitted_by: intent.submittedBy ?? null,
+  command: intent.command,
   from_party: intent.payment.from,
   from_key: intent.payment.fromKey,
   to_party: intent.payment.to,

@@ -29,6 +29,7 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"]) => ({
         subject: intent.id,
         body: {
           state: intent.state,
+          ...commandBody(intent),
           rule: intent.rule,
           about: intent.subject,
           episode: intent.episode,
@@ -54,6 +55,9 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"]) => ({
     (effect) => effect.pipe(sql.withTransaction, storeError("Outbox.move")),
   ),
 })
+
+/** A transfer goes without saying: entries of it say what they always said. */
+const commandBody = ({ command }: Intent) => (command === "transfer" ? {} : { command })
 
 const moveIntent = Effect.fnUntraced(function* (
   sql: Sql,

@@ -1,4 +1,5 @@
 import { formatAmount } from "../domain/Amount.ts"
+import { withdrawnHere } from "../domain/Intent.ts"
 import type { Link, StoredEntry } from "./archive.ts"
 
 /** What a body of the journal holds: plain JSON, large numbers as digits. */
@@ -73,6 +74,10 @@ export interface Statement {
     Readonly<Record<"episode" | "decimals" | "units" | "feeMax", Plain>> & {
       /** The person who handed it in; absent where a rule decided it. */
       readonly submittedBy?: string
+      /** What the network is to do; absent of a transfer. */
+      readonly command?: Plain
+      /** What nobody must read into it. */
+      readonly note?: string
     }
   readonly decision:
     | ({ readonly at: string } & Readonly<
@@ -180,6 +185,8 @@ const paymentOf = (id: string, body: Body): Statement["payment"] => {
   const isAmount = typeof units === "string" && /^[0-9]{1,78}$/.test(units) && typeof decimals === "number"
   return {
     id,
+    ...(body["command"] === undefined ? {} : { command: plain(body["command"]) }),
+    ...(body["command"] === "withdraw" ? { note: withdrawnHere } : {}),
     ...pick(body, "rule", "episode", "decimals", "feeMax"),
     ...words(body, "submittedBy"),
     subject: plain(body["about"]),

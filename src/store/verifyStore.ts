@@ -1,4 +1,5 @@
 import { Effect, Result } from "effect"
+import { commandTags } from "../domain/Command.ts"
 import { shortId } from "../domain/Hex.ts"
 import { readReference } from "../domain/Reference.ts"
 import { decodeInputData } from "../tx/InputData.ts"
@@ -76,12 +77,13 @@ const verifyRows = Effect.fnUntraced(function* () {
   }
 })
 
-/** Every signed command carries the head of the journal at its signature. */
-const misremembered = Effect.fnUntraced(function* ({ attempts }: Kept) {
+/** Every signed command is of its payment's kind; a transfer carries the head of the journal at its signature. */
+const misremembered = Effect.fnUntraced(function* ({ intent, attempts }: Kept) {
   const journal = yield* Journal
   for (const { k, inputData } of attempts) {
     const data = Result.getOrUndefined(decodeInputData(inputData))
-    if (data?.command._tag !== "Transfer") return `the command of attempt ${k} cannot be read`
+    if (data?.command._tag !== commandTags[intent.command]) return `the command of attempt ${k} cannot be read`
+    if (data.command._tag !== "Transfer") continue
     const seen = readReference(data.command.reference)
     if (seen === undefined) continue
     const hash = seen.seq === 0 ? genesis.hash : yield* journal.hashAt(seen.seq)

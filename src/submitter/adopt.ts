@@ -49,17 +49,29 @@ export const adopt = Effect.fn("Adopt")(function* (keys: ReadonlyArray<string>, 
 
 interface Whole {
   readonly party: string
-  /** Undefined where the gateway lists no transfers at all. */
+  /** Withdrawals too; undefined where the gateway lists no transfers at all. */
   readonly listing: TransferListing | undefined
+  /** Whether withdrawals are in it. */
+  readonly isWithWithdrawals: boolean
 }
 
-/** All that the ledger lists of a key. Fails where the listing comes to no end: half of it says nothing. */
+/**
+ * All transfers and withdrawals that the ledger lists of a key. Fails where a listing comes to no end: half of it says
+ * nothing.
+ */
 export const listWhole = Effect.fnUntraced(function* (party: string) {
   const confirmation = yield* Confirmation
-  const listing = yield* confirmation
-    .transfersFrom(party)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  if (listing?.complete !== false) return { party, listing } satisfies Whole
+  const told = <A>(asked: Effect.Effect<A, GatewayError>) =>
+    asked.pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const transfers = yield* told(confirmation.transfersFrom(party))
+  const withdrawals = yield* told(confirmation.withdrawalsFrom(party))
+  if (transfers?.complete !== false && withdrawals?.complete !== false) {
+    const listing = transfers && {
+      ...transfers,
+      transfers: [...transfers.transfers, ...(withdrawals?.transfers ?? [])],
+    }
+    return { party, listing, isWithWithdrawals: withdrawals !== undefined } satisfies Whole
+  }
   const detail = "the listing of transfers comes to no end"
   return yield* new GatewayError({
     gateway: "the gateway",

@@ -46,7 +46,7 @@ export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: Re
   const unlisted: Array<string> = []
   let transfers = 0
   for (const party of keys) {
-    const { listing } = yield* listWhole(party)
+    const { listing, isWithWithdrawals } = yield* listWhole(party)
     if (listing === undefined) {
       unlisted.push(party)
       continue
@@ -54,7 +54,8 @@ export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: Re
     transfers += listing.transfers.length
     // Read from the beginning, it says nothing about where the next reading of news goes on.
     yield* noteListing(party, { ...listing, cursor: undefined })
-    differences.push(...compareEnds(party, yield* findings.ended(party), listing.transfers))
+    const ended = (yield* findings.ended(party)).filter(({ command }) => isWithWithdrawals || command === "transfer")
+    differences.push(...compareEnds(party, ended, listing.transfers))
   }
   for (const { id, from, to, asset, amount, status, own } of yield* findings.strangers) {
     const kind = own ? "restored_store" : "foreign_payment"

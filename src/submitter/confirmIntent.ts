@@ -2,22 +2,27 @@ import { Clock, Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { type Intent, type IntentCommand, withdrawnHere } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { Gateways } from "../gateway/Gateways.ts"
+import { LedgerHistory } from "../gateway/LedgerHistory.ts"
+import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
-import { endAndTell } from "./endAndTell.ts"
+import { endAndTell, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { inclusionOf } from "./inclusionOf.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteExecution, noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendsOf } from "./sendsOf.ts"
+
+/** How far the ledger's clock may be behind ours. */
+const behindNanos = 60_000_000_000n
 
 interface Live {
   readonly intent: Intent
@@ -30,14 +35,20 @@ interface Live {
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   const { attempt } = live
   if (attempt.state === "signed") return yield* expireUnsent(live)
-  const confirmation = yield* Confirmation
-  const sighting = yield* confirmation
-    .transfer(attempt.transferId)
+  const looks = looksFor(live.intent.command, yield* Confirmation)
+  const sighting = yield* looks
+    .byId(attempt.transferId)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   if (sighting === undefined) return yield* byMovement(live)
   if (sighting.found !== undefined) return yield* judgeFound(live, sighting.found, sighting.gateway)
   yield* judgeAbsent(live, sighting)
 })
+
+/** Where the ledger tells of such a payment. */
+const looksFor = (command: IntentCommand, confirmation: Confirmation["Service"]) =>
+  command === "withdraw"
+    ? { byId: confirmation.withdrawal, listing: confirmation.withdrawalsFrom }
+    : { byId: confirmation.transfer, listing: confirmation.transfersFrom }
 
 type Found = NonNullable<TransferSighting["found"]>
 
@@ -52,14 +63,18 @@ const judgeFound = Effect.fnUntraced(function* (live: Live, found: Found, gatewa
       transferId: attempt.transferId,
     })
   }
-  const seen = { gateway, height: undefined, detail: `transfer by id: ${found.status}` }
+  const seen = {
+    gateway,
+    height: undefined,
+    detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} by id: ${found.status}`,
+  }
   if (found.status === "done") {
     yield* noteExecution(attempt, found.timestamp)
     yield* outbox.addEvidence(attempt, "executed", seen)
     return yield* confirmed(intent, attempt, {
       fee: found.fees,
       settledAt: found.timestamp,
-      how: "found by transfer id",
+      how: intent.command === "withdraw" ? "found by its id" : "found by transfer id",
     })
   }
   if (found.status !== "rejected" && found.status !== "stopped" && found.status !== "cancelled") {
@@ -69,6 +84,7 @@ const judgeFound = Effect.fnUntraced(function* (live: Live, found: Found, gatewa
     yield* outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
     return yield* confirmed(intent, attempt, { fee: undefined, settledAt: found.timestamp, how: "seen on the ledger" })
   }
+  if (intent.command === "withdraw" && (yield* hasLeft(intent, attempt))) return yield* giveUp(live)
   yield* outbox.addEvidence(attempt, "execution_failed", seen)
   const detail = `in a block and ${found.status}: ${found.reason ?? "no reason given"}`
   yield* endAndTell(
@@ -89,6 +105,17 @@ const hasExecuted = Effect.fnUntraced(function* (attempt: Attempt) {
   return (yield* sendsOf(attempt.party, [attempt]))?.counts.has(attempt.transferId) ?? false
 })
 
+/** The same of a withdrawal, whose movements bear no id: any alike since its signature keeps it from having failed. */
+const hasLeft = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
+  const since = BigInt(attempt.createdAt) * 1_000_000n - behindNanos
+  const told = yield* (yield* LedgerHistory)
+    .debits(attempt.party, since, yield* now)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  return told?.debits.some(
+    ({ type, asset, quantity }) => type === withdrawn && asset === payment.assetId && quantity === payment.amount,
+  )
+})
+
 interface Execution {
   /** Undefined where nothing tells what it was: at most what was reserved. */
   readonly fee: bigint | undefined
@@ -107,9 +134,12 @@ const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const retried = (yield* outbox.sends(intent.id)).some((s) => s.outcome === "ambiguous" || s.outcome === "duplicate")
   const say0 = (units: bigint) => formatAmount(units, intent.decimals)
   const { payment } = intent
-  const cost = fee === undefined ? `fee not known, at most ${say0(intent.feeMax)}` : `fee ${say0(fee)}`
+  const isWithdrawn = intent.command === "withdraw"
+  const charged = fee === undefined ? `fee not known, at most ${say0(intent.feeMax)}` : `fee ${say0(fee)}`
+  const cost = isWithdrawn ? withdrawnHere : charged
   const detail = `${say0(payment.amount)} ${payment.asset} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
-  yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
+  const settled = outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
+  yield* isWithdrawn ? tellWithdrawn(intent, settled) : settled
   if (attempt.framing !== undefined) {
     yield* (yield* Settings).rememberFraming(options.gateway.url, options.chainId, attempt.framing)
   }
@@ -132,15 +162,16 @@ const confirmed = Effect.fn("Confirm.confirmed")(function* (
 /** Neither found nor dead yet, unless the window is over and complete listings, apart from each other, say so. */
 const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sighting: TransferSighting) {
   const { attempt, height } = live
+  const { command } = live.intent
   const outbox = yield* Outbox
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
   const inclusion = yield* inclusionOf(attempt)
   if (inclusion.verdict === "failed") return yield* failedInBlock(live, inclusion)
   if (inclusion.verdict !== "unseen") return yield* giveUp(live)
   const gateways = yield* Gateways
-  const told = yield* gateways.several(({ confirmation }) => confirmation.transfersFrom(attempt.party))
+  const told = yield* gateways.several(({ confirmation }) => looksFor(command, confirmation).listing(attempt.party))
   // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
-  const isAlone = gateways.all.length === 1
+  const isAlone = gateways.all.length === 1 && command === "transfer"
   for (const { value } of told) yield* noteListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
   const listings = told.map(({ value: { mark, complete, transfers } }) => ({
     height: mark?.height,
@@ -200,7 +231,8 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
       o.payment.fromKey !== intent.payment.fromKey ||
       o.payment.assetId !== intent.payment.assetId,
   )
-  const movement = alone ? yield* movementOf(intent, attempt) : undefined
+  // What leaves the network is seen at one end alone, where anything else may look the same.
+  const movement = alone && intent.command === "transfer" ? yield* movementOf(intent, attempt) : undefined
   if (movement === undefined) return yield* byExplorer(live)
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   yield* outbox.addEvidence(attempt, "executed", { gateway: gateway.name, height: undefined, detail })

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { type Intent, withdrawnHere } from "../domain/Intent.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Signals } from "../store/Signals.ts"
@@ -44,5 +44,26 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   yield* database.atomically(Effect.andThen(change, alert))
   if (state !== "manual") metrics.intentsFinished.inc({ treasury, outcome: state })
   yield* say(state, { subject, detail })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** Settles a withdrawal that executed, and says with it what others have to do. */
+export const tellWithdrawn = Effect.fn("Submitter.tellWithdrawn")(function* <A, R>(
+  intent: Intent,
+  settle: Effect.Effect<A, StoreError, R>,
+) {
+  const database = yield* Database
+  const alerts = yield* AlertQueue
+  const { payment } = intent
+  const amount = `${formatAmount(payment.amount, intent.decimals)} ${payment.asset}`
+  const alert = alerts.raise({
+    dedup: `confirmed/${intent.id}`,
+    severity: "info",
+    kind: "intent",
+    subject: shortId(intent.id).slice(0, 4),
+    detail: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to} (${payment.toKey}): ${withdrawnHere}`,
+    fields: { intent: intent.id, state: "confirmed" },
+  })
+  yield* database.atomically(Effect.andThen(settle, alert))
   yield* (yield* Signals).wake("alerts")
 })

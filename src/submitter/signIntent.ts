@@ -165,15 +165,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   const { payment } = intent
-  const command = Command.cases.Transfer.make({
-    fromAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
-    to: payment.toKey,
-    toAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
-    asset: payment.assetId,
-    amount: payment.amount,
-    reference: yield* reference,
-    kind: { _tag: "OneOff", deliverOn: 0n },
-  })
+  const command = yield* commandOf(intent)
   const nonce = yield* signer.nonce(payment.fromKey, intent.id, k)
   const inputData = encodeInputData({ nonce, blockHeight: anchor.height, command })
   const signature = yield* signer.sign({
@@ -218,6 +210,21 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
   }
   yield* outbox.persist(intent, attempt)
   return attempt
+})
+
+/** What the network is to do: a transfer at once, or a withdrawal to an address outside of it. */
+const commandOf = Effect.fnUntraced(function* ({ command, payment }: Intent) {
+  const { toKey, assetId: asset, amount } = payment
+  if (command === "withdraw") return Command.cases.Withdraw.make({ amount, asset, receiverAddress: toKey })
+  return Command.cases.Transfer.make({
+    fromAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
+    to: toKey,
+    toAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
+    asset,
+    amount,
+    reference: yield* reference,
+    kind: { _tag: "OneOff", deliverOn: 0n },
+  })
 })
 
 /**

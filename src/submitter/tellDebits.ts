@@ -36,9 +36,9 @@ export const foreignAmong = Effect.fnUntraced(function* (
 ) {
   const first = falls[0]!.timestamp
   const last = falls.at(-1)!.timestamp
-  const named = entries.debits
-    .filter(({ timestamp }) => timestamp >= first)
-    .map((entry) => ({ entry, id: idOf(entry) }))
+  const moved = entries.debits.filter(({ timestamp }) => timestamp >= first)
+  const idOf = idsOf(moved, yield* withdrawalsOf(party, moved))
+  const named = moved.map((entry) => ({ entry, id: idOf(entry) }))
   const unknown = yield* (yield* Debits).unknown(named.map(({ id }) => id))
   const found: Array<ForeignDebit> = []
   for (const { entry, id } of named) {
@@ -49,9 +49,40 @@ export const foreignAmong = Effect.fnUntraced(function* (
   return { found, complete: complete && (mark === undefined || mark.timestamp > last) } satisfies Proof
 })
 
-/** Withdrawals have no id there, but each entry has a time of its own. */
-const idOf = ({ type, transferId, timestamp }: LedgerEntry): string =>
-  type === withdrawn || transferId === "" ? `debit ${timestamp}` : transferId
+/** What the ledger lists of the key's withdrawals, where any of the movements is one. */
+const withdrawalsOf = Effect.fnUntraced(function* (party: string, moved: ReadonlyArray<LedgerEntry>) {
+  if (!moved.some(({ type }) => type === withdrawn)) return []
+  const listing = yield* (yield* Confirmation)
+    .withdrawalsFrom(party)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  return listing?.transfers.filter(({ status }) => status === "done") ?? []
+})
+
+/** An entry is written at its block's time and a microsecond more for each before it in the block. */
+const entryNanosMax = 1_000_000_000n
+
+/**
+ * Movements of withdrawals bear no id: each has that of the listed one that fits it best, which no other has. One that
+ * nothing listed fits is known by its own time.
+ */
+const idsOf = (moved: ReadonlyArray<LedgerEntry>, listed: ReadonlyArray<ListedTransfer>) => {
+  const ids = new Map<LedgerEntry, string>()
+  const left = new Set(listed)
+  for (const entry of moved) {
+    if (entry.type !== withdrawn && entry.transferId !== "") {
+      ids.set(entry, entry.transferId)
+      continue
+    }
+    const after = (one: ListedTransfer): bigint => entry.timestamp - one.timestamp
+    const own = [...left]
+      .filter((one) => one.asset === entry.asset && one.amount === entry.quantity)
+      .filter((one) => after(one) > -1_000n && after(one) < entryNanosMax)
+      .toSorted((a, b) => (after(a) < after(b) ? -1 : 1))[0]
+    if (own !== undefined) left.delete(own)
+    ids.set(entry, own?.id ?? `debit ${entry.timestamp}`)
+  }
+  return (entry: LedgerEntry): string => ids.get(entry) ?? `debit ${entry.timestamp}`
+}
 
 const describe = Effect.fnUntraced(function* (party: string, entry: LedgerEntry, id: string) {
   const { asset, quantity: amount, timestamp, type, transferId } = entry

@@ -43,11 +43,16 @@ rules:
     sweep: { from: [hot], to: cold, asset: VEGA, above: "60", target: "30" }
   - name: new-asset
     notify: { asset: any, becomes: [enabled, rejected] }
+  - name: to-vault
+    withdraw: { from: reserve, asset: VEGA, above: "1_000", target: "500", to: vault }
 policy:
   maxFee: 0.2%
   allow:
     - { from: reserve, to: [hot], asset: USDT, perTransfer: "25_000", per24h: "100_000", transfersPer24h: 10 }
     - { from: [hot], to: [cold], asset: VEGA, perTransfer: "100", per24h: "200", transfersPer24h: 4 }
+    - { from: [reserve], to: [vault], perTransfer: "600", per24h: "600", transfersPer24h: 1, asset: VEGA }
+addresses:
+  vault: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 alerts:
   receivers:
     log: { log: {} }
@@ -78,6 +83,26 @@ const mistake = (title: string, from: string, to: string, says: RegExp, after = 
 })
 
 export const broken: ReadonlyArray<Broken> = [
+  mistake("an address with a wrong capital", '"0x5aAeb', '"0x5AAeb', /mistyped: its capitals do not fit/),
+  mistake("an address of another length", '1BeAed"', '1BeAe"', /0x and 40 hex characters/),
+  mistake("an address under the name of a party", '  vault: "0x5', '  cold: "0x5', /"cold" is a party already/),
+  mistake("a withdrawal to a party", "to: vault }", "to: cold }", /"cold" is a party, no address outside/),
+  mistake("a withdrawal to nobody", "to: vault }", "to: vualt }", /did you mean "vault"/),
+  mistake("a transfer to an address", "to: cold, asset: VEGA", "to: vault, asset: VEGA", /"vault" is no party/),
+  mistake(
+    "a withdrawal by somebody without a signer",
+    "{ from: reserve, asset: VEGA",
+    "{ from: cold, asset: VEGA",
+    /no signer/,
+  ),
+  mistake(
+    "a withdrawal that waits for a cron",
+    "to: vault }",
+    'to: vault }\n    schedule: { cron: "0 9 1 * *" }',
+    /means nothing/,
+    1,
+  ),
+  mistake("an address that pays", "from: [reserve], to: [vault]", "from: [vault], to: [vault]", /"vault" is no party/),
   mistake("a misspelled part", "assets:", "asets:", /unknown key "asets"; did you mean "assets"\?/),
   mistake("a part that is none", "store:", "weather:", /unknown key "weather"; known here: version, name/),
   mistake("a misspelled key", "chainId:", "chianId:", /unknown key "chianId"; did you mean "chainId"\?/),

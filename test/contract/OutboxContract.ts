@@ -30,6 +30,7 @@ export const intentOf = (id: string, more: Partial<Intent> = {}): Intent => ({
     amount: baseUnits(2n ** 200n + 1n),
   },
   decimals: 18,
+  command: "transfer",
   feeMax: 2n ** 190n,
   state: "proposed",
   detail: "below",

@@ -15,10 +15,6 @@ import { compiledDir } from "../support/Cofferer.ts"
 const seed = "crash"
 const root = new URL("../../", import.meta.url).pathname
 const node = join(root, "node_modules/.bin/node")
-const dir = mkdtempSync(join(tmpdir(), "cofferer-crash-"))
-const file = join(dir, "treasury.yaml")
-const networkDir = join(dir, "network")
-const dataDir = join(dir, "data")
 
 /** Each payment passes all of these; the daemon dies once at each. */
 const moments = [
@@ -34,7 +30,34 @@ const moments = [
   "Outbox.settle:start:1",
 ]
 
-const treasury = (url: string) => `
+/** What moves the treasury to pay, again and again. */
+interface Plan {
+  readonly rules: string
+  readonly allow: string
+  readonly more: string
+  readonly spender: string
+}
+
+const plans: Readonly<Record<string, Plan>> = {
+  payments: {
+    rules: `
+  - name: keep
+    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "25_000" }] }`,
+    allow: `{ from: reserve, to: [hot], asset: USDT, perTransfer: "25_000", per24h: "100_000_000", transfersPer24h: 5000 }`,
+    more: "",
+    spender: `{ from: hot, to: spender, asset: USDT, at: [{ block: 3, amount: "16_000" }], every: { blocks: 6, amount: "16_000" } }`,
+  },
+  withdrawals: {
+    rules: `
+  - name: skim
+    withdraw: { from: reserve, asset: USDT, above: "100_000_000", target: "99_990_000", to: vault }`,
+    allow: `{ from: reserve, to: [vault], asset: USDT, perTransfer: "1_000_000", per24h: "100_000_000", transfersPer24h: 5000 }`,
+    more: `addresses: { vault: "0x${"12".repeat(20)}" }`,
+    spender: `{ from: hot, to: reserve, asset: USDT, at: [{ block: 3, amount: "16_000" }], every: { blocks: 6, amount: "16_000" } }`,
+  },
+}
+
+const treasury = (url: string, { rules, allow, more, spender }: Plan) => `
 version: 1
 name: crash
 mode: live
@@ -43,12 +66,11 @@ assets: { USDT: { id: ${"ab".repeat(32)}, decimals: 6 } }
 parties:
   reserve: { publicKey: "${publicKeyOf(seed, "reserve")}", signer: { sandbox: reserve } }
   hot: { publicKey: "${publicKeyOf(seed, "hot")}" }
-rules:
-  - name: keep
-    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "25_000" }] }
+rules:${rules}
 policy:
   allow:
-    - { from: reserve, to: [hot], asset: USDT, perTransfer: "25_000", per24h: "100_000_000", transfersPer24h: 5000 }
+    - ${allow}
+${more}
 sandbox:
   seed: ${seed}
   listen: "127.0.0.1:0"
@@ -60,13 +82,18 @@ sandbox:
   assets:
     - { id: ${"ab".repeat(32)}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: { maxFaucetAmountMint: "1_000_000_000" }, status: { enabled: 0 } }
   deposits:
-    - { party: hot, asset: USDT, amount: "24_000" }
+    - { party: hot, asset: USDT, amount: "${more === "" ? "24_000" : "24_000_000"}" }
     - { party: reserve, asset: USDT, amount: "100_000_000" }
   spenders:
-    - { from: hot, to: spender, asset: USDT, at: [{ block: 3, amount: "16_000" }], every: { blocks: 6, amount: "16_000" } }
+    - ${spender}
 `
 
-const start = (entry: string, args: ReadonlyArray<string>, env: Record<string, string> = {}): ChildProcess =>
+const start = (
+  dir: string,
+  entry: string,
+  args: ReadonlyArray<string>,
+  env: Record<string, string> = {},
+): ChildProcess =>
   spawn(node, ["--disable-warning=ExperimentalWarning", join(root, entry), ...args, "--output", "json"], {
     cwd: dir,
     env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: compiledDir, ...env },
@@ -106,16 +133,20 @@ const getJson = (url: string): Promise<unknown> =>
       .end()
   })
 
-describe("a daemon that is killed at ten moments of its payments", () => {
+describe.each(Object.entries(plans))("a daemon that is killed at ten moments of its %s", (_, plan) => {
+  const dir = mkdtempSync(join(tmpdir(), "cofferer-crash-"))
+  const file = join(dir, "treasury.yaml")
+  const networkDir = join(dir, "network")
+  const dataDir = join(dir, "data")
   let network: ChildProcess | undefined
   let url = ""
 
   beforeAll(async () => {
     mkdirSync(dataDir, { recursive: true })
-    writeFileSync(file, treasury("http://127.0.0.1:1"))
-    network = start("src/main.ts", ["sandbox", file, "--data", networkDir])
+    writeFileSync(file, treasury("http://127.0.0.1:1", plan))
+    network = start(dir, "src/main.ts", ["sandbox", file, "--data", networkDir])
     url = String((await line(network, (said) => said["url"] !== undefined))["url"])
-    writeFileSync(file, treasury(url))
+    writeFileSync(file, treasury(url, plan))
     cpSync(join(networkDir, "sandbox", "keys"), join(dataDir, "sandbox", "keys"), { recursive: true })
   })
 
@@ -130,16 +161,16 @@ describe("a daemon that is killed at ten moments of its payments", () => {
 
   it("pays each decided payment exactly once", async () => {
     for (const moment of moments) {
-      const daemon = start("test/crash/entry.ts", ["run", file, "--data", dataDir], { COFFERER_TEST_KILL: moment })
+      const daemon = start(dir, "test/crash/entry.ts", ["run", file, "--data", dataDir], { COFFERER_TEST_KILL: moment })
       daemon.stdout?.resume()
       assert.strictEqual((await ended(daemon)).signal, "SIGKILL", `killed at ${moment}`)
     }
-    const last = start("src/main.ts", ["run", file, "--data", dataDir])
+    const last = start(dir, "src/main.ts", ["run", file, "--data", dataDir])
     await line(last, (said) => said["msg"] === "confirmed")
     const stopped = ended(last)
     last.kill("SIGTERM")
     assert.deepStrictEqual(await stopped, { code: 0, signal: null })
-    const once = start("src/main.ts", ["run", file, "--data", dataDir, "--once"])
+    const once = start(dir, "src/main.ts", ["run", file, "--data", dataDir, "--once"])
     once.stdout?.resume()
     assert.strictEqual((await ended(once)).code, 0)
 

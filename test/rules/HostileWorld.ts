@@ -5,6 +5,7 @@ import { type Spot, spotsOf } from "../../src/rules/lint/Finding.ts"
 import { needRanges } from "../../src/rules/lint/needs.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
 import { feeMax, judge, lineFor, type PolicyLine, type WindowUse } from "../../src/rules/Policy.ts"
+import { receiverKey } from "../../src/rules/Rule.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
 import type { Subject } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
@@ -74,7 +75,7 @@ export class HostileWorld {
     const [range] = spot === undefined ? [] : needRanges(spot, this.treasury.policy)
     const [account] = subject.accounts
     if (range === undefined || account === undefined) return
-    const line = lineFor(this.treasury.policy, { from: range.from.publicKey, to: range.to.publicKey, assetId: id })
+    const line = lineFor(this.treasury.policy, { from: range.from.publicKey, to: receiverKey(range.to), assetId: id })
     if (line === undefined) return
     const left = line.per24h - this.#used(line, this.#blockTime).amount
     const most = left < line.perTransfer && left > 0n ? left : line.perTransfer
@@ -168,6 +169,7 @@ export class HostileWorld {
       episode: this.#sequence,
       payment,
       decimals: 0,
+      command: "transfer",
       feeMax: feeMax(policy.maxFee, payment.amount),
       state: pick(this.#random, ["in_flight", "unknown"] as const),
       detail: "",

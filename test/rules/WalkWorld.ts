@@ -179,6 +179,7 @@ export class WalkWorld {
       rule: subject.rule.name,
       subject: subject.name,
       episode: this.#sequence,
+      command: "transfer",
       payment,
       decimals: subject.asset.decimals,
       feeMax: feeMax(this.treasury.policy.maxFee, payment.amount),

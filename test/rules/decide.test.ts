@@ -95,6 +95,7 @@ const intent = (state: IntentState, more: Partial<Intent> = {}): Intent => ({
     amount: units(210),
   },
   decimals: 2,
+  command: "transfer",
   feeMax: 42n,
   state,
   detail: "no proof",

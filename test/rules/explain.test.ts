@@ -93,6 +93,7 @@ const intentOf = (dice: Dice, state: IntentState): Intent => {
     rule: dice.pick(["keep", "other"])!,
     subject: dice.pick(["hot/TOK", "eve/TOK"])!,
     episode: 1,
+    command: "transfer",
     payment: {
       from: from.name,
       fromKey,

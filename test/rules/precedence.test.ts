@@ -48,6 +48,7 @@ const intent = (state: IntentState, more: Partial<Intent> = {}): Intent => ({
     amount: units(1n),
   },
   decimals: 0,
+  command: "transfer",
   feeMax: 0n,
   state,
   detail: "",

@@ -171,6 +171,7 @@ class World {
       episode,
       payment,
       decimals: 0,
+      command: "transfer",
       feeMax: feeMax(policy.maxFee, payment.amount),
       state: this.random(3) === 0 ? "unknown" : "in_flight",
       detail: "",

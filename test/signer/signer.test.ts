@@ -35,6 +35,7 @@ writeFileSync(file, `${seed.toString("hex")}\n`, { mode: 0o600 })
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 const to = "b".repeat(64)
+const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 const asset = "c".repeat(64)
 const general = accountTypeNumbers.ACCOUNT_TYPE_GENERAL
 const policy: Policy = {
@@ -45,7 +46,7 @@ const policy: Policy = {
     {
       line: 1,
       from: new Set([publicKey]),
-      to: new Set([to]),
+      to: new Set([to, vault]),
       assetId: asset,
       perTransfer: baseUnits(100n),
       per24h: baseUnits(150n),
@@ -426,4 +427,40 @@ describe("nonces", () => {
     const nonces = keys.flatMap((key) => ["a", "b"].flatMap((id) => [1, 2].map((k) => deriveNonce(key, id, k))))
     assert.strictEqual(new Set(nonces).size, 8)
   })
+})
+
+describe("withdrawals", () => {
+  const withdraw = (receiverAddress: string | undefined, amount = 100n): Command => ({
+    _tag: "Withdraw",
+    asset,
+    amount: baseUnits(amount),
+    ...(receiverAddress === undefined ? {} : { receiverAddress }),
+  })
+
+  it.effect("are signed to the addresses of a line, without a fee, within its limits", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const asked = request(withdraw(vault), { spendable: 100n })
+        const digest = signingDigest(asked.inputData, "chain")
+        assert.strictEqual(yield* signer.sign(asked), Buffer.from(ed.sign(digest, seed)).toString("hex"))
+        const more = { ...request(withdraw(vault, 51n)), intentId: "j" }
+        assert.strictEqual(yield* refusalOf(signer, more), "window_amount")
+        const poor = { ...request(withdraw(vault, 50n), { spendable: 49n }), intentId: "j" }
+        assert.strictEqual(yield* refusalOf(signer, poor), "floor")
+      }),
+    ),
+  )
+
+  it.effect("are refused to whom no line names, to a party, to nobody, and to an address in another form", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* refusalOf(signer, request(withdraw(`0x${"1".repeat(40)}`))), "no_line")
+        for (const receiver of [undefined, "", to, vault.toLowerCase(), vault.slice(2)]) {
+          assert.strictEqual(yield* refusalOf(signer, request(withdraw(receiver))), "command", receiver)
+        }
+        const posted = request(transfer({ to: vault }))
+        assert.strictEqual(yield* refusalOf(signer, posted), "command", "a transfer goes to a public key")
+      }),
+    ),
+  )
 })

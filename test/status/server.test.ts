@@ -143,6 +143,7 @@ describe("the sentence", () => {
     from: "",
     to: "",
     detail: "",
+    note: null,
     createdAt: "",
     attempts: [],
   })

@@ -118,6 +118,7 @@ const intent: Intent = {
     amount: baseUnits(100n),
   },
   decimals: 0,
+  command: "transfer",
   feeMax: 2n,
   state: "in_flight",
   detail: "",

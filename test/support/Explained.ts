@@ -65,6 +65,7 @@ export const payment = (more: Partial<Intent> = {}): Intent => ({
   rule: "keep",
   subject: "hot/USDT",
   episode: 1,
+  command: "transfer",
   payment: {
     from: "reserve",
     fromKey: keys.reserve as Intent["payment"]["fromKey"],

@@ -56,7 +56,7 @@ const groupsOf = (spots: ReadonlyArray<Spot>): ReadonlyArray<ReadonlyArray<Spot>
 /** Whether a payment of the one may bring an account of the other out of its band; never false where it may. */
 const triggers = (one: Subject, ways: ReadonlyArray<Way>, other: Subject): boolean =>
   ways.some(({ from, to }) => {
-    if (other.kind === "rebalance") return other.parties.includes(from) || other.parties.includes(to)
+    if (other.kind === "rebalance") return other.parties.some((party) => party === from || party === to)
     if (other.kind === "topUp") return other.level.party === from && leftWith(one, from.name) < other.level.trigger
     const [level] = other.kind === "sweep" ? [other.level] : levelsOf(other.rule)
     if (level === undefined || level.party !== to) return false
@@ -68,7 +68,7 @@ const triggers = (one: Subject, ways: ReadonlyArray<Way>, other: Subject): boole
 const leftWith = (subject: Subject, payer: string): bigint => {
   const party = subject.payers.find(({ name }) => name === payer)
   const floor = party === undefined ? 0n : floorOf(subject, party)
-  const [level] = subject.kind === "sweep" ? [subject.level] : subject.kind === "split" ? [subject.rule.level] : []
+  const [level] = subject.kind === "sweep" ? [subject.level] : subject.kind === "topUp" ? [] : levelsOf(subject.rule)
   return level !== undefined && level.balance === "free" && level.target > floor ? level.target : floor
 }
 

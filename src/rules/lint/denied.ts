@@ -1,4 +1,5 @@
 import { lineFor } from "../Policy.ts"
+import { receiverKey } from "../Rule.ts"
 import { waysOf } from "../waysOf.ts"
 import { type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
 
@@ -10,7 +11,7 @@ export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
   spotsOf(set).flatMap((spot) => {
     const { rule, subject } = spot
     const lacking = waysOf(subject).filter(({ from, to }) => {
-      const line = lineFor(set.policy, { from: from.publicKey, to: to.publicKey, assetId: subject.asset.id })
+      const line = lineFor(set.policy, { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id })
       return line === undefined || line.transfersPer24h === 0
     })
     const [first] = lacking

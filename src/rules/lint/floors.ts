@@ -1,5 +1,5 @@
 import { floorOf, takesPart } from "../Look.ts"
-import { levelsOf, type Party, type PinnedAsset } from "../Rule.ts"
+import { isPaying, levelsOf, type Party, type PinnedAsset } from "../Rule.ts"
 import {
   type Finding,
   gravity,
@@ -19,8 +19,8 @@ export const floors = (set: RuleSet): ReadonlyArray<Finding> =>
 
 const underFloor = (spot: Spot): ReadonlyArray<Finding> => {
   const { rule, subject } = spot
-  if (rule.kind !== "sweep" && rule.kind !== "split") return []
-  const level = subject.kind === "sweep" ? subject.level : rule.kind === "split" ? rule.level : undefined
+  if (rule.kind !== "sweep" && rule.kind !== "split" && rule.kind !== "withdraw") return []
+  const level = subject.kind === "sweep" ? subject.level : rule.kind === "sweep" ? undefined : rule.level
   if (level === undefined) return []
   const floor = floorOf(subject, level.party)
   if (level.target >= floor) return []
@@ -35,10 +35,13 @@ const underFloor = (spot: Spot): ReadonlyArray<Finding> => {
   ]
 }
 
+/** Kinds that take what is over a level from an account. */
+const empties: ReadonlySet<string> = new Set(["sweep", "split", "withdraw"])
+
 /** The level above which rules take money from the account, so that it never rests higher. */
 const ceilingOf = ({ rules }: RuleSet, party: Party, asset: PinnedAsset) =>
   rules
-    .flatMap((rule) => ((rule.kind === "sweep" || rule.kind === "split") && !rule.trial ? [rule] : []))
+    .flatMap((rule) => (isPaying(rule) && empties.has(rule.kind) && !rule.trial ? [rule] : []))
     .flatMap((rule) => levelsOf(rule).map((level) => ({ rule, level })))
     .filter(({ level }) => level.party === party && level.asset === asset)
     .toSorted((a, b) => (a.level.trigger < b.level.trigger ? -1 : 1))[0]

@@ -27,7 +27,13 @@ export const longestClosed = (hours: Hours): { readonly from: number; readonly m
   return longest
 }
 
-const need = { topUp: "a lack", sweep: "a surplus", split: "a surplus", rebalance: "an imbalance" } as const
+const need = {
+  topUp: "a lack",
+  sweep: "a surplus",
+  split: "a surplus",
+  withdraw: "a surplus",
+  rebalance: "an imbalance",
+} as const
 
 /** Rules that wait for their hours: how long a need may have to. */
 export const hours = (set: RuleSet): ReadonlyArray<Finding> =>

@@ -1,12 +1,12 @@
 import { feeMax, type Policy } from "../Policy.ts"
-import type { Party } from "../Rule.ts"
+import type { Party, Receiver } from "../Rule.ts"
 import type { Spot } from "./Finding.ts"
 import { minOf } from "./Finding.ts"
 
 /** One transfer that a rule may want, between the least and the most that it can be. */
 export interface NeedRange {
   readonly from: Party
-  readonly to: Party
+  readonly to: Receiver
   readonly least: bigint
   /** Undefined where the balance alone bounds it. */
   readonly most: bigint | undefined
@@ -42,6 +42,10 @@ export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange>
         least: max(afterFee((surplus * weight) / whole, policy), min),
         most: undefined,
       }))
+    }
+    case "withdraw": {
+      const { level, to } = subject.rule
+      return [{ from: level.party, to, least: max(level.trigger - level.target + 1n, min), most: undefined }]
     }
     case "payout": {
       const { from, to, amount } = subject.rule

@@ -13,7 +13,8 @@ const sides = (set: RuleSet, fills: boolean): ReadonlyArray<Side> =>
     const filling = subject.kind === "topUp" || subject.kind === "request"
     if (filling !== fills) return []
     if (subject.kind === "topUp" || subject.kind === "sweep") return [{ spot, rule, level: subject.level }]
-    if (subject.kind === "split" || subject.kind === "request") return [{ spot, rule, level: subject.rule.level }]
+    if (subject.kind === "split" || subject.kind === "request" || subject.kind === "withdraw")
+      return [{ spot, rule, level: subject.rule.level }]
     return []
   })
 

@@ -1,5 +1,5 @@
 import { lineFor, type PolicyLine } from "../Policy.ts"
-import type { PinnedAsset } from "../Rule.ts"
+import { type PinnedAsset, receiverKey } from "../Rule.ts"
 import {
   type Finding,
   policyGravity,
@@ -17,7 +17,7 @@ export const unreachable = (set: RuleSet): ReadonlyArray<Finding> =>
   spotsOf(set).flatMap((spot) => {
     const { asset } = spot.subject
     const ranges = needRanges(spot, set.policy).flatMap((range) => {
-      const way = { from: range.from.publicKey, to: range.to.publicKey, assetId: asset.id }
+      const way = { from: range.from.publicKey, to: receiverKey(range.to), assetId: asset.id }
       const line = lineFor(set.policy, way)
       return line === undefined || line.transfersPer24h === 0 ? [] : [{ range, line }]
     })

@@ -117,7 +117,7 @@ const Intent = (i: IntentView) => html`
     <td class=${`rail ${i.state}`}>${rail.map((step, n) => html`<i class=${n < reached(i) ? "on" : ""} title=${step}></i>`)} ${i.state.replaceAll("_", " ")}</td>
     <td class="figure">${i.amount}</td>
     <td>${i.from} → ${i.to}</td>
-    <td class="detail">${i.rule}: ${i.detail}
+    <td class="detail">${i.rule}: ${i.detail}${i.note === null || i.detail.includes(i.note) ? "" : html` <small>${i.note}</small>`}
       ${i.attempts.map((a) => (a.txHash === null ? "" : html` <button title=${`copy ${a.txHash}`} onClick=${copy(a.txHash)}>tx ${a.txHash.slice(0, 8)}</button>`))}</td>
     <td class="time">${i.createdAt.slice(5, 19).replace("T", " ")}</td>
   </tr>`

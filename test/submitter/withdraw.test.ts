@@ -1,0 +1,253 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { BaseUnits } from "../../src/domain/Amount.ts"
+import { Command } from "../../src/domain/Command.ts"
+import { type IntentState, withdrawnHere } from "../../src/domain/Intent.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { receiptOf } from "../../src/status/receipts.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { checkReceipt } from "../../src/store/checkReceipt.ts"
+import { Findings } from "../../src/store/Findings.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { verifyStore } from "../../src/store/verifyStore.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
+import { compareHistory } from "../../src/submitter/compareHistory.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { alice, type Flow, type FlowSetup, flow, round } from "../support/Flow.ts"
+import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { chainId, one, usdt } from "../support/TestSandbox.ts"
+
+type Options = Parameters<Flow>[0]
+type Network = Sandbox["Service"]
+
+const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+const rule = `  - name: to-vault
+    withdraw: { from: alice, asset: USDT, above: "500", target: "400", to: vault }
+    priority: 1
+`
+const line = `    - { from: alice, to: [vault], asset: USDT, perTransfer: "600", per24h: "600", transfersPer24h: 2 }
+`
+const addresses = `addresses: { vault: "${vault}" }
+`
+const setup: FlowSetup = { rules: rule, more: line + addresses }
+
+const withdrawals = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(20)),
+  (intents) => intents.filter(({ command }) => command === "withdraw"),
+)
+const states = Effect.map(withdrawals, (intents) => intents.map(({ state }) => state))
+const halts = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (all) => all.map(({ reason }) => reason),
+)
+const rounds = Effect.fnUntraced(function* (options: Options, sandbox: Network, count: number, skip?: Set<string>) {
+  for (let i = 0; i < count; i++) yield* round(options, sandbox, skip)
+})
+const until = Effect.fnUntraced(function* (options: Options, sandbox: Network, state: IntentState, skip?: Set<string>) {
+  for (let i = 0; i < 40; i++) {
+    if ((yield* states).includes(state)) return
+    yield* round(options, sandbox, skip)
+  }
+  assert.fail(`no withdrawal came to ${state}: ${yield* states}`)
+})
+const arm = (client: TestClient, fault: Readonly<Record<string, unknown>>) =>
+  request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+const disarm = (client: TestClient) => request(client, "/sandbox/faults", { method: "DELETE" })
+
+/** What the ledger lists as withdrawn by alice. */
+const listed = Effect.fnUntraced(function* (client: TestClient) {
+  const { json } = yield* request(client, `/api/v2/withdrawals?partyId=${alice}`)
+  const edges = (json as { withdrawals: { edges: ReadonlyArray<{ node: Record<string, unknown> }> } }).withdrawals.edges
+  return edges.map(({ node }) => ({
+    id: node["id"],
+    amount: node["amount"],
+    status: node["status"],
+    receiver: (node["ext"] as { erc20?: { receiverAddress: string } }).erc20?.receiverAddress,
+  }))
+})
+
+const attemptsOf = Effect.gen(function* () {
+  const [intent] = yield* withdrawals
+  return yield* (yield* Outbox).attempts(intent?.id ?? "")
+})
+
+const waitForTaken = (client: TestClient) =>
+  Effect.gen(function* () {
+    while (at(yield* request(client, "/sandbox/ledger"), "mempool.1") === undefined) yield* Effect.yieldNow
+  })
+
+describe("a withdrawal", () => {
+  it.effect("takes the surplus out once, and says that its claim is made by others", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* until(options, sandbox, "confirmed")
+          yield* rounds(options, sandbox, 12)
+          assert.deepStrictEqual(yield* halts, [], "its debit is explained")
+          assert.strictEqual(
+            yield* sandbox.ledger.balance("alice", "USDT"),
+            249_850_000n,
+            "the other rule paid 150 with a fee; none here",
+          )
+          const [intent] = yield* withdrawals
+          const [attempt, ...more] = yield* attemptsOf
+          assert.deepStrictEqual(more, [])
+          assert.deepStrictEqual(yield* listed(client), [
+            { id: attempt?.transferId, amount: "600000000", status: "STATUS_FINALIZED", receiver: vault },
+          ])
+          assert.include(intent?.detail ?? "", withdrawnHere)
+          assert.strictEqual(intent?.fee, 0n)
+          assert.strictEqual(intent?.feeMax, 0n)
+          const info = (yield* (yield* AlertQueue).due(100)).filter(({ severity }) => severity === "info")
+          assert.strictEqual(info.filter(({ detail }) => detail.includes(withdrawnHere)).length, 1)
+          const { differences } = yield* compareHistory([alice])
+          assert.deepStrictEqual(differences, [])
+          assert.isNull((yield* verifyStore()).problem)
+        }),
+      setup,
+    ),
+  )
+
+  it.effect("has a receipt that proves it offline, and that nobody can change", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* until(options, sandbox, "confirmed")
+          const [intent] = yield* withdrawals
+          const receipt = JSON.parse(JSON.stringify(yield* receiptOf(intent?.id ?? "")))
+          assert.strictEqual(checkReceipt(receipt).problem, undefined)
+          assert.deepStrictEqual([receipt.payment.command, receipt.payment.toKey], ["withdraw", vault])
+          assert.strictEqual(receipt.payment.note, withdrawnHere)
+          const without = { ...receipt, payment: { ...receipt.payment, note: undefined } }
+          assert.match(checkReceipt(JSON.parse(JSON.stringify(without))).problem ?? "", /payment.note/)
+          const elsewhere = { ...receipt, payment: { ...receipt.payment, toKey: `0x${"1".repeat(40)}` } }
+          assert.match(checkReceipt(elsewhere).problem ?? "", /payment.toKey/)
+        }),
+      setup,
+    ),
+  )
+
+  it.effect("whose answer was lost is sent again as the same bytes, and executes once", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 2 })
+          const sending = yield* Effect.forkChild(submitOnce())
+          yield* waitForTaken(client)
+          yield* TestClock.adjust("300 millis")
+          yield* Fiber.join(sending)
+          assert.deepStrictEqual(yield* states, ["unknown"])
+          yield* disarm(client)
+          yield* until(options, sandbox, "confirmed", new Set(["decide"]))
+          assert.strictEqual((yield* attemptsOf).length, 1, "signed once")
+          assert.strictEqual((yield* listed(client)).length, 1)
+        }),
+      { ...setup, network: ", requestDeadline: 300ms" },
+    ),
+  )
+
+  it.effect("that no gateway took before its window ended is proven absent, and made by a second attempt", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+          yield* submitOnce()
+          yield* rounds(options, sandbox, 4, new Set(["decide"]))
+          yield* disarm(client)
+          yield* until(options, sandbox, "confirmed", new Set(["decide"]))
+          const [first, second] = yield* attemptsOf
+          assert.deepStrictEqual([first?.state, second?.state], ["expired", "confirmed"])
+          const kinds = (yield* (yield* Outbox).evidence(first?.intentId ?? "")).map(({ kind }) => kind)
+          assert.strictEqual(kinds.filter((kind) => kind === "absent").length, 2)
+          assert.deepStrictEqual(
+            (yield* listed(client)).map(({ id }) => id),
+            [second?.transferId],
+          )
+        }),
+      setup,
+    ),
+  )
+
+  it.effect("that the ledger refuses in its block is failed, and not tried again at once", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          // Somebody else is faster: nothing is left when the withdrawal's block comes.
+          const away = payment(client, "eve", 998n * one, { asset: usdt })
+          yield* submit(client, signed(client, { from: "alice", command: away, ...(yield* head(client)) }))
+          yield* submitOnce()
+          yield* until(options, sandbox, "failed", new Set(["decide"]))
+          assert.deepStrictEqual(
+            (yield* listed(client)).map(({ status }) => status),
+            ["STATUS_REJECTED"],
+          )
+          assert.match((yield* withdrawals)[0]?.detail ?? "", /in a block and rejected/)
+        }),
+      setup,
+    ),
+  )
+
+  it.effect("is not made beyond its policy line, and not while the treasury is halted", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 12)
+          const told = (yield* (yield* RuleStates).all).find(({ rule: name }) => name === "to-vault")
+          assert.strictEqual(told?.reason, "policy")
+          assert.deepStrictEqual(yield* listed(client), [])
+        }),
+      { ...setup, more: line.replace(`perTransfer: "600"`, `perTransfer: "200"`) + addresses },
+    ).pipe(
+      Effect.andThen(
+        flow(
+          (options, sandbox, client) =>
+            Effect.gen(function* () {
+              yield* until(options, sandbox, "proposed", new Set(["submit"]))
+              yield* (yield* Brake).halt("operator", "stop")
+              yield* rounds(options, sandbox, 6)
+              assert.deepStrictEqual(yield* listed(client), [])
+              assert.deepStrictEqual(yield* attemptsOf, [])
+            }),
+          setup,
+        ),
+      ),
+    ),
+  )
+
+  it.effect("of somebody else halts beside our own, by its id, until it is adopted", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* until(options, sandbox, "confirmed")
+          yield* rounds(options, sandbox, 3)
+          const command = Command.cases.Withdraw.make({
+            amount: BaseUnits.make(30n * one),
+            asset: usdt,
+            receiverAddress: `0x${"2".repeat(40)}`,
+          })
+          yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+          yield* rounds(options, sandbox, 10)
+          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+          const foreign = (yield* listed(client)).filter(({ amount }) => amount === "30000000")
+          assert.deepStrictEqual(
+            (yield* (yield* Findings).strangers).map(({ id }) => id),
+            foreign.map(({ id }) => String(id)),
+          )
+          yield* adopt([alice], { reason: "to the exchange", author: "ana" })
+          yield* rounds(options, sandbox, 10)
+          assert.deepStrictEqual(yield* halts, [], "told of once")
+          assert.deepStrictEqual((yield* compareHistory([alice])).differences, [])
+        }),
+      setup,
+    ),
+  )
+})
