@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
-import { type IntentState, withdrawnHere } from "../../src/domain/Intent.ts"
+import { type IntentState, noteOf, withdrawnHere } from "../../src/domain/Intent.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { receiptOf } from "../../src/status/receipts.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
@@ -100,6 +100,9 @@ describe("a withdrawal", () => {
             { id: attempt?.transferId, amount: "600000000", status: "STATUS_FINALIZED", receiver: vault },
           ])
           assert.include(intent?.detail ?? "", withdrawnHere)
+          assert.strictEqual(noteOf(intent!), withdrawnHere)
+          assert.isNull(noteOf({ ...intent!, state: "in_flight" }), "nothing is withdrawn before it executed")
+          assert.isNull(noteOf({ ...intent!, command: "transfer" }))
           assert.strictEqual(intent?.fee, 0n)
           assert.strictEqual(intent?.feeMax, 0n)
           const info = (yield* (yield* AlertQueue).due(100)).filter(({ severity }) => severity === "info")
