@@ -1,5 +1,4 @@
 import { Exit, Schema, SchemaIssue } from "effect"
-import type { Problem } from "./ConfigError.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
 
 type Path = ReadonlyArray<PropertyKey>
@@ -12,8 +11,6 @@ export interface Complaint {
   readonly message: string
   readonly remedy: string
 }
-
-export type Locate = (path: Path, message: string, remedy: string, at?: "name" | "value") => Problem
 
 /** Decodes strictly: an unknown name is a complaint as well. All paths begin with `under`, where the value stands. */
 export const decodeAll = <A>(

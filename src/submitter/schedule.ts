@@ -14,14 +14,10 @@ export const rebroadcastBlocks = (windowBlocks: number): bigint => BigInt(Math.m
 export const maySend = (attempt: Attempt, height: bigint): boolean =>
   height < deadlineHeight(attempt) - marginBlocks(attempt.windowBlocks)
 
-/** When the same bytes may go out again. */
-export interface NextSend {
-  /** Unix milliseconds. */
-  readonly nextAt: number
-  readonly nextHeight: bigint
-}
-
-/** Full jitter, 0.5 s doubling to 8 s, for the quick sends; then by blocks. `sends` counts the one just made. */
+/**
+ * When the same bytes may go out again: at a time (Unix milliseconds) and from a height on. Full jitter, 0.5 s doubling
+ * to 8 s, for the quick sends; then by blocks. `sends` counts the one just made.
+ */
 export const nextSend = Effect.fnUntraced(function* (
   step: NextStep,
   attempt: Attempt,
