@@ -30,7 +30,8 @@ export interface Reckoning {
   readonly openAt: bigint | undefined
 }
 
-interface Book {
+/** What a reckoning goes by: rows of general accounts and payments of one key, and times whose rows are lost. */
+export interface Book {
   readonly rows: ReadonlyArray<GeneralRow>
   readonly payments: ReadonlyArray<KnownPayment>
   readonly gaps: ReadonlyArray<{ readonly since: bigint; readonly until: bigint }>
@@ -47,7 +48,7 @@ const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
 const keyOf = (asset: string, time: bigint): string => `${asset} ${time}`
 
 /** Whether a payment may be in a block of this time although it names none, or another than any row has. */
-const mayBe = ({ createdAt, updatedAt, settledAt, times }: KnownPayment, time: bigint): boolean => {
+export const mayBe = ({ createdAt, updatedAt, settledAt, times }: KnownPayment, time: bigint): boolean => {
   const latest = settledAt ?? BigInt(updatedAt + openMillis) * 1_000_000n
   return time >= BigInt(createdAt) * 1_000_000n - apartNanos && (times > 1 || time <= latest + apartNanos)
 }

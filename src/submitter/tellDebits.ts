@@ -1,11 +1,8 @@
 import { Effect } from "effect"
-import { general } from "../domain/AccountType.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { Confirmation } from "../gateway/Confirmation.ts"
-import { GatewayReader } from "../gateway/GatewayReader.ts"
 import type { LedgerDebits } from "../gateway/LedgerHistory.ts"
 import { type LedgerEntry, withdrawn } from "../gateway/schema/LedgerEntries.ts"
-import { pageSize } from "../gateway/walkPages.ts"
 import { Debits } from "../store/Debits.ts"
 import { Findings, type ListedTransfer } from "../store/Findings.ts"
 import { tripWith } from "../store/trip.ts"
@@ -93,30 +90,13 @@ const describe = Effect.fnUntraced(function* (party: string, entry: LedgerEntry,
   return { transfer: isKnown ? found : transfer, kind: "transfer", isKnown } satisfies ForeignDebit
 })
 
-/** Falls that the gateway shows a second time, since one reading of rows is no proof. */
-export const shownAgain = Effect.fnUntraced(function* (party: string, falls: ReadonlyArray<Debit>) {
-  const reader = yield* GatewayReader
-  const found: Array<ForeignDebit> = []
-  for (const { asset, timestamp, balance, amount } of falls) {
-    const { rows } = yield* reader.balanceChanges({
-      partyIds: [party],
-      assetId: asset,
-      accountTypes: [general],
-      startTimestamp: timestamp,
-      endTimestamp: timestamp + 1_000n,
-      first: pageSize,
-      newestFirst: false,
-    })
-    const isShown = rows.some(
-      ({ node }) => node.party === party && node.asset === asset && node.type === general && node.balance === balance,
-    )
-    if (!isShown) continue
+/** Falls of balances that nothing explains, as if each were a transfer to nobody. */
+export const fallsOf = (party: string, falls: ReadonlyArray<Debit>): ReadonlyArray<ForeignDebit> =>
+  falls.map(({ asset, timestamp, amount }) => {
     const id = `debit ${timestamp} ${asset}`
     const transfer = { id, from: party, to: "", asset, amount, reference: "", status: "done", timestamp }
-    found.push({ transfer, kind: "fall", isKnown: false })
-  }
-  return { found, complete: found.length === falls.length } satisfies Proof
-})
+    return { transfer, kind: "fall", isKnown: false }
+  })
 
 /** Stores what nobody explains as payments that the journal does not know, and halts. */
 export const tellDebits = Effect.fnUntraced(function* (party: string, debits: ReadonlyArray<ForeignDebit>) {

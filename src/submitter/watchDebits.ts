@@ -6,8 +6,9 @@ import { Debits } from "../store/Debits.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Settings } from "../store/Settings.ts"
 import { Looks } from "./Looks.ts"
-import { type Accounted, type Debit, type Reckoning, reckon } from "./reckon.ts"
-import { foreignAmong, shownAgain, tellDebits } from "./tellDebits.ts"
+import { type Accounted, type Book, type Debit, type Reckoning, reckon } from "./reckon.ts"
+import { reckonAgain } from "./reckonAgain.ts"
+import { fallsOf, foreignAmong, type Proof, tellDebits } from "./tellDebits.ts"
 
 /** An unexplained debit is looked into so long after it was first seen: what explains it may come later. */
 const settleMillis = 1_500
@@ -75,10 +76,11 @@ export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: strin
   const since = rows[0]?.timestamp ?? 0n
   const payments = yield* debits.payments(party, Number(since / 1_000_000n) - earlierMillis)
   const gaps = yield* debits.gaps(since - openNanosMax)
-  const upTo = (end: bigint) => reckon(known, { rows: rows.filter(({ timestamp }) => timestamp < end), payments, gaps })
+  const book = { rows, payments, gaps }
+  const upTo = (end: bigint) => reckon(known, { ...book, rows: rows.filter(({ timestamp }) => timestamp < end) })
   const whole = upTo(newest + 1n)
   const isTraded = accounts.some(({ type }) => !untraded.has(type))
-  if (whole.debits.length > 0) return yield* lookInto({ party, isTraded, now, whole })
+  if (whole.debits.length > 0) return yield* lookInto({ party, isTraded, now, known, book, whole })
   yield* isOver(party)
   const { openAt } = whole
   const reached = openAt === undefined || newest - openAt > openNanosMax ? whole : upTo(openAt)
@@ -89,21 +91,26 @@ interface Doubt {
   readonly party: string
   readonly isTraded: boolean
   readonly now: number
+  readonly known: Accounted
+  readonly book: Book
   readonly whole: Reckoning
 }
 
-const lookInto = Effect.fnUntraced(function* ({ party, isTraded, now, whole }: Doubt) {
+const lookInto = Effect.fnUntraced(function* (doubt: Doubt) {
+  const { party, isTraded, now, whole } = doubt
   const looks = yield* Looks
   yield* looks.doubt(party, true)
   const age = now - (yield* looks.since(keyOf(party), now))
   if (age < settleMillis) return
-  const { debits } = whole
-  const entries = yield* entriesOf(party, debits)
+  const entries = yield* entriesOf(party, whole.debits)
   if (entries === undefined && isTraded) {
     yield* save(party, whole.accounted)
     return yield* isOver(party)
   }
-  const proof = entries === undefined ? yield* shownAgain(party, debits) : yield* foreignAmong(party, debits, entries)
+  const { proof, accounted } =
+    entries === undefined
+      ? yield* shownAgain(doubt)
+      : { proof: yield* foreignAmong(party, whole.debits, entries), accounted: whole.accounted }
   if (!proof.complete && proof.found.length === 0) {
     if (age < patienceMillis) return
     yield* Effect.logWarning("what left an account could not be explained", { party })
@@ -112,10 +119,17 @@ const lookInto = Effect.fnUntraced(function* ({ party, isTraded, now, whole }: D
   yield* database.atomically(
     Effect.gen(function* () {
       yield* tellDebits(party, proof.found)
-      yield* save(party, whole.accounted)
+      yield* save(party, accounted)
     }),
   )
   yield* isOver(party)
+})
+
+/** One reading of rows is no proof: what counts is what a second one comes to. */
+const shownAgain = Effect.fnUntraced(function* ({ party, known, book, whole }: Doubt) {
+  const { reckoning, complete } = yield* reckonAgain(party, known, book, whole)
+  const proof: Proof = { found: fallsOf(party, reckoning.debits), complete }
+  return { proof, accounted: complete ? reckoning.accounted : whole.accounted }
 })
 
 const isOver = Effect.fnUntraced(function* (party: string) {

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { general } from "../../src/domain/AccountType.ts"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
@@ -143,6 +144,35 @@ describe("a debit that no payment explains", () => {
           yield* by(client, payment(client, "eve", 30n * one, { asset: usdt }), "prefixed")
           yield* rounds(options, sandbox, 10)
           assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+        }),
+      { change: { profile: "specification" } },
+    ),
+  )
+
+  it.effect("is none where the gateway had shown the payment's row at a wrong time before, and takes that back", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const outbox = yield* Outbox
+          while ((yield* outbox.live).length === 0) yield* round(options, sandbox)
+          const observations = yield* Observations
+          const [open] = yield* outbox.open
+          const [attempt] = yield* outbox.live
+          assert.exists(open)
+          assert.exists(attempt)
+          const { amount, toKey } = open.payment
+          const signedAt = BigInt(attempt.createdAt) * 1_000_000n
+          const accounts = yield* observations.accounts
+          const shown = (party: string, plus: bigint, after: bigint) => {
+            const own = accounts.find((one) => one.party === party && one.asset === usdt && one.type === general)
+            const balance = (own?.balance ?? 0n) + plus
+            return { party, asset: usdt, market: "", type: general, balance, timestamp: signedAt + after }
+          }
+          const skewed = [shown(alice, -amount - amount / 1_000n, 1_000n), shown(toKey, amount, 1_000n)]
+          const { height } = (yield* observations.watermark)!
+          yield* observations.advance([...skewed, shown(alice, 0n, 2_000n)], { timestamp: signedAt + 3_000n, height })
+          yield* rounds(options, sandbox, 20)
+          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
         }),
       { change: { profile: "specification" } },
     ),
