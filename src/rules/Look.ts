@@ -1,8 +1,8 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import type { Need, Transfer, Wanted } from "./Need.ts"
 import { needOf } from "./needOf.ts"
-import { feeMax, feeShare } from "./Policy.ts"
-import type { Party, Share } from "./Rule.ts"
+import { feeMax, feeShare, lineFor } from "./Policy.ts"
+import { type Party, receiverKey, type Share } from "./Rule.ts"
 import { networkMinimum, reservedFrom, type Snapshot, withdrawalMinimum } from "./Snapshot.ts"
 import { commandOf, type Subject } from "./Subject.ts"
 import { advance, idle, type Timer } from "./Timer.ts"
@@ -126,11 +126,18 @@ const sizesOf = (look: Look, need: Wanted): ReadonlyArray<Sized> => {
     const spendable = allotted === undefined || free < allotted ? free : allotted
     const covered = spendable >= transfer.amount + feeMax(share, transfer.amount)
     const affordable = spendable > 0n ? (spendable * share.denominator) / (share.denominator + share.numerator) : 0n
-    const amount = !covered && takesPart(rule) ? affordable : transfer.amount
+    const wanted = !covered && takesPart(rule) ? affordable : transfer.amount
+    const amount = takesPart(rule) ? least(wanted, perTransfer(snapshot, subject, transfer)) : wanted
     taken.set(from.publicKey, before + amount + feeMax(share, amount))
     return { transfer, amount, covered, spendable, observed }
   })
 }
+
+const least = (a: bigint, b: bigint | undefined): bigint => (b !== undefined && b < a ? b : a)
+
+/** What the policy permits at once: more is paid in parts, by rules that pay parts. */
+const perTransfer = ({ policy }: Snapshot, { asset }: Subject, { from, to }: Transfer): bigint | undefined =>
+  lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: asset.id })?.perTransfer
 
 /** Whether the rule pays less where it cannot pay all. Where the account itself pays, the rest stays in it. */
 export const takesPart = (rule: Subject["rule"]): boolean =>

@@ -287,11 +287,11 @@ const limits: ReadonlyArray<LintCase> = [
     { policy: line("reserve", "hot", "401", "5_000", 10), severity: "warning" },
   ),
   wrong(
-    "a sweep above one transfer",
+    "a sweep whose least is above one transfer",
     "unreachable",
-    sweep("skim", "hot", "cold", "900", "600", here),
-    ['target: "600"', 'target: "850"'],
-    /the least of 299\.41 TOK is above the 100 TOK per transfer of policy line 1, so it is never paid/,
+    `${sweep("skim", "hot", "cold", "900", "600", here)}\n    min: { TOK: "150" }`,
+    ['TOK: "150" }', 'TOK: "100" }'],
+    /the least of 150 TOK is above the 100 TOK per transfer of policy line 1, so it is never paid/,
     { policy: line("hot", "cold", "100", "5_000", 10) },
   ),
   wrong(

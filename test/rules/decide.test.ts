@@ -275,6 +275,13 @@ describe("a sweep", () => {
     assert.isAtLeast(Number(amount), Number(units(249)))
   })
 
+  it("pays in parts of what the policy permits at once", () => {
+    const decision = at(2_000)
+    assert.strictEqual(decision._tag, "Act")
+    if (decision._tag !== "Act") return
+    assert.strictEqual(decision.payments[0]?.amount, units(300))
+  })
+
   it("is in band up to its level", () => {
     const decision = at(500)
     assert.strictEqual(decision._tag === "Hold" && decision.reason, "in_band")

@@ -1,7 +1,9 @@
+import { takesPart } from "../Look.ts"
 import { lineFor, type PolicyLine } from "../Policy.ts"
 import { type PinnedAsset, receiverKey } from "../Rule.ts"
 import {
   type Finding,
+  minOf,
   policyGravity,
   type RuleSet,
   type Spot,
@@ -25,6 +27,9 @@ export const unreachable = (set: RuleSet): ReadonlyArray<Finding> =>
     return each.length > 0 ? each.slice(0, 1) : tooMuchAtOnce(set, spot, ranges, asset)
   })
 
+/** The least of one payment. What is paid in parts may be as small as the rule's own least. */
+const atLeast = (spot: Spot, { least }: NeedRange): bigint => (takesPart(spot.rule) ? minOf(spot) : least)
+
 const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine): ReadonlyArray<Finding> => {
   const { rule, subject } = spot
   const way = `${rule.name}, ${range.from.name} -> ${range.to.name}`
@@ -32,13 +37,13 @@ const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine):
   const found = (severity: Finding["severity"], path: Finding["path"], message: string, remedy: string) => [
     { lint: "unreachable", severity, path, message, remedy } as const,
   ]
-  if (range.least > line.perTransfer) {
+  if (atLeast(spot, range) > line.perTransfer) {
     const least = rule.kind === "payout" ? "" : "the least of "
     return found(
       policyGravity(set, rule),
       rule.kind === "payout" ? triggerPath(spot) : targetPath(spot),
-      `${way}: ${least}${say(subject.asset, range.least)} is above the ${limit}, so it is never paid`,
-      `raise perTransfer to ${say(subject.asset, range.most ?? range.least)} or more, or pay less at once`,
+      `${way}: ${least}${say(subject.asset, atLeast(spot, range))} is above the ${limit}, so it is never paid`,
+      `raise perTransfer to ${say(subject.asset, range.most ?? atLeast(spot, range))} or more, or pay less at once`,
     )
   }
   if (range.most === undefined || range.most <= line.perTransfer) return []
@@ -58,7 +63,7 @@ const tooMuchAtOnce = (
   asset: PinnedAsset,
 ): ReadonlyArray<Finding> =>
   [...Map.groupBy(ranges, ({ line }) => line)].flatMap(([line, own]) => {
-    const sum = own.reduce((total, { range }) => total + range.least, 0n)
+    const sum = own.reduce((total, { range }) => total + atLeast(spot, range), 0n)
     if (own.length < 2 || sum <= line.per24h) return []
     return [
       {
