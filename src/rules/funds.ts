@@ -122,9 +122,10 @@ const shortText = (look: Look, short: Sized): string => {
 
 const tooSmall = (look: Look): string | undefined => {
   const least = leastOf(look)
-  const small = look.sized.find(({ transfer }) => transfer.amount < least)
+  const sizes = look.sized.map(({ transfer, amount, covered }) => (covered ? amount : transfer.amount))
+  const small = sizes.find((amount) => amount < least)
   if (small === undefined) return undefined
-  return `${sayAmount(look, small.transfer.amount)} is under the least of ${sayAmount(look, least)}`
+  return `${sayAmount(look, small)} is under the least of ${sayAmount(look, least)}`
 }
 
 const feeOver = (look: Look): string | undefined => {

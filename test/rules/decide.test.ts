@@ -280,6 +280,13 @@ describe("a sweep", () => {
     assert.strictEqual(decision._tag, "Act")
     if (decision._tag !== "Act") return
     assert.strictEqual(decision.payments[0]?.amount, units(300))
+    const least = new Map([[usdt.id, units(301)]])
+    const held = judged({ ...sweep, min: least }, snapshotOf({ hot: 2_000 }), ripe).decision
+    assert.deepStrictEqual(held, {
+      _tag: "Hold",
+      reason: "too_small",
+      detail: "300.00 is under the least of 301.00",
+    })
   })
 
   it("is in band up to its level", () => {
