@@ -68,17 +68,23 @@ export const agreedListing = (
   }
 }
 
-/** What of a transfer's movements a quorum counted, each at least so many. */
+/**
+ * What of a transfer's movements a quorum counted, each at least so many. Complete where of each transfer a quorum tells
+ * the very same number: of two that differ, one hides what the other has seen.
+ */
 export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): SendCounts => {
   const whole = told.filter(({ complete }) => complete)
   const counts = new Map<string, number>()
+  let complete = whole.length >= quorum
   for (const id of new Set(told.flatMap((one) => [...one.counts.keys()]))) {
     const agreed = told.map((one) => one.counts.get(id) ?? 0).toSorted((a, b) => b - a)[quorum - 1] ?? 0
     if (agreed > 0) counts.set(id, agreed)
+    const alike = Map.groupBy(whole, (one) => one.counts.get(id) ?? 0)
+    complete &&= [...alike.values()].some(({ length }) => length >= quorum)
   }
   return {
     counts,
-    complete: whole.length >= quorum,
+    complete,
     mark: quorumMark(
       (whole.length >= quorum ? whole : told).map(({ mark }) => mark),
       quorum,

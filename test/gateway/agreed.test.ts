@@ -184,6 +184,12 @@ describe("what gateways list together", () => {
     assert.strictEqual(agreedSends([sends(0), sends(2), sends(2)], 2).counts.get("t1"), 2, "one cannot hide it")
     assert.isUndefined(agreedSends([sends(9), sends(0)], 2).counts.get("t1"))
     assert.isFalse(agreedSends([sends(1), sends(1, false)], 2).complete)
+    assert.isFalse(agreedSends([sends(0), sends(2)], 2).complete, "as little as one tells is no count of two")
+    assert.isTrue(agreedSends([sends(0), sends(2), sends(2)], 2).complete)
+    assert.isTrue(
+      agreedSends([sends(9), sends(1), sends(1)], 2).complete,
+      "one that makes movements up holds up nothing",
+    )
     assert.deepStrictEqual(agreedSends([sends(3)], 1), sends(3))
   })
 })
