@@ -69,8 +69,8 @@ export const agreedListing = (
 }
 
 /**
- * What of a transfer's movements a quorum counted, each at least so many. Complete where of each transfer a quorum tells
- * the very same number: of two that differ, one hides what the other has seen.
+ * What of a transfer's movements a quorum counted, each at least so many. Complete where a quorum tells the very same
+ * number of each transfer: of two that differ, one hides what the other has seen.
  */
 export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): SendCounts => {
   const whole = told.filter(({ complete }) => complete)

@@ -81,6 +81,8 @@ export class Findings extends Context.Service<
     readonly watched: Effect.Effect<ReadonlyArray<Attempt>, StoreError>
     /** Watches an attempt again: there is a doubt about how often it executed. */
     readonly watch: (attempt: Attempt) => Effect.Effect<void, StoreError>
+    /** As `watch`, by the ids of transfers; one that no attempt has changes nothing. */
+    readonly watchTransfers: (ids: ReadonlyArray<string>) => Effect.Effect<void, StoreError>
     readonly endWatch: (attempt: Attempt) => Effect.Effect<void, StoreError>
   }
 >()("cofferer/store/Findings") {

@@ -165,7 +165,7 @@ export const makeDuplicates = (sql: Sql, journal: Journal["Service"]): Pick<Port
     ORDER BY seen_at, intent_id, n`.pipe(rowsOf(DuplicateRow, "Findings.duplicates")),
 })
 
-export const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "endWatch"> => {
+export const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "watchTransfers" | "endWatch"> => {
   const columns = sql.literal(attemptColumns)
   return {
     watched: sql`SELECT ${columns} FROM watches NATURAL JOIN attempts ORDER BY created_at, intent_id, k`.pipe(
@@ -177,6 +177,10 @@ export const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "endWatc
         Effect.asVoid,
         storeError("Findings.watch"),
       ),
+    ),
+    watchTransfers: Effect.fn("Findings.watchTransfers")((ids: ReadonlyArray<string>) =>
+      sql`INSERT INTO watches (intent_id, k) SELECT intent_id, k FROM attempts WHERE transfer_id IN ${sql.in(ids)}
+        ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, storeError("Findings.watchTransfers")),
     ),
     endWatch: Effect.fn("Findings.endWatch")((attempt: Attempt) =>
       sql`DELETE FROM watches WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(

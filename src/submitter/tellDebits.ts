@@ -37,6 +37,7 @@ export const foreignAmong = Effect.fnUntraced(function* (
   const idOf = idsOf(moved, yield* withdrawalsOf(party, moved))
   const named = moved.map((entry) => ({ entry, id: idOf(entry) }))
   const unknown = yield* (yield* Debits).unknown(named.map(({ id }) => id))
+  yield* watchAgain(named, unknown, falls)
   const found: Array<ForeignDebit> = []
   for (const { entry, id } of named) {
     if (!unknown.has(id) || found.some(({ transfer }) => transfer.id === id)) continue
@@ -45,6 +46,27 @@ export const foreignAmong = Effect.fnUntraced(function* (
   const { complete, mark } = entries
   return { found, complete: complete && (mark === undefined || mark.timestamp > last) } satisfies Proof
 })
+
+interface Named {
+  readonly entry: LedgerEntry
+  readonly id: string
+}
+
+/** A payment of the journal that moved money where none was left to explain a fall may have executed once more. */
+const watchAgain = Effect.fnUntraced(function* (
+  named: ReadonlyArray<Named>,
+  unknown: ReadonlySet<string>,
+  falls: ReadonlyArray<Debit>,
+) {
+  const again = named.filter(({ entry, id }) => !unknown.has(id) && falls.some((fall) => isIn(entry, fall)))
+  if (again.length === 0) return
+  yield* (yield* Findings).watchTransfers([...new Set(again.map(({ id }) => id))])
+})
+
+const isIn = ({ asset, timestamp }: LedgerEntry, fall: Debit): boolean => {
+  const after = timestamp - fall.timestamp
+  return asset === fall.asset && after > -1_000n && after < entryNanosMax
+}
 
 /** What the ledger lists of the key's withdrawals, where any of the movements is one. */
 const withdrawalsOf = Effect.fnUntraced(function* (party: string, moved: ReadonlyArray<LedgerEntry>) {

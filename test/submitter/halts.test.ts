@@ -126,6 +126,26 @@ describe("a second execution of a payment", () => {
     ),
   )
 
+  it.effect("is counted on the ledger once more where a balance fell by it after its watch had ended", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          const blind = new Set(["decide", "reconcile", "confirm"])
+          const step = yield* inContext(round(options, sandbox, blind))
+          yield* toLastBlock(client, step)
+          yield* replay(client)
+          for (let i = 0; i < 2; i++) yield* step
+          yield* round(options, sandbox, new Set(["decide", "reconcile"]))
+          assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+          const findings = yield* Findings
+          for (const attempt of yield* findings.watched) yield* findings.endWatch(attempt)
+          yield* haltsWithin(options, sandbox)
+        }),
+      { change: { profile: '"0.74"' } },
+    ),
+  )
+
   it.effect("is not believed where a gateway shifts its times: the ledger's movements are counted", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
