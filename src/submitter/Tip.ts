@@ -7,7 +7,7 @@ import type { StoreError } from "../store/StoreError.ts"
 
 /** Heads are asked for at most this often, whoever asks. */
 const freshMillis = 400
-/** Past heads kept: more than any party signs at once, fewer than any window. */
+/** Past heads kept: more than any party signs at once. */
 const pastMax = 32
 
 /** The newest block begun, and the few before it, whose hashes may anchor a command. */
@@ -15,7 +15,7 @@ export class Tip extends Context.Service<
   Tip,
   {
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
-    /** Heads seen by this process, newest first, of the newest head's chain and work. */
+    /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
 >()("cofferer/submitter/Tip") {
@@ -37,7 +37,9 @@ export class Tip extends Context.Service<
           const kept = recent.filter(
             (h) => h.chainId === head.chainId && h.height < head.height && h.pow.difficulty === head.pow.difficulty,
           )
-          recent = [head, ...kept].slice(0, pastMax)
+          // What is signed on a block needs time to come into one of those of its window.
+          const anchors = kept.filter((h) => 2n * (head.height - h.height) <= BigInt(head.pow.pastBlocks))
+          recent = [head, ...anchors].slice(0, pastMax)
           return head
         }).pipe(Effect.withSpan("Tip.head")),
         recent: Effect.sync(() => recent),

@@ -40,6 +40,30 @@ describe("a payment from its decision to its end", () => {
     ),
   )
 
+  it.effect("is never signed on a block whose window is over, however long ago the process last saw one", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["decide"]))
+          for (let i = 0; i < 20; i++) yield* sandbox.stepBlock
+          for (let i = 0; i < 9; i++) yield* round(options, sandbox)
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          const outbox = yield* Outbox
+          for (const { id } of yield* outbox.recent(2)) {
+            assert.deepStrictEqual(
+              (yield* outbox.attempts(id)).map(({ k, state }) => [k, state]),
+              [[1, "confirmed"]],
+            )
+          }
+        }),
+      {
+        change: { pow: "{ difficulty: 3, pastBlocks: 5, txPerBlock: 1, increaseDifficulty: false }" },
+        rules:
+          '  - { name: keep-eve, topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "10", target: "20" }] }, onNoData: zero }',
+      },
+    ),
+  )
+
   it.effect("refused for want of funds it stays reserved, and is given up only when its death is proven", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
