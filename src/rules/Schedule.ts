@@ -26,9 +26,19 @@ const look = (schedule: Schedule, now: number): Around => {
   if (known !== undefined && known.from <= now && now < known.until) return known
   // The search is strict: a time that is planned for this very millisecond is its own past.
   const from = Cron.prev(schedule.cron, new Date(now + 1)).getTime()
-  const found = { from, until: Cron.next(schedule.cron, new Date(now)).getTime() }
+  const found = { from, until: firstAfter(schedule.cron, now) }
   around.set(schedule, found)
   return found
+}
+
+/** Searching forward passes over all but the first of several times that clocks skip; searching backward does not. */
+const firstAfter = (cron: Cron.Cron, now: number): number => {
+  let first = Cron.next(cron, new Date(now)).getTime()
+  for (;;) {
+    const before = Cron.prev(cron, new Date(first)).getTime()
+    if (before <= now) return first
+    first = before
+  }
 }
 
 /** The last planned time at or before now, in Unix milliseconds. */

@@ -7,6 +7,7 @@ import { decide } from "../../src/rules/decide.ts"
 import type { Memory } from "../../src/rules/Look.ts"
 import { feeMax, type Policy } from "../../src/rules/Policy.ts"
 import type { Party, PayingRule, PayoutRule, RebalanceRule, SplitRule } from "../../src/rules/Rule.ts"
+import { plannedAfter, plannedUntil } from "../../src/rules/Schedule.ts"
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
@@ -201,6 +202,19 @@ describe("a payout", () => {
     assert.strictEqual(judged.concluded, Date.parse("2026-01-10T01:30:00Z") / 1_000)
     const blind = decide(subjectsOf(rule)[0]!, { ...at("2026-01-10T12:00:00Z"), asOf: undefined }, undefined)
     assert.strictEqual(blind.concluded, judged.concluded, "nor where that look saw nothing")
+  })
+
+  it("is due at each of several times that the clocks skip, also for a process that runs through all of them", () => {
+    const twice = { ...schedule, cron: Result.getOrThrow(Cron.parse("15,45 2 * * *", "Europe/Zurich")) }
+    const found = new Set<string>()
+    for (let time = Date.parse("2026-03-28T23:00:00Z"); time < Date.parse("2026-03-30T12:00:00Z"); time += 300_000) {
+      found.add(new Date(plannedUntil(twice, time)).toISOString().slice(5, 16))
+      assert.isAbove(plannedAfter(twice, time), time)
+    }
+    const times = ["03-28T01:45", "03-29T01:15", "03-29T01:45", "03-30T00:15", "03-30T00:45"]
+    assert.deepStrictEqual([...found], times)
+    const next = plannedAfter({ ...twice }, Date.parse("2026-03-29T01:20:00Z"))
+    assert.strictEqual(new Date(next).toISOString(), "2026-03-29T01:45:00.000Z")
   })
 
   it("is due at its time in its place, once on each day of the year, clocks changed or not", () => {
