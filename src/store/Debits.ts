@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { general } from "../domain/AccountType.ts"
-import { finalIntentStates } from "../domain/Intent.ts"
+import { finalIntentStates, intentMoves } from "../domain/Intent.ts"
 import { Big, Digits, rowsOf } from "./columns.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -50,6 +50,7 @@ const IdRow = Schema.Struct({ id: Schema.String })
 const rowsMax = 10_000
 
 const finals: ReadonlySet<string> = new Set(finalIntentStates)
+const opens = Object.keys(intentMoves)
 /** Nothing of these has ever left. */
 const unsent: ReadonlySet<string> = new Set(["proposed", "awaiting_approval", "reserved"])
 
@@ -93,14 +94,15 @@ export class Debits extends Context.Service<
             Effect.map((rows) => rows.map(({ opening, ...row }) => ({ ...row, isOpening: opening === 1 }))),
           ),
         ),
+        // The sign keeps SQLite from reading all payments ever made, in order, for the few that are wanted.
         payments: Effect.fn("Debits.payments")((party: string, since: number) =>
           sql`SELECT id, asset_id AS asset, amount, fee_max AS "feeMax", fee, state, created_at AS "createdAt",
             updated_at AS "updatedAt",
             settled_at AS "settledAt",
             (SELECT coalesce(max(n), 0) FROM duplicates WHERE intent_id = intents.id) AS executions
             FROM intents WHERE from_key = ${party}
-            AND (state NOT IN ${sql.in([...finals])} OR updated_at > ${since})
-            ORDER BY created_at, id`.pipe(
+            AND (state IN ${sql.in(opens)} OR updated_at > ${since})
+            ORDER BY +created_at, id`.pipe(
             rowsOf(PaymentColumns, "Debits.payments"),
             Effect.map((rows) => rows.map(toPayment).filter(({ times }) => times > 0)),
           ),

@@ -168,7 +168,8 @@ export const makeDuplicates = (sql: Sql, journal: Journal["Service"]): Pick<Port
 export const makeWatches = (sql: Sql): Pick<Port, "watched" | "watch" | "watchTransfers" | "endWatch"> => {
   const columns = sql.literal(attemptColumns)
   return {
-    watched: sql`SELECT ${columns} FROM watches NATURAL JOIN attempts ORDER BY created_at, intent_id, k`.pipe(
+    watched: sql`SELECT ${columns} FROM attempts WHERE (intent_id, k) IN (SELECT intent_id, k FROM watches)
+      ORDER BY created_at, intent_id, k`.pipe(
       rowsOf(AttemptRow, "Findings.watched"),
       Effect.map((rows) => rows.map(toAttempt)),
     ),

@@ -328,6 +328,12 @@ const commands = Effect.gen(function* () {
     BEGIN SELECT RAISE(ABORT, 'a decided payment never changes'); END`)
 })
 
+/** Payments by when they last changed: those of the last day are asked for with every decision, of all years. */
+const changedPayments = Effect.gen(function* () {
+  const { sql } = yield* dialect
+  yield* sql`CREATE INDEX intents_updated ON intents (updated_at)`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -348,6 +354,7 @@ const loader = Migrator.fromRecord({
   "0016_decisions_by_time": decisionsByTime,
   "0017_alerting": alerting,
   "0018_commands": commands,
+  "0019_changed_payments": changedPayments,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })
