@@ -9,7 +9,7 @@ import { chart } from "../rehearsal/chart.ts"
 import { type Difference, difference } from "../rehearsal/difference.ts"
 import { type History, millisOf, outsideOf, termsIn } from "../rehearsal/History.ts"
 import { loadPlayed } from "../rehearsal/loadPlayed.ts"
-import type { Paid, WorldSettings } from "../rehearsal/World.ts"
+import type { Paid, Told, WorldSettings } from "../rehearsal/World.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { backtestText, differenceText, type Past } from "./backtestText.ts"
@@ -188,7 +188,7 @@ const plain = ({ drawing: _, lines, payments, told, from, to, accounts, ...resul
   from: iso(from),
   to: iso(to),
   payments: payments.map(paidRow),
-  alerts: told.map(({ at, asked: __, ...alert }) => ({ at: iso(at), ...alert })),
+  alerts: told.map(toldRow),
   lines: lines.map(({ line, ...near }) => ({
     line: line.line,
     per24h: line.per24h,
@@ -200,10 +200,17 @@ const plain = ({ drawing: _, lines, payments, told, from, to, accounts, ...resul
   ...result,
 })
 
-const plainDifference = ({ both, onlyHere, onlyThere }: Difference) => ({
+const toldRow = ({ at, asked: _, ...alert }: Told) => ({ at: iso(at), ...alert })
+
+const plainDifference = ({ both, onlyHere, onlyThere, alerts }: Difference) => ({
   both,
   onlyHere: onlyHere.map(paidRow),
   onlyThere: onlyThere.map(paidRow),
+  alerts: {
+    both: alerts.both,
+    onlyHere: alerts.onlyHere.map(toldRow),
+    onlyThere: alerts.onlyThere.map(toldRow),
+  },
 })
 
 const pastOf = (history: History, start: number, until: number): Past => ({

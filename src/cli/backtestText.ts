@@ -1,8 +1,9 @@
 import { formatDuration } from "../config/Fields.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import type { Backtest } from "../rehearsal/Backtest.ts"
-import type { Difference } from "../rehearsal/difference.ts"
+import type { Difference, Sides } from "../rehearsal/difference.ts"
 import { paidText } from "../rehearsal/runPlan.ts"
+import type { Paid, Told } from "../rehearsal/World.ts"
 import { instantText, timeText } from "../rules/Check.ts"
 import { table } from "./output.ts"
 
@@ -89,6 +90,28 @@ const holdRows = ({ holds }: Backtest): ReadonlyArray<ReadonlyArray<string>> => 
   ])
 }
 
+const shownMax = 20
+
+const conditionRows = ({ conditions, from, to }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
+  conditions.map(({ rule, severity, told, times, millis, longestMillis }) => [
+    rule,
+    severity,
+    `${told} ${told === 1 ? "alert" : "alerts"}`,
+    times === 0 ? "never held" : `held ${times} ${times === 1 ? "time" : "times"}`,
+    times === 0 ? "" : `${timeText(millis)}${percent(millis, to - from)}`,
+    times === 0 ? "" : `longest ${timeText(longestMillis)}`,
+  ])
+
+const toldText = ({ at, severity, kind, rule, detail }: Told): string =>
+  `${instantText(at)}  ${severity}  ${kind}  ${rule}  ${detail}`
+
+/** The first of each rule, and how many more there were. */
+const toldLines = ({ told }: Backtest): ReadonlyArray<string> =>
+  [...Map.groupBy(told, ({ rule }) => rule)].flatMap(([rule, own]) => [
+    ...own.slice(0, shownMax).map((one) => `  ${toldText(one)}`),
+    ...(own.length > shownMax ? [`  and ${own.length - shownMax} more of ${rule}`] : []),
+  ])
+
 /** The whole report for people. */
 export const backtestText = (name: string, result: Backtest, past: Past): string => {
   const { payments, told, days, from, to, quota } = result
@@ -116,17 +139,31 @@ export const backtestText = (name: string, result: Backtest, past: Past): string
     ...part("accounts", accountRows(result)),
     ...part("outside the band", bandRows(result)),
     ...part("why rules were silent", holdRows(result)),
+    ...part("conditions that people hear of", conditionRows(result)),
+    ...(told.length === 0 ? [] : ["what people were told", ...toldLines(result)]),
   ].join("\n")
 }
 
-const shownMax = 20
-
 /** How two sets of rules differ over the same past. */
-export const differenceText = (here: string, there: string, { both, onlyHere, onlyThere }: Difference): string => {
-  const list = (name: string, paid: Difference["onlyHere"]) => [
-    `only by ${name}: ${paid.length}`,
-    ...paid.slice(0, shownMax).map((one) => `  ${instantText(one.at)}  ${one.rule}  ${paidText(one)}`),
-    ...(paid.length > shownMax ? [`  and ${paid.length - shownMax} more`] : []),
+export const differenceText = (here: string, there: string, { alerts, ...paid }: Difference): string => {
+  const payment = (one: Paid) => `${instantText(one.at)}  ${one.rule}  ${paidText(one)}`
+  return [
+    ...sidesText("payments", [here, there], paid, payment),
+    ...sidesText("alerts", [here, there], alerts, toldText),
+  ].join("\n")
+}
+
+const sidesText = <A>(
+  what: string,
+  [here, there]: readonly [string, string],
+  { both, onlyHere, onlyThere }: Sides<A>,
+  text: (one: A) => string,
+): ReadonlyArray<string> => {
+  if (both + onlyHere.length + onlyThere.length === 0 && what === "alerts") return []
+  const list = (name: string, own: ReadonlyArray<A>) => [
+    `only by ${name}: ${own.length}`,
+    ...own.slice(0, shownMax).map((one) => `  ${text(one)}`),
+    ...(own.length > shownMax ? [`  and ${own.length - shownMax} more`] : []),
   ]
-  return [`payments of both: ${both}`, ...list(here, onlyHere), ...list(there, onlyThere)].join("\n")
+  return [`${what} of both: ${both}`, ...list(here, onlyHere), ...list(there, onlyThere)]
 }

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
-import { failuresMax, failuresOf } from "../rules/failures.ts"
+import { failuresMax, failuresOf, failuresText } from "../rules/failures.ts"
 import type { PayingRule } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { lockScope } from "../rules/stops.ts"
@@ -26,7 +26,7 @@ export const lockRules = Effect.fn("Engine.lock")(function* (rules: ReadonlyArra
     const last = failures?.at(-1)
     if (failures === undefined || last === undefined) continue
     isNew = true
-    const reason = `its last ${failures.length} payments failed; the last: ${last.detail}`
+    const reason = failuresText(failures)
     yield* brake.pause({ scope, reason, author: "cofferer", until: undefined })
     const { payment, decimals } = last
     yield* (yield* AlertQueue).raise({

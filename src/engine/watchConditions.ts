@@ -1,8 +1,8 @@
-import { Clock, Effect } from "effect"
-import { type Alerted, alertAfter } from "../rules/alerting.ts"
-import { timeText } from "../rules/Check.ts"
-import { type AlertRule, type Past, pastsOf } from "../rules/Condition.ts"
-import { evaluate, type Facts, type Silence } from "../rules/evaluate.ts"
+import { Effect } from "effect"
+import { alertSubject } from "../rules/alerting.ts"
+import { type AlertRule, pastKey, pastsOf } from "../rules/Condition.ts"
+import type { Facts, Silence } from "../rules/evaluate.ts"
+import { type AlertNews, lookAtAlert, seeBoth } from "../rules/lookAtAlert.ts"
 import { isAlert } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
@@ -12,9 +12,6 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { balanceOf } from "./snapshot.ts"
-
-/** An alert's rule has one subject. */
-export const alertSubject = "when"
 
 /**
  * Judges the conditions that people are told of, whatever keeps money from moving: alerts and memories become durable
@@ -31,9 +28,6 @@ export const watchConditions = Effect.fn("Engine.watchConditions")(function* (
   return yield* Effect.forEach(alerts, (rule) => look(rule, facts, memories.get(memoryKey(rule.name, alertSubject))))
 })
 
-const pastKey = ({ account: { party, asset, balance }, overMillis }: Past): string =>
-  `${party.publicKey} ${asset.id} ${balance} ${overMillis}`
-
 const factsOf = Effect.fnUntraced(function* (
   alerts: ReadonlyArray<AlertRule>,
   snapshot: Snapshot,
@@ -42,10 +36,7 @@ const factsOf = Effect.fnUntraced(function* (
   const observations = yield* Observations
   const { now, asOf } = snapshot
   const pasts = new Map<string, bigint | undefined>()
-  for (const past of alerts.flatMap(({ when, clear }) => [
-    ...pastsOf(when),
-    ...(clear === undefined ? [] : pastsOf(clear)),
-  ])) {
+  for (const past of alerts.flatMap(pastsOf)) {
     const { party, asset, balance } = past.account
     const key = pastKey(past)
     if (asOf === undefined || pasts.has(key)) continue
@@ -69,13 +60,9 @@ const factsOf = Effect.fnUntraced(function* (
 })
 
 const look = Effect.fnUntraced(function* (rule: AlertRule, facts: Facts, before: RuleMemory | undefined) {
-  const seen = {
-    when: evaluate(rule.when, facts),
-    clear: rule.clear === undefined ? undefined : evaluate(rule.clear, facts),
-  }
   const { now } = facts
-  const alerted = alertAfter(rule, seen, { before: before && memoryOf(before), now })
-  const { tell, ...kept } = alerted
+  const { alerted, news } = lookAtAlert(rule, seeBoth(rule, facts), { before: before && memoryOf(before), now })
+  const { tell: _, ...kept } = alerted
   const memory: RuleMemory = {
     ...kept,
     rule: rule.name,
@@ -86,7 +73,7 @@ const look = Effect.fnUntraced(function* (rule: AlertRule, facts: Facts, before:
     decidedAt: now,
   }
   if (!isSame(memory, before)) yield* (yield* RuleStates).save(memory, before)
-  if (tell !== undefined) yield* raise(rule, alerted, before)
+  if (news !== undefined) yield* raise(rule, alerted.episode, news)
   return { memory, before }
 })
 
@@ -104,17 +91,14 @@ const isSame = (a: RuleMemory, b: RuleMemory | undefined): boolean =>
   a.toldAt === b.toldAt
 
 /** One alert when it fires, one piece of news when it is over: each time that it fires has one of each. */
-const raise = Effect.fnUntraced(function* (rule: AlertRule, alerted: Alerted, before: RuleMemory | undefined) {
-  const now = yield* Clock.currentTimeMillis
-  const isOver = alerted.tell === "over"
-  const lasted = isOver && before?.firingSince !== undefined ? ` after ${timeText(now - before.firingSince)}` : ""
+const raise = Effect.fnUntraced(function* (rule: AlertRule, episode: number, { isOver, severity, detail }: AlertNews) {
   yield* (yield* AlertQueue).raise({
-    dedup: `rule/${rule.name}/${alerted.episode}${isOver ? "/over" : ""}`,
-    severity: isOver ? "info" : rule.severity,
+    dedup: `rule/${rule.name}/${episode}${isOver ? "/over" : ""}`,
+    severity,
     kind: "rule",
     subject: rule.name,
-    detail: isOver ? `over${lasted}: ${alerted.detail}` : alerted.detail,
-    fields: { rule: rule.name, episode: alerted.episode, over: isOver },
+    detail,
+    fields: { rule: rule.name, episode, over: isOver },
   })
   yield* (yield* Signals).wake("alerts")
 })

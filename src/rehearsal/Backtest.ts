@@ -46,12 +46,25 @@ export interface HoldReport {
   readonly millis: number
 }
 
+/** How often, and how long, a condition held that people are told of. */
+export interface AlertReport {
+  readonly rule: string
+  readonly severity: Told["severity"]
+  /** Times that people were told that it holds. */
+  readonly told: number
+  /** Times that it held, whether or not people were told. */
+  readonly times: number
+  readonly millis: number
+  readonly longestMillis: number
+}
+
 /** What rules would have done. Times are Unix milliseconds. */
 export interface Backtest {
   readonly from: number
   readonly to: number
   readonly payments: ReadonlyArray<Paid>
   readonly told: ReadonlyArray<Told>
+  readonly conditions: ReadonlyArray<AlertReport>
   readonly days: ReadonlyArray<DaySpend>
   readonly lines: ReadonlyArray<NearLine>
   readonly quota: ReadonlyArray<{ readonly party: string; readonly most: number; readonly limit: number }>
@@ -84,6 +97,7 @@ export const runBacktest = (asked: BacktestAsked): Backtest => {
     to: until,
     payments: ledger.paid,
     told,
+    conditions: conditionsOf(rehearsal, until),
     days: daysOf(ledger.paid),
     lines: windows.near(),
     quota: quotaOf(asked, rehearsal),
@@ -95,6 +109,19 @@ export const runBacktest = (asked: BacktestAsked): Backtest => {
     drawing: drawing?.drawn(rehearsal, settings.rules),
   }
 }
+
+const conditionsOf = ({ alarms, told }: Rehearsal, until: number): ReadonlyArray<AlertReport> =>
+  alarms.map(({ rule: { name, severity }, spans }) => {
+    const lengths = spans.map((span) => (span.until ?? until) - span.from)
+    return {
+      rule: name,
+      severity,
+      told: told.filter(({ kind, rule }) => kind === "firing" && rule === name).length,
+      times: spans.length,
+      millis: lengths.reduce((sum, one) => sum + one, 0),
+      longestMillis: lengths.reduce((most, one) => Math.max(most, one), 0),
+    }
+  })
 
 const daysOf = (paid: ReadonlyArray<Paid>): ReadonlyArray<DaySpend> => {
   const days = new Map<string, DaySpend>()

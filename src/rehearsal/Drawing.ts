@@ -1,8 +1,10 @@
 import { toDouble } from "../domain/Amount.ts"
+import { type AlertRule, partsOf } from "../rules/Condition.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { levelsOf, type Rule } from "../rules/Rule.ts"
+import { accountName, levelsOf, type Rule } from "../rules/Rule.ts"
 import type { Holding } from "./Holding.ts"
-import type { Listener, Rehearsal } from "./Rehearsal.ts"
+import type { Listener } from "./Play.ts"
+import type { Rehearsal } from "./Rehearsal.ts"
 import type { Said } from "./World.ts"
 
 /** Columns of a chart. */
@@ -22,6 +24,8 @@ export interface Line {
   readonly paid: ReadonlyArray<number>
   readonly got: ReadonlyArray<number>
   readonly holds: ReadonlyArray<HoldSpan>
+  /** Columns between which a condition on it held that people are told of. */
+  readonly alerts: ReadonlyArray<{ readonly rule: string; readonly from: number; readonly until: number }>
 }
 
 /** A part of the time in which a rule that looks at the account was silent for a reason that people care for. */
@@ -80,12 +84,12 @@ export const makeDrawing = (from: number, to: number) => {
       open.set(key, said)
     },
   }
-  const drawn = ({ ledger, entries }: Rehearsal, rules: ReadonlyArray<Rule>): Drawing => {
+  const drawn = ({ ledger, entries, alarms }: Rehearsal, rules: ReadonlyArray<Rule>): Drawing => {
     for (const [key, said] of open) listener.said?.({ ...said, at: to, reason: undefined, rule: key.split("|")[0]! })
     const lines = [...traces].flatMap(([key, trace]): ReadonlyArray<Line> => {
       fill(trace, columns)
       const holding = ledger.holdings.get(key)
-      const named = nameOf(key, entries)
+      const named = nameOf(key, entries) ?? watchedName(key, alarms)
       if (holding === undefined || named === undefined) return []
       const { name, decimals, floor } = named
       const units = (one: bigint) => toDouble(one, decimals)
@@ -115,6 +119,15 @@ export const makeDrawing = (from: number, to: number) => {
             .filter(({ intent: { payment: p } }) => accountKey(p.toKey, p.assetId) === key)
             .map(({ at }) => columnOf(at)),
           holds: own.flatMap(({ subject }) => spans.get(`${subject.rule.name}|${subject.name}`) ?? []),
+          alerts: alarms
+            .filter(({ rule }) => looksAt(rule, key))
+            .flatMap(({ rule, spans: on }) =>
+              on.map((span) => ({
+                rule: rule.name,
+                from: columnOf(span.from),
+                until: columnOf(span.until ?? to),
+              })),
+            ),
         },
       ]
     })
@@ -122,6 +135,11 @@ export const makeDrawing = (from: number, to: number) => {
   }
   return { listener, drawn }
 }
+
+const looksAt = (rule: AlertRule, key: string): boolean =>
+  partsOf(rule).some(
+    (part) => "account" in part && accountKey(part.account.party.publicKey, part.account.asset.id) === key,
+  )
 
 /** A balance stays what it is until it changes. */
 const fill = (trace: Trace, until: number): void => {
@@ -159,6 +177,17 @@ const nameOf = (key: string, entries: Rehearsal["entries"]) => {
       if (accountKey(party.publicKey, asset.id) !== key) continue
       return { name: `${party.name}/${asset.symbol}`, decimals: asset.decimals, floor: party.floor.get(asset.id) }
     }
+  }
+  return undefined
+}
+
+/** An account that conditions alone look at. */
+const watchedName = (key: string, alarms: Rehearsal["alarms"]): ReturnType<typeof nameOf> => {
+  for (const part of alarms.flatMap(({ rule }) => partsOf(rule))) {
+    if (!("account" in part)) continue
+    const { party, asset } = part.account
+    if (accountKey(party.publicKey, asset.id) !== key) continue
+    return { name: accountName(part.account), decimals: asset.decimals, floor: party.floor.get(asset.id) }
   }
   return undefined
 }

@@ -37,11 +37,14 @@ export const emptyHolding = (key: string): Holding => ({
 
 const positive = (units: bigint): bigint => (units < 0n ? 0n : units)
 
+export const seenOf = ({ free: units, beside }: Holding): { readonly free: bigint; readonly total: bigint } => {
+  const free = positive(units)
+  return { free, total: free + positive(beside) }
+}
+
 /** What the rules see of it now. */
 export const look = (holding: Holding): void => {
-  if (!holding.known) return
-  const free = positive(holding.free)
-  holding.seen = { free, total: free + positive(holding.beside) }
+  if (holding.known) holding.seen = seenOf(holding)
 }
 
 /** Notes how far the balance has gone, after a change. */

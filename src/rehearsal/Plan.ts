@@ -25,6 +25,7 @@ export type Expectation =
       readonly alert: string
       readonly rule: string | undefined
       readonly subject: string | undefined
+      readonly because: string | undefined
     }
   | {
       readonly kind: "balance"

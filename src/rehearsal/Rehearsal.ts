@@ -1,21 +1,16 @@
+import type { Alerted } from "../rules/alerting.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { isPaying, type NotifyRule } from "../rules/Rule.ts"
-import type { Snapshot } from "../rules/Snapshot.ts"
-import { commandOf, subjectsOf } from "../rules/Subject.ts"
+import { commandOf } from "../rules/Subject.ts"
 import { type Outcome, step } from "../rules/step.ts"
-import { type Asks, makeAsks } from "./Asks.ts"
-import { closeSpan, type Entry, isLeft, isQuiet, makeEntry, wakeOf } from "./Entry.ts"
+import type { Alarms } from "./Alarms.ts"
+import { closeSpan, type Entry, isLeft, isQuiet, wakeOf } from "./Entry.ts"
 import { endMeasure, type Holding, look } from "./Holding.ts"
-import { type Ledger, makeLedger } from "./Ledger.ts"
+import type { Ledger } from "./Ledger.ts"
+import { type Listener, makePlay, type Play } from "./Play.ts"
+import { firingOf, momentOf, snapshotOf } from "./snapshotOf.ts"
 import { tickAt, tickMillis } from "./Tick.ts"
-import { makeWindows, type Windows } from "./Windows.ts"
-import type { Paid, Said, Told, WorldEvent, WorldSettings } from "./World.ts"
-
-/** Who is told while it runs. */
-export interface Listener {
-  readonly said?: (said: Said) => void
-  readonly changed?: (holding: Holding, at: number) => void
-}
+import type { Windows } from "./Windows.ts"
+import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Rules over a treasury in memory and a clock that jumps. */
 export interface Rehearsal {
@@ -26,6 +21,9 @@ export interface Rehearsal {
   readonly windows: Windows
   readonly told: ReadonlyArray<Told>
   readonly entries: ReadonlyArray<Entry>
+  readonly alarms: Alarms["all"]
+  /** What a rule that tells of a condition says at this moment. */
+  readonly alerted: (rule: string) => Alerted | undefined
   /** What a subject says at this moment. */
   readonly outcome: (rule: string, subject: string) => Outcome | undefined
   /** Adds up times up to now; call it last. */
@@ -34,55 +32,24 @@ export interface Rehearsal {
   readonly asked: { looks: number; subjects: number }
 }
 
-const dayMillis = 86_400_000
-
-interface State {
-  now: number
-  begun: boolean
-  /** Unix milliseconds since when no gateway answers. */
-  silentSince: number | undefined
-  readonly halts: Array<string>
-  pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly until?: number }>
-  listed: Map<string, NonNullable<ReturnType<NonNullable<Snapshot["listed"]>["get"]>>>
-  /** Whoever is not quiet is asked at the next look. */
-  restless: boolean
-}
-
-/** Everything of one rehearsal, for the functions below. */
-interface Play {
-  readonly settings: WorldSettings
-  readonly listener: Listener
-  readonly state: State
-  readonly ledger: Ledger
-  readonly windows: Windows
-  readonly asks: Asks
-  readonly told: Array<Told>
-  readonly entries: ReadonlyArray<Entry>
-  /** By account: subjects that look at it, and those that are paid from it. */
-  readonly watchers: ReadonlyMap<string, { readonly own: ReadonlyArray<Entry>; readonly paid: ReadonlyArray<Entry> }>
-  readonly notify: ReadonlyArray<NotifyRule>
-  readonly keepMillis: number
-  readonly cooldownMax: number
-  readonly priorities: ReadonlyMap<string, number>
-  readonly asked: { looks: number; subjects: number }
-}
-
 export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}): Rehearsal => {
   const play = makePlay(settings, listener)
-  const { state, ledger, windows, told, entries, asked } = play
+  const { state, ledger, windows, told, entries, alarms, asked } = play
   return {
     ledger,
     windows,
     told,
     entries,
     asked,
+    alarms: alarms.all,
+    alerted: (rule) => alarms.saying(rule, momentOf(play)),
     now: () => state.now,
     advance: (events, until) => advance(play, events[Symbol.iterator](), until),
     outcome: (rule, subject) => {
       const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
       if (entry?.outcome === undefined) return undefined
       // Between two looks only the words of the same answer change: how long it still takes.
-      const again = step([entry.subject], snapshotOf(play, firingOf(entries)), () => entry.memory)[0]!
+      const again = step([entry.subject], snapshotOf(play, firingOf(play)), () => entry.memory)[0]!
       return isSameReason(again, entry.outcome) ? again : entry.outcome
     },
     end: () => {
@@ -94,62 +61,6 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}):
 
 const isSameReason = ({ judgement: { decision: a } }: Outcome, { judgement: { decision: b } }: Outcome): boolean =>
   a._tag === "Hold" && b._tag === "Hold" && a.reason === b.reason
-
-const makePlay = (settings: WorldSettings, listener: Listener): Play => {
-  const { rules, start, assets, policy, quota } = settings
-  const paying = rules.filter(isPaying)
-  const entries = paying.flatMap(subjectsOf).map((subject) => makeEntry(subject, start))
-  const ledger = makeLedger(settings)
-  for (const { subject, band } of entries) {
-    if (band === undefined) continue
-    const { party, asset } = band.level
-    const outside = { band, rule: subject.rule.name, since: undefined, millis: 0, times: 0 }
-    ledger.holding(accountKey(party.publicKey, asset.id)).outside.push(outside)
-  }
-  const cooldownMax = paying.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
-  return {
-    settings,
-    listener,
-    ledger,
-    entries,
-    cooldownMax,
-    windows: makeWindows(policy, quota, start),
-    asks: makeAsks(),
-    told: [],
-    asked: { looks: 0, subjects: 0 },
-    state: {
-      now: start,
-      begun: false,
-      silentSince: undefined,
-      halts: [],
-      pauses: [],
-      listed: new Map([...assets].map(([id, asset]) => [id, { ...asset, status: "enabled" }])),
-      restless: false,
-    },
-    watchers: watchersOf(entries),
-    notify: rules.filter((rule) => rule.kind === "notify"),
-    keepMillis: paying.reduce(
-      (most, rule) => Math.max(most, rule.settleMillis + tickMillis),
-      Math.max(dayMillis, cooldownMax),
-    ),
-    priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
-  }
-}
-
-const watchersOf = (entries: ReadonlyArray<Entry>): Play["watchers"] => {
-  const found = new Map<string, { own: Array<Entry>; paid: Array<Entry> }>()
-  const of = (key: string) => {
-    const known = found.get(key) ?? { own: [], paid: [] }
-    found.set(key, known)
-    return known
-  }
-  for (const entry of entries) {
-    const { accounts, payers, asset } = entry.subject
-    for (const account of accounts) of(accountKey(account.party.publicKey, account.asset.id)).own.push(entry)
-    for (const payer of payers) of(accountKey(payer.publicKey, asset.id)).paid.push(entry)
-  }
-  return found
-}
 
 const advance = (play: Play, events: Iterator<WorldEvent>, until: number): void => {
   const { state, settings, ledger } = play
@@ -177,10 +88,10 @@ const advance = (play: Play, events: Iterator<WorldEvent>, until: number): void 
 }
 
 /** When to look if nothing happens. */
-const wakeAt = ({ state, entries, settings }: Play): number => {
+const wakeAt = ({ state, entries, alarms, settings }: Play): number => {
   if (!state.begun) return settings.start
   if (state.restless) return state.now + tickMillis
-  let next = Number.POSITIVE_INFINITY
+  let next = alarms.wakeAt()
   for (const entry of entries) if (entry.wakeAt < next) next = entry.wakeAt
   return next
 }
@@ -188,6 +99,7 @@ const wakeAt = ({ state, entries, settings }: Play): number => {
 const settle = (play: Play, block: number): void => {
   for (const { state, intent } of play.ledger.settle(block)) {
     play.state.restless = true
+    play.state.failed ||= state === "failed"
     if (state === "failed") continue
     const { fromKey, toKey, assetId } = intent.payment
     const ends = intent.command === "withdraw" ? [fromKey] : [fromKey, toKey]
@@ -197,8 +109,10 @@ const settle = (play: Play, block: number): void => {
 
 const noteChange = (play: Play, holding: Holding, at: number): void => {
   play.listener.changed?.(holding, at)
-  if (play.state.silentSince !== undefined) return
-  look(holding)
+  const isSeen = play.state.silentSince === undefined
+  if (isSeen) look(holding)
+  play.alarms.changed(holding, at, isSeen)
+  if (!isSeen) return
   const watchers = play.watchers.get(holding.key)
   if (watchers === undefined) return
   for (const entry of watchers.own) {
@@ -208,7 +122,8 @@ const noteChange = (play: Play, holding: Holding, at: number): void => {
   for (const entry of watchers.paid) if (!entry.quiet) play.state.restless = true
 }
 
-const touchAll = ({ entries }: Play): void => {
+const touchAll = ({ entries, alarms }: Play): void => {
+  alarms.touchAll()
   for (const entry of entries) entry.touched = true
 }
 
@@ -226,6 +141,8 @@ const apply = (play: Play, event: WorldEvent): void => {
     state.pauses = [...state.pauses, { scope, reason, ...(until === undefined ? {} : { until }) }]
   } else if (event.kind === "resume") {
     if (event.scope === undefined) state.halts.length = 0
+    const ended = event.scope === undefined ? state.pauses.map(({ scope }) => scope) : [event.scope]
+    play.locks.ended(ended, state.now)
     state.pauses = event.scope === undefined ? [] : state.pauses.filter(({ scope }) => scope !== event.scope)
   } else {
     if (event.answers) for (const holding of play.ledger.holdings.values()) look(holding)
@@ -253,11 +170,8 @@ const lookAround = (play: Play): void => {
   const { state, entries, settings } = play
   const { now } = state
   const everybody = !state.begun || settings.everySecond === true
-  const ended = state.pauses.filter(({ until }) => until !== undefined && until <= now)
-  if (ended.length > 0) {
-    state.pauses = state.pauses.filter((pause) => !ended.includes(pause))
-    touchAll(play)
-  }
+  changeStops(play)
+  lookAtConditions(play, everybody)
   const wanted = everybody
     ? entries
     : entries.filter((entry) => entry.touched || entry.wakeAt <= now || (state.restless && !entry.quiet))
@@ -270,58 +184,47 @@ const lookAround = (play: Play): void => {
   play.asked.looks++
   play.asked.subjects += asked.length
   const byKey = new Map(asked.map((entry) => [entry.subject, entry]))
-  const firing = firingOf(entries)
+  const firing = firingOf(play)
   const outcomes = step(
     asked.map(({ subject }) => subject),
     snapshotOf(play, firing),
     (subject) => byKey.get(subject)?.memory,
   )
   for (const outcome of outcomes) keep(play, byKey.get(outcome.look.subject)!, outcome)
-  if (isSame(firing, firingOf(entries))) return
+  if (isSame(firing, firingOf(play))) return
   state.restless = true
+  touchInhibited(play)
+}
+
+/** Pauses end, and rules that failed too often lock themselves. */
+const changeStops = (play: Play): void => {
+  const { state, ledger, locks, told } = play
+  const { now } = state
+  const ended = state.pauses.filter(({ until }) => until !== undefined && until <= now)
+  const locked = state.failed ? locks.next(ledger.settledSince(now - play.keepMillis), now) : []
+  state.failed = false
+  told.push(...locked.map((lock) => lock.told))
+  if (ended.length === 0 && locked.length === 0) return
+  const still = state.pauses.filter((pause) => !ended.includes(pause))
+  state.pauses = [...still, ...locked.map(({ scope, told: { detail: reason } }) => ({ scope, reason }))]
+  touchAll(play)
+}
+
+/** People are told whatever stops money. Rules that others forbid see it in the same look. */
+const lookAtConditions = (play: Play, everybody: boolean): void => {
+  const { alarms, told } = play
+  if (alarms.all.length === 0) return
+  const before = alarms.firing()
+  told.push(...alarms.look(momentOf(play), everybody))
+  if (!isSame(before, alarms.firing())) touchInhibited(play)
+}
+
+const touchInhibited = ({ entries }: Play): void => {
   for (const entry of entries) if (entry.subject.rule.inhibitedBy.length > 0) entry.touched = true
 }
 
 const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size === b.size && [...a].every((name) => b.has(name))
-
-const firingOf = (entries: ReadonlyArray<Entry>): ReadonlySet<string> => {
-  const firing = new Set<string>()
-  for (const { memory, subject } of entries) if (memory?.firingSince !== undefined) firing.add(subject.rule.name)
-  return firing
-}
-
-const snapshotOf = (play: Play, firing: ReadonlySet<string>): Snapshot => {
-  const { state, settings, ledger, windows, asks } = play
-  const { now } = state
-  const known = state.silentSince ?? now
-  return {
-    now,
-    asOf: BigInt(known) * 1_000_000n,
-    maxAgeMillis: settings.maxAgeMillis,
-    catchingUp: undefined,
-    drift: () => undefined,
-    disagreement: undefined,
-    balance: (party, assetId, kind) => {
-      const seen = ledger.holdings.get(accountKey(party, assetId))?.seen
-      return kind === "free" ? seen?.free : seen?.total
-    },
-    listed: state.listed,
-    terms: settings.terms,
-    open: ledger.open(),
-    settled: ledger.settledSince(now - play.keepMillis),
-    asked: asks.since(now - play.cooldownMax),
-    halts: state.halts,
-    standby: undefined,
-    chainUnsettled: undefined,
-    firing,
-    priorities: play.priorities,
-    quota: (party) => windows.quota(party, now),
-    pauses: state.pauses,
-    policy: settings.policy,
-    signed: (line) => windows.used(line, known - dayMillis),
-  }
-}
 
 /** Remembers what was said, and does it. Episodes are counted as the daemon counts them. */
 const keep = (play: Play, entry: Entry, outcome: Outcome): void => {
@@ -336,6 +239,7 @@ const keep = (play: Play, entry: Entry, outcome: Outcome): void => {
   if (entry.outcome === undefined || reason !== entry.reason) {
     closeSpan(entry, now)
     entry.reason = reason
+    play.alarms.said(subject.rule.name)
     listener.said?.({ at: now, rule: subject.rule.name, subject: subject.name, reason, detail: decision.detail })
     state.restless = true
   }

@@ -43,11 +43,14 @@ export type NetworkText = typeof NetworkText.Type
 
 export const expectationKinds = ["pays", "asks", "holds", "alert", "balance"] as const
 
+/** What people may be told. */
+export const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked"] as const
+
 export const ExpectationText = Schema.Struct({
   pays: optional(AmountText),
   asks: optional(AmountText),
   holds: optional(oneOf(...holdReasons)),
-  alert: optional(oneOf("request", "received", "asset")),
+  alert: optional(oneOf(...toldKinds)),
   balance: optional(AmountText),
   rule: optional(Name),
   account: optional(Words),

@@ -74,9 +74,10 @@ export interface Paid {
 export interface Told {
   readonly at: number
   readonly severity: "page" | "ticket" | "info"
-  /** request, received or asset. */
+  /** request, received, asset, firing, cleared or locked. */
   readonly kind: string
   readonly rule: string
+  /** What a request is for, the asset's id, or else the rule again. */
   readonly subject: string
   readonly detail: string
   /** What people are asked for, or were. */

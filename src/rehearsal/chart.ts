@@ -21,6 +21,7 @@ const colours: Readonly<Record<string, string>> = {
   asset_status: "#3b7f7f",
 }
 const otherColour = "#555555"
+const alertColour = "#e8710a"
 const colourOf = (reason: string): string => colours[reason] ?? otherColour
 
 const escape = (text: string): string =>
@@ -86,6 +87,10 @@ const bandText = (line: Line, scale: Scale, width: number, offset: number): stri
 const holdText = ({ reason, from, until }: HoldSpan, y: number): string =>
   `<rect x="${fixed(left + from)}" y="${y}" width="${fixed(Math.max(1, until - from))}" height="${lane}" fill="${colourOf(reason)}"><title>${escape(reason)}</title></rect>`
 
+/** Times in which people were told of a condition on the account. */
+const alertText = ({ rule, from, until }: Line["alerts"][number], offset: number): string =>
+  `<rect x="${fixed(left + from)}" y="${offset}" width="${fixed(Math.max(1, until - from))}" height="${plot}" fill="${alertColour}" fill-opacity="0.25"><title>${escape(rule)}</title></rect>`
+
 /** Ticks of payments: down and red where the account paid, up and green where it got. */
 const ticksOf = ({ paid, got }: Line, offset: number): string => {
   const tick = (x: number, colour: string, isUp: boolean) => {
@@ -117,6 +122,7 @@ const panelText = (line: Line, index: number, width: number): string => {
   const title = `<text x="${left}" y="${offset - 6}" font-weight="bold">${escape(line.name)}</text><text x="${left + width}" y="${offset - 6}" text-anchor="end" fill="#555555">${counts.filter((one) => one !== "").join(", ")}</text>`
   return [
     bandText(line, scale, width, offset),
+    ...line.alerts.map((span) => alertText(span, offset)),
     ...grid,
     floorLine,
     pathOf(line, scale),
@@ -149,6 +155,11 @@ const legendText = ({ lines, columns }: Drawing, y: number): string => {
     `<rect x="${x + 140}" y="${y - 10}" width="14" height="11" fill="#e3f1e5" stroke="#4d8f5b"/><text x="${x + 160}" y="${y}">band</text>`,
   ]
   x += 220
+  if (lines.some(({ alerts }) => alerts.length > 0)) {
+    const box = `<rect x="${x}" y="${y - 10}" width="14" height="11" fill="${alertColour}" fill-opacity="0.25"/>`
+    items.push(`${box}<text x="${x + 18}" y="${y}">alert</text>`)
+    x += 71
+  }
   let row = y
   for (const reason of reasons) {
     const text = reason.replaceAll("_", " ")

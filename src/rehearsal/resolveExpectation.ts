@@ -1,5 +1,6 @@
 import { nameRemedy } from "../config/nearest.ts"
 import { assetOf, type Path, partyOf } from "../config/resolveNames.ts"
+import { alertSubject } from "../rules/alerting.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { subjectsOf } from "../rules/Subject.ts"
@@ -12,7 +13,7 @@ const more: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArray<key
   pays: ["asset", "from", "to", "rule"],
   asks: ["asset", "from", "to", "rule"],
   holds: ["rule", "account", "because"],
-  alert: ["rule", "account"],
+  alert: ["rule", "account", "because"],
   balance: ["account"],
 }
 
@@ -51,7 +52,7 @@ const resolve = (
   if (kind === "balance") return resolveBalance(text, path, names)
   const subject = subjectIn(text, path, names)
   if (kind === "alert")
-    return { kind, alert: text.alert ?? "", rule, subject: text.account === undefined ? undefined : subject }
+    return { kind, alert: text.alert ?? "", rule, subject: text.account === undefined ? undefined : subject, because }
   if (rule !== undefined && subject !== undefined)
     return { kind, rule, subject, reason: text.holds ?? "in_band", because }
   if (rule === undefined) names.report.add(path, "it does not say which rule holds", "add rule: NAME")
@@ -92,7 +93,11 @@ const resolveBalance = (text: ExpectationText, path: Path, { treasury, report }:
 
 /** The subject that is meant: the named one, or the rule's only one. */
 const subjectIn = (text: ExpectationText, path: Path, { treasury, report }: Names): string | undefined => {
-  const rule = treasury.rules.filter(isPaying).find(({ name }) => name === text.rule)
+  const named = treasury.rules.find(({ name }) => name === text.rule)
+  if (named?.kind === "notify" && text.holds !== undefined)
+    report.add(path, `${named.name} tells of assets and never holds`, "expect an alert: asset")
+  if (named?.kind === "alert") return text.account ?? alertSubject
+  const rule = named !== undefined && isPaying(named) ? named : undefined
   if (rule === undefined) return text.account
   const known = subjectsOf(rule).map(({ name }) => name)
   if (text.account === undefined) {

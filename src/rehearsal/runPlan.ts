@@ -136,20 +136,21 @@ const judgeTold = (
   }
   const expected =
     wanted.kind === "alert"
-      ? `an alert: ${[wanted.alert, wanted.rule, wanted.subject].filter((word) => word !== undefined).join(" ")}`
+      ? `an alert: ${[wanted.alert, wanted.rule, wanted.subject, wanted.because].filter((word) => word !== undefined).join(" ")}`
       : `people asked for ${formatLevel(wanted.amount, wanted.decimals)} ${wanted.asset} ${wanted.from} -> ${wanted.to}`
   const got = fresh.map(({ kind, rule, subject, detail }) => `${kind} ${rule} ${subject}: ${detail}`).join("; ")
   return {
     expected,
     got: got === "" ? `nobody was told anything ${since(course, after)}` : got,
-    why: wanted.rule === undefined ? [] : silence(course, wanted.rule, () => true),
+    why: wanted.rule === undefined ? [] : [...silence(course, wanted.rule, () => true), ...saying(course, wanted.rule)],
   }
 }
 
 const meets = (told: Told, wanted: Extract<Expectation, { kind: "alert" | "asks" | "pays" }>): boolean => {
   if (wanted.rule !== undefined && told.rule !== wanted.rule) return false
   if (wanted.kind === "alert") {
-    return told.kind === wanted.alert && (wanted.subject === undefined || told.subject === wanted.subject)
+    const { alert, subject, because = "" } = wanted
+    return told.kind === alert && (subject === undefined || told.subject === subject) && told.detail.includes(because)
   }
   const { asked } = told
   return (
@@ -161,14 +162,27 @@ const meets = (told: Told, wanted: Extract<Expectation, { kind: "alert" | "asks"
   )
 }
 
+/** What a rule says that tells people of a condition. */
+const saying = ({ rehearsal }: Course, rule: string): ReadonlyArray<string> => {
+  const alerted = rehearsal.alerted(rule)
+  if (alerted === undefined) return []
+  const { reason, detail } = alerted
+  return [`${rule} ${reason === undefined ? "fires" : `is silent: ${reason.replaceAll("_", " ")}`}, ${detail}`]
+}
+
 const judgeHolds = (course: Course, wanted: Extract<Expectation, { kind: "holds" }>): Judged => {
-  const { rule, subject, reason, because } = wanted
+  const { rule, subject, reason, because = "" } = wanted
+  const expected = `${rule} ${subject} holds: ${reason}${because === "" ? "" : ` because "${because}"`}`
+  const alerted = course.rehearsal.alerted(rule)
+  if (alerted !== undefined) {
+    if (alerted.reason === reason && alerted.detail.includes(because)) return undefined
+    return { expected, got: saying(course, rule).join(), why: [] }
+  }
   const outcome = course.rehearsal.outcome(rule, subject)
-  const expected = `${rule} ${subject} holds: ${reason}${because === undefined ? "" : ` because "${because}"`}`
   if (outcome === undefined) return { expected, got: "it was never looked at", why: [] }
   const { decision } = outcome.judgement
   const isReason = decision._tag === "Hold" && decision.reason === reason
-  if (isReason && (because === undefined || decision.detail.includes(because))) return undefined
+  if (isReason && decision.detail.includes(because)) return undefined
   return { expected, got: explain(outcome), why: [] }
 }
 

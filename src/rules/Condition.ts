@@ -70,18 +70,31 @@ export interface Past {
   readonly overMillis: number
 }
 
-/** All balances of the past that the condition needs. */
-export const pastsOf = (condition: Condition): ReadonlyArray<Past> => {
+/** A condition without others in it. */
+export type PlainCondition = Exclude<Condition, { readonly of: unknown }>
+
+const plainIn = (condition: Condition): ReadonlyArray<PlainCondition> => {
   switch (condition._tag) {
     case "All":
     case "Any":
-      return condition.of.flatMap(pastsOf)
+      return condition.of.flatMap(plainIn)
     case "Not":
-      return pastsOf(condition.of)
-    case "Change":
-    case "Rate":
-      return [condition]
+      return plainIn(condition.of)
     default:
-      return []
+      return [condition]
   }
 }
+
+/** All that an alert's rule looks at. */
+export const partsOf = ({ when, clear }: AlertRule): ReadonlyArray<PlainCondition> => [
+  ...plainIn(when),
+  ...(clear === undefined ? [] : plainIn(clear)),
+]
+
+/** All balances of the past that an alert's rule needs. */
+export const pastsOf = (rule: AlertRule): ReadonlyArray<Past> =>
+  partsOf(rule).flatMap((part) => (part._tag === "Change" || part._tag === "Rate" ? [part] : []))
+
+/** Names a balance of the past. */
+export const pastKey = ({ account: { party, asset, balance }, overMillis }: Past): string =>
+  `${party.publicKey} ${asset.id} ${balance} ${overMillis}`

@@ -5,6 +5,9 @@ import type { Seen } from "./evaluate.ts"
 import { hoursAt } from "./Hours.ts"
 import { allOf, not } from "./truth.ts"
 
+/** An alert's rule has one subject. */
+export const alertSubject = "when"
+
 /** What an alert's rule remembers between two looks, and across restarts. */
 export interface AlertMemory {
   /** Counts the times that it fired. */

@@ -32,6 +32,14 @@ export interface Seen {
   readonly sentence: string
 }
 
+/** Most looks ask for the truth alone: the sentence is written when it is read. */
+const seenAs = (truth: Truth, sentence: () => string): Seen => ({
+  truth,
+  get sentence() {
+    return sentence()
+  },
+})
+
 /** Silences of a rule that has nothing to do. */
 const idle: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
 
@@ -42,8 +50,8 @@ export const evaluate = (condition: Condition, facts: Facts): Seen => {
     case "Any":
       return joined(condition.of, facts, anyOf, "; ")
     case "Not": {
-      const { truth, sentence } = evaluate(condition.of, facts)
-      return { truth: not(truth), sentence }
+      const seen = evaluate(condition.of, facts)
+      return seenAs(not(seen.truth), () => seen.sentence)
     }
     case "Balance":
       return balanceSeen(condition, facts)
@@ -69,8 +77,12 @@ const joined = (
 ): Seen => {
   const seen = parts.map((part) => evaluate(part, facts))
   const truth = combine(seen.map((one) => one.truth))
-  const deciding = seen.filter((one) => one.truth === truth)
-  return { truth, sentence: deciding.map(({ sentence }) => sentence).join(glue) }
+  return seenAs(truth, () =>
+    seen
+      .filter((one) => one.truth === truth)
+      .map(({ sentence }) => sentence)
+      .join(glue),
+  )
 }
 
 type Of<Tag extends Condition["_tag"]> = Extract<Condition, { _tag: Tag }>
@@ -100,8 +112,11 @@ const balanceSeen = ({ account, side, units }: Of<"Balance">, facts: Facts): See
   if (typeof balance !== "bigint") return balance
   const truth = lies(balance, side, units)
   const { decimals } = account.asset
-  const sentence = `${accountName(account)}: ${formatAmount(balance, decimals)} ${sideText(truth, side)} ${formatLevel(units, decimals)}`
-  return { truth, sentence }
+  return seenAs(
+    truth,
+    () =>
+      `${accountName(account)}: ${formatAmount(balance, decimals)} ${sideText(truth, side)} ${formatLevel(units, decimals)}`,
+  )
 }
 
 /** The balance now and as it was; what is not known of either. */
@@ -122,10 +137,14 @@ const changeSeen = (condition: Of<"Change">, facts: Facts): Seen => {
   const change = seen.now - seen.before
   const truth =
     by._tag === "Units" ? lies(change, side, by.units) : lies(change * by.denominator, side, seen.before * by.numerator)
-  const bound =
-    by._tag === "Units" ? formatLevel(by.units, decimals) : `${shareText(by)} of ${formatAmount(seen.before, decimals)}`
-  const what = `changed by ${formatAmount(change, decimals)} in ${timeText(overMillis)}`
-  return { truth, sentence: `${accountName(account)} ${what}, which ${sideText(truth, side)} ${bound}` }
+  return seenAs(truth, () => {
+    const bound =
+      by._tag === "Units"
+        ? formatLevel(by.units, decimals)
+        : `${shareText(by)} of ${formatAmount(seen.before, decimals)}`
+    const what = `changed by ${formatAmount(change, decimals)} in ${timeText(overMillis)}`
+    return `${accountName(account)} ${what}, which ${sideText(truth, side)} ${bound}`
+  })
 }
 
 const rateSeen = (condition: Of<"Rate">, facts: Facts): Seen => {
@@ -136,8 +155,10 @@ const rateSeen = (condition: Of<"Rate">, facts: Facts): Seen => {
   const moved = (seen.now - seen.before) * 3_600_000n
   const over = BigInt(overMillis)
   const truth = lies(moved, side, units * over)
-  const rate = `${accountName(account)} changes by ${formatAmount(moved / over, decimals)} an hour`
-  return { truth, sentence: `${rate}, which ${sideText(truth, side)} ${formatLevel(units, decimals)}` }
+  return seenAs(truth, () => {
+    const rate = `${accountName(account)} changes by ${formatAmount(moved / over, decimals)} an hour`
+    return `${rate}, which ${sideText(truth, side)} ${formatLevel(units, decimals)}`
+  })
 }
 
 const assetSeen = ({ asset, is }: Of<"Asset">, { listed }: Facts): Seen => {

@@ -26,3 +26,7 @@ export const failuresOf = (
   const last = counted.slice(-failuresMax)
   return last.length === failuresMax && last.every(({ state }) => failed.has(state)) ? last : undefined
 }
+
+/** Why the rule locks itself, for people. */
+export const failuresText = (failures: ReadonlyArray<Intent>): string =>
+  `its last ${failures.length} payments failed; the last: ${failures.at(-1)?.detail}`

@@ -52,6 +52,12 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
     /ends before its last step/,
   ],
   ["no treasury", /^treasury: .*\n/m.exec(good)?.[0] ?? "", "", /does not say which treasury/],
+  [
+    "a hold of a rule that never holds",
+    "rule: keep-hot-funded, holds: limit",
+    "rule: new-asset, holds: limit",
+    /new-asset tells of assets and never holds/,
+  ],
   ["a treasury that is not there", sandbox, "nowhere.yaml", /no such file/],
 ]
 
@@ -81,6 +87,12 @@ const failing: ReadonlyArray<readonly [title: string, from: string, to: string, 
     "payments: 1, alerts: 0",
     "payments: 2, alerts: 3",
     [/2 payments in all/, /3 alerts in all/],
+  ],
+  [
+    "an alert that does not come",
+    "{ rule: keep-hot-funded, holds: limit }",
+    "{ rule: keep-hot-funded, alert: firing, because: it }",
+    [/expected {2}an alert: firing keep-hot-funded it\n {4}got {7}nobody was told anything/],
   ],
   ["another balance", 'balance: "25_000"', 'balance: "24_999.5"', [/expected {2}hot\/USDT holds 24,999.5/]],
 ]
@@ -146,6 +158,26 @@ tests:
       - { at: 351d, set: { a: { TOK: "500" } }, assets: { TOK: rejected } }
       - { at: 352d, expect: [{ alert: received, rule: fill }, { alert: asset, rule: news }] }
     ends: { payments: 11, alerts: 3 }
+`)
+    assert.strictEqual(code, 0, `${stderr}${stdout}`)
+  })
+
+  it("locks a rule whose last three payments failed, tells people, and goes on after its unlock", async () => {
+    const { code, stdout, stderr } = await run(`treasury: ${sandbox}
+network: { settles: 30s }
+tests:
+  - name: the reserve is empty whenever a payment comes
+    start: "2026-03-01T00:00:00Z"
+    balances: { reserve: { USDT: "0" }, hot: { USDT: "9_000" } }
+    payments: any
+    steps:
+      - { at: 1m, every: 5m, until: 12m, set: { reserve: { USDT: "50_000" } } }
+      - { at: 62s, every: 5m, until: 12m, set: { reserve: { USDT: "0" } } }
+      - { at: 14m, set: { reserve: { USDT: "50_000" } } }
+      - { at: 15m, expect: [{ alert: locked, rule: keep-hot-funded }, { rule: keep-hot-funded, holds: locked }] }
+      - { at: 16m, resume: "lock:keep-hot-funded" }
+      - { at: 17m, expect: [{ pays: "16_000", asset: USDT, from: reserve, to: hot }] }
+    ends: { payments: 4, alerts: 1 }
 `)
     assert.strictEqual(code, 0, `${stderr}${stdout}`)
   })

@@ -8,9 +8,10 @@ const play = ({ settings, events, until }: ReturnType<typeof worldOf>, everySeco
   const rehearsal = makeRehearsal({ ...settings, everySecond }, { said: (one) => said.push(one) })
   rehearsal.advance(events, until)
   rehearsal.end()
-  const { ledger, told, entries, asked } = rehearsal
+  const { ledger, told, entries, alarms, asked } = rehearsal
   return {
     said,
+    alarms: alarms.map(({ rule, memory, spans }) => [rule.name, memory, spans]),
     told,
     asked,
     paid: ledger.paid.map(({ intent, ...paid }) => ({
@@ -44,6 +45,11 @@ describe("a rehearsal", () => {
     const worlds = Array.from({ length: 40 }, (_, i) => play(worldOf(i + 1, 6), false))
     const reasons = new Set(worlds.flatMap(({ said }) => said.map(({ reason }) => reason ?? "acting")))
     const paid = worlds.flatMap((world) => world.paid)
+    const told = worlds.flatMap((world) => world.told)
+    const kinds = new Set(told.map(({ kind }) => kind))
+    assert.deepStrictEqual([...kinds].toSorted(), ["asset", "cleared", "firing", "received", "request"])
+    const firing = told.filter(({ kind }) => kind === "firing").map(({ rule }) => rule)
+    assert.lengthOf(new Set(firing), 8, "conditions of every kind")
     assert.isAbove(paid.length, 200)
     assert.isAbove(paid.filter(({ state }) => state === "failed").length, 0)
     assert.isAbove(new Set(paid.map(({ rule }) => rule)).size, 4)

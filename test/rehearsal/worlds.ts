@@ -3,9 +3,10 @@ import { baseUnits } from "../../src/domain/Amount.ts"
 import type { AssetStatusWord } from "../../src/domain/Asset.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { WorldEvent, WorldSettings } from "../../src/rehearsal/World.ts"
+import type { AlertRule, Condition } from "../../src/rules/Condition.ts"
 import type { Hours } from "../../src/rules/Hours.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
-import type { Level, Party, PayingRule, Rule } from "../../src/rules/Rule.ts"
+import type { Account, Level, Party, PayingRule, Rule } from "../../src/rules/Rule.ts"
 import { plainRule } from "../support/Rules.ts"
 
 const minute = 60_000
@@ -120,6 +121,57 @@ const rulesOf = (random: Random): ReadonlyArray<Rule> => {
   return [...kept, { kind: "notify", name: "news", asset: "any", becomes: ["enabled", "rejected"] }]
 }
 
+/** Rules that tell people of conditions of every kind, and rules that wait for one of them. */
+const alertsOf = (random: Random): ReadonlyArray<AlertRule> => {
+  const account = (of: Party): Account => ({ party: of, asset, balance: random(3) === 0 ? "total" : "free" })
+  const some = () => account(all[random(all.length)]!)
+  const side = () => (random(2) === 0 ? ("below" as const) : ("above" as const))
+  const plain = (dice: number): Condition => {
+    const overMillis = [minute, 10 * minute, hour][random(3)]! + random(3) * 777
+    const longerThanMillis = random(3) * minute + random(2_000)
+    const numerator = BigInt(random(60) - 30)
+    const by = [
+      { _tag: "Units" as const, units: BigInt(random(400_000) - 200_000) },
+      { _tag: "Share" as const, numerator, denominator: 100n },
+    ]
+    const conditions: ReadonlyArray<() => Condition> = [
+      () => ({ _tag: "Balance", account: some(), side: side(), units: units(random(8_000)) }),
+      () => ({ _tag: "Change", account: some(), overMillis, side: side(), by: by[random(2)]! }),
+      () => ({ _tag: "Rate", account: some(), overMillis, side: side(), units: BigInt(random(400_000) - 200_000) }),
+      () => ({ _tag: "Asset", asset, is: new Set(random(2) === 0 ? ["enabled" as const] : ["rejected" as const]) }),
+      () => ({
+        _tag: "Stale",
+        party: random(2) === 0 ? hots[random(4)] : undefined,
+        asset: random(2) === 0 ? asset : undefined,
+        longerThanMillis,
+      }),
+      () => ({
+        _tag: "Held",
+        rule: ["keep", "collect", "ask", "even", "alert-0"][random(5)]!,
+        reason: random(2) === 0 ? undefined : "cooldown",
+        longerThanMillis,
+      }),
+    ]
+    return conditions[dice]!()
+  }
+  const condition = (): Condition => {
+    const dice = random(9)
+    if (dice < 6) return plain(dice)
+    if (dice === 6) return { _tag: "Not", of: plain(random(6)) }
+    return { _tag: dice === 7 ? "All" : "Any", of: [plain(random(6)), plain(random(6))] }
+  }
+  return Array.from({ length: 8 }, (_, i) => ({
+    kind: "alert",
+    name: `alert-${i}`,
+    when: i < 6 ? plain(i) : condition(),
+    clear: random(3) === 0 ? condition() : undefined,
+    severity: "page",
+    forMillis: [0, 1_500, 3 * minute][random(3)]!,
+    cooldownMillis: [0, 30 * minute][random(2)]!,
+    during: base(random, "").during,
+  }))
+}
+
 const keys = (parties: ReadonlyArray<Party>) => new Set(parties.map(({ publicKey }) => publicKey))
 
 const settingsOf = (random: Random): WorldSettings => {
@@ -199,7 +251,17 @@ const eventsOf = (random: Random, at: number): ReadonlyArray<WorldEvent> => {
 /** A treasury, a network and what happens to them for some hours. */
 export const worldOf = (seed: number, hours: number) => {
   const random = randomOf(seed)
-  const settings = settingsOf(random)
+  const { rules, ...plain } = settingsOf(random)
+  const alerts = alertsOf(randomOf(seed + 10_000))
+  const settings = {
+    ...plain,
+    rules: [
+      ...rules.map((rule) =>
+        rule.kind === "sweep" ? { ...rule, inhibitedBy: [...rule.inhibitedBy, "alert-6"] } : rule,
+      ),
+      ...alerts,
+    ],
+  }
   const until = start + hours * hour
   const events: Array<WorldEvent> = all
     .filter(() => random(8) > 0)

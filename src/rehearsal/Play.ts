@@ -1,0 +1,115 @@
+import { accountKey } from "../rules/overlay.ts"
+import { isAlert, isPaying, type NotifyRule } from "../rules/Rule.ts"
+import type { Snapshot } from "../rules/Snapshot.ts"
+import { subjectsOf } from "../rules/Subject.ts"
+import { type Alarms, makeAlarms } from "./Alarms.ts"
+import { type Asks, makeAsks } from "./Asks.ts"
+import { type Entry, makeEntry } from "./Entry.ts"
+import type { Holding } from "./Holding.ts"
+import { type Ledger, makeLedger } from "./Ledger.ts"
+import { type Locks, makeLocks } from "./Locks.ts"
+import { tickMillis } from "./Tick.ts"
+import { makeWindows, type Windows } from "./Windows.ts"
+import type { Said, Told, WorldSettings } from "./World.ts"
+
+const dayMillis = 86_400_000
+
+/** Who is told while it runs. */
+export interface Listener {
+  readonly said?: (said: Said) => void
+  readonly changed?: (holding: Holding, at: number) => void
+}
+
+interface State {
+  now: number
+  begun: boolean
+  /** Unix milliseconds since when no gateway answers. */
+  silentSince: number | undefined
+  readonly halts: Array<string>
+  pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly until?: number }>
+  listed: Map<string, NonNullable<ReturnType<NonNullable<Snapshot["listed"]>["get"]>>>
+  /** A payment came to nothing since the last look. */
+  failed: boolean
+  /** Whoever is not quiet is asked at the next look. */
+  restless: boolean
+}
+
+/** Everything of one rehearsal. */
+export interface Play {
+  readonly settings: WorldSettings
+  readonly listener: Listener
+  readonly state: State
+  readonly ledger: Ledger
+  readonly windows: Windows
+  readonly asks: Asks
+  readonly alarms: Alarms
+  readonly locks: Locks
+  readonly told: Array<Told>
+  readonly entries: ReadonlyArray<Entry>
+  /** By account: subjects that look at it, and those that are paid from it. */
+  readonly watchers: ReadonlyMap<string, { readonly own: ReadonlyArray<Entry>; readonly paid: ReadonlyArray<Entry> }>
+  readonly notify: ReadonlyArray<NotifyRule>
+  readonly keepMillis: number
+  readonly cooldownMax: number
+  readonly priorities: ReadonlyMap<string, number>
+  readonly asked: { looks: number; subjects: number }
+}
+
+export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
+  const { rules, start, assets, policy, quota } = settings
+  const paying = rules.filter(isPaying)
+  const entries = paying.flatMap(subjectsOf).map((subject) => makeEntry(subject, start))
+  const ledger = makeLedger(settings)
+  for (const { subject, band } of entries) {
+    if (band === undefined) continue
+    const { party, asset } = band.level
+    const outside = { band, rule: subject.rule.name, since: undefined, millis: 0, times: 0 }
+    ledger.holding(accountKey(party.publicKey, asset.id)).outside.push(outside)
+  }
+  const cooldownMax = paying.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
+  return {
+    settings,
+    listener,
+    ledger,
+    entries,
+    cooldownMax,
+    windows: makeWindows(policy, quota, start),
+    asks: makeAsks(),
+    alarms: makeAlarms(rules.filter(isAlert), start),
+    locks: makeLocks(paying.map(({ name }) => name)),
+    told: [],
+    asked: { looks: 0, subjects: 0 },
+    state: {
+      now: start,
+      begun: false,
+      silentSince: undefined,
+      halts: [],
+      pauses: [],
+      listed: new Map([...assets].map(([id, asset]) => [id, { ...asset, status: "enabled" }])),
+      failed: false,
+      restless: false,
+    },
+    watchers: watchersOf(entries),
+    notify: rules.filter((rule) => rule.kind === "notify"),
+    keepMillis: paying.reduce(
+      (most, rule) => Math.max(most, rule.settleMillis + tickMillis),
+      Math.max(dayMillis, cooldownMax),
+    ),
+    priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
+  }
+}
+
+const watchersOf = (entries: ReadonlyArray<Entry>): Play["watchers"] => {
+  const found = new Map<string, { own: Array<Entry>; paid: Array<Entry> }>()
+  const of = (key: string) => {
+    const known = found.get(key) ?? { own: [], paid: [] }
+    found.set(key, known)
+    return known
+  }
+  for (const entry of entries) {
+    const { accounts, payers, asset } = entry.subject
+    for (const account of accounts) of(accountKey(account.party.publicKey, account.asset.id)).own.push(entry)
+    for (const payer of payers) of(accountKey(payer.publicKey, asset.id)).paid.push(entry)
+  }
+  return found
+}
