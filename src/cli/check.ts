@@ -5,7 +5,7 @@ import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
-import { TreasuryFile } from "../config/TreasuryFile.ts"
+import { WrittenTreasury } from "../config/TreasuryFile.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/worstCase.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
@@ -57,7 +57,7 @@ const toPlain = ({ approval, ...line }: WorstLine) => ({
 
 /** JSON Schema of a whole treasury file, with the network that may be embedded in it. */
 export const schemaOfFiles = () =>
-  jsonSchemaOf(Schema.Struct({ ...TreasuryFile.fields, sandbox: Schema.optional(ScenarioText) }))
+  jsonSchemaOf(Schema.Struct({ ...WrittenTreasury.fields, sandbox: Schema.optional(ScenarioText) }))
 
 export const check = Command.make(
   "check",

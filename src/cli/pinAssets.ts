@@ -5,6 +5,7 @@ import { replaceFile } from "../config/files.ts"
 import { type Pin, pinInto, pinsBlock } from "../config/pinInto.ts"
 import { treasuryOf } from "../config/Treasury.ts"
 import { TreasuryFile } from "../config/TreasuryFile.ts"
+import { withCode } from "../config/withCode.ts"
 import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { type Asset, statusText, statusWord } from "../domain/Asset.ts"
 import { escapeText } from "../gateway/escapeText.ts"
@@ -20,6 +21,8 @@ export const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
     for (const key of Object.keys(party.floor ?? {})) symbols.add(key)
   for (const rule of raw.rules ?? []) {
     for (const level of rule.topUp?.levels ?? []) symbols.add(level.asset)
+    for (const { asset } of [...(rule.code?.accounts ?? []), ...(rule.code === undefined ? [] : [rule.code])])
+      symbols.add(asset)
     if (rule.sweep !== undefined) symbols.add(rule.sweep.asset)
     if (rule.notify?.asset !== undefined && rule.notify.asset !== "any") symbols.add(rule.notify.asset)
     for (const condition of [rule.notify?.when, rule.clear]) {
@@ -38,7 +41,7 @@ const symbolsIn = ({ all = [], any = [], not, ...leaf }: ConditionText): Readonl
 
 /** Every asset of the file's gateway. Money rules are left out: they may name what is not pinned yet. */
 const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Option<string>) {
-  const document = yield* readYaml(file)
+  const document = withCode(yield* readYaml(file))
   const raw = yield* decodeYaml(TreasuryFile, document)
   const { rules: _, policy: __, parties: ___, assets: ____, ...rest } = document.value as Record<string, unknown>
   const treasury = yield* treasuryOf({ ...document, value: rest })

@@ -71,7 +71,18 @@ const kinds = {
     severity: optional(oneOf("page", "ticket", "info")),
   }).check(exactlyOne("notify", ["becomes", "when"])),
 }
-export const ruleKinds = Object.keys(kinds) as ReadonlyArray<keyof typeof kinds>
+
+/** A function with what it may see and whom it may pay: only a file of rules in TypeScript can hold one. */
+const CodeText = Schema.Struct({
+  accounts: Schema.Array(Schema.Struct({ party: Name, asset: Symbol, balance })).check(
+    Schema.isMinLength(1, { expected: "at least one account" }),
+  ),
+  from: Name,
+  to: oneOrMany(Name),
+  asset: Symbol,
+  /** What stands for the function. */
+  need: Schema.String,
+})
 
 const Cron = Schema.Struct({
   cron: Schema.String,
@@ -79,8 +90,7 @@ const Cron = Schema.Struct({
   missed: optional(oneOf("once", "skip")),
 })
 
-/** One rule as written: exactly one kind, and what modifies it. */
-export const RuleText = Schema.Struct({
+const fields = {
   name: Name,
   topUp: optional(kinds.topUp),
   sweep: optional(kinds.sweep),
@@ -105,5 +115,13 @@ export const RuleText = Schema.Struct({
   maintenance: optional(oneOf("hold", "ignore")),
   inhibitedBy: optional(oneOrMany(Name)),
   mode: optional(oneOf("shadow", "live")),
-}).check(exactlyOne("the rule", ruleKinds))
+}
+
+/** One rule as written in YAML: exactly one kind, and what modifies it. */
+export const YamlRuleText = Schema.Struct(fields).check(exactlyOne("the rule", Object.keys(kinds)))
+
+/** The same with the kind that is code. */
+export const RuleText = Schema.Struct({ ...fields, code: optional(CodeText) }).check(
+  exactlyOne("the rule", [...Object.keys(kinds), "code"]),
+)
 export type RuleText = typeof RuleText.Type

@@ -19,7 +19,7 @@ import {
   UrlText,
   WholeText,
 } from "./Fields.ts"
-import { HoursText, RuleText, WindowText } from "./RuleText.ts"
+import { HoursText, RuleText, WindowText, YamlRuleText } from "./RuleText.ts"
 
 const optional = Schema.optional
 const File = Schema.String.check(Schema.isNonEmpty({ expected: "the path of a file" }))
@@ -136,3 +136,11 @@ export const TreasuryFile = Schema.Struct({
   sandbox: optional(Schema.Unknown),
 })
 export type TreasuryFile = typeof TreasuryFile.Type
+
+const CodeFile = text(/\.ts$/, "a file of rules in TypeScript")
+
+/** As its parts are written, before files of rules in TypeScript are read: for editors. */
+export const WrittenTreasury = Schema.Struct({
+  ...TreasuryFile.fields,
+  rules: optional(Schema.Union([CodeFile, Schema.Array(Schema.Union([CodeFile, YamlRuleText]))])),
+})

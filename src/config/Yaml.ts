@@ -15,6 +15,8 @@ export interface YamlDocument {
   readonly tree: Placed
   /** What is wrong with the writing while the values can still be read: names given twice, broken aliases. */
   readonly problems: ReadonlyArray<Problem>
+  /** Functions of rules in TypeScript, by the texts that stand for them. */
+  readonly code?: ReadonlyMap<string, unknown>
   /** A problem at the value (or, for `name`, at the name) that the path leads to, or at the nearest parent. */
   readonly problem: (path: Path, message: string, remedy: string, at?: "name" | "value") => Problem
 }
@@ -57,7 +59,9 @@ export const parseYaml = (file: string, text: string): Effect.Effect<YamlDocumen
   })
 
 /** A document of values with their places, which may come from several files. */
-export const documentOf = (parts: Pick<YamlDocument, "file" | "text" | "tree" | "problems">): YamlDocument => ({
+export const documentOf = (
+  parts: Pick<YamlDocument, "file" | "text" | "tree" | "problems" | "code">,
+): YamlDocument => ({
   ...parts,
   value: valueOf(parts.tree),
   problem: (path, message, remedy, at = "value") => ({ ...placeOf(parts.tree, path, at), message, remedy }),

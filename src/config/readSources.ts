@@ -3,6 +3,7 @@ import { basename, join } from "node:path"
 import { Effect } from "effect"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
 import { type Entry, type Placed, parsePlaced } from "./Placed.ts"
+import { listedRules, withCode } from "./withCode.ts"
 import { documentOf, readText, type YamlDocument } from "./Yaml.ts"
 
 /** One file, or a folder of parts, as named on the command line. */
@@ -26,15 +27,16 @@ const wholes: ReadonlySet<string> = new Set([
 const daemonFile = "daemon.yaml"
 
 /**
- * Reads a treasury: a file or a folder, and overlays that change it, each a file or a folder too. Fails where one of
- * them cannot be read as YAML; what is merely doubtful is among the document's problems.
+ * Reads a treasury: a file or a folder, and overlays that change it, each a file or a folder too; of files of rules in
+ * TypeScript those that are left when all are laid over each other. Fails where one of them cannot be read as YAML;
+ * what is wrong otherwise, or merely doubtful, is among the document's problems.
  */
 export const readSources = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
   const sources = yield* Effect.forEach(files, (file) => (isFolder(file) ? readFolder(file) : readOne(file)))
   const [first, ...overlays] = sources
   const tree = overlays.reduce<Placed>((under, { tree: over }) => overlaid(under, over, ""), first!.tree)
   const problems = sources.flatMap((source) => source.problems)
-  return documentOf({ file: files[0], text: first!.text, tree, problems }) satisfies YamlDocument
+  return withCode(documentOf({ file: files[0], text: first!.text, tree, problems })) satisfies YamlDocument
 })
 
 const isFolder = (file: string): boolean => {
@@ -48,7 +50,7 @@ const isFolder = (file: string): boolean => {
 const readOne = Effect.fnUntraced(function* (file: string) {
   const text = yield* readText(file)
   const { tree, problems } = parsePlaced(file, text)
-  if (tree.kind === "map") return { text, tree, problems } as Source
+  if (tree.kind === "map") return { text, tree: listedRules(tree), problems } as Source
   if (problems.length > 0) return yield* new ConfigError({ problems: [...problems] })
   const found = tree.kind === "list" ? "a list" : tree.text === "" ? "empty" : "one text"
   const remedy = 'write a map of keys, beginning with "version: 1"'

@@ -5,6 +5,7 @@ import type { Schedule } from "../rules/Schedule.ts"
 import { asArray } from "./Fields.ts"
 import type { Reporter } from "./Reporter.ts"
 import type { RuleText } from "./RuleText.ts"
+import { resolveCode } from "./resolveCode.ts"
 import { isLocation } from "./resolveHours.ts"
 import {
   type Addresses,
@@ -15,6 +16,7 @@ import {
   type Path,
   partyOf,
   payerOf,
+  refuseSelf,
 } from "./resolveNames.ts"
 import { shareOf } from "./resolvePolicy.ts"
 
@@ -30,7 +32,7 @@ export interface Known {
   readonly report: Reporter
 }
 
-type Kind<K extends keyof RuleText> = NonNullable<RuleText[K]>
+export type Kind<K extends keyof RuleText> = NonNullable<RuleText[K]>
 
 /** The rule of the one kind that is given; undefined where a name in it is not known. */
 export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: Known): PayingRule | undefined => {
@@ -40,6 +42,7 @@ export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: Kn
   if (raw.split !== undefined) return resolveSplit(raw.split, base, [...path, "split"], known)
   if (raw.payout !== undefined) return resolvePayout(raw, raw.payout, base, path, known)
   if (raw.withdraw !== undefined) return resolveWithdraw(raw.withdraw, base, [...path, "withdraw"], known)
+  if (raw.code !== undefined) return resolveCode(raw.code, base, [...path, "code"], known)
   return raw.request === undefined ? undefined : resolveRequest(raw.request, base, [...path, "request"], known)
 }
 
@@ -138,9 +141,6 @@ const resolveWithdraw = (raw: Kind<"withdraw">, base: RuleBase, at: Path, known:
   const [level] = resolveLevel({ ...raw, party: raw.from, trigger: raw.above, word: "above" }, at, known)
   return to === undefined || level === undefined ? undefined : { ...base, kind: "withdraw", level, to }
 }
-
-const refuseSelf = (name: string, path: Path, report: Reporter): void =>
-  report.add(path, `${name} would pay itself`, "name another party")
 
 const resolveWeights = (
   raw: Readonly<Record<string, string>>,

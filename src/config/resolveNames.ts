@@ -130,3 +130,6 @@ export const payerOf = (name: string, path: Path, parties: Parties, report: Repo
   }
   return party
 }
+
+export const refuseSelf = (name: string, path: Path, report: Reporter): void =>
+  report.add(path, `${name} would pay itself`, "name another party")

@@ -69,6 +69,7 @@ const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>>
   payout: ["onShort", "onNoData", "min", "cooldown", "clear"],
   request: ["schedule", "clear", "onShort", "floor"],
   withdraw: ["schedule", "clear", "onShort"],
+  code: ["schedule", "clear"],
 }
 
 /** Those that say when people hear of a condition. */

@@ -23,6 +23,7 @@ import { notifyAssets } from "./notifyAssets.ts"
 import { record } from "./record.ts"
 import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
+import { tellBroken } from "./tellBroken.ts"
 import { watchConditions } from "./watchConditions.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
@@ -35,6 +36,8 @@ interface Change {
   readonly intents: ReadonlyArray<Intent>
   /** What people were asked for now, or have sent. */
   readonly asked: Ask | undefined
+  /** Whether the rule's own code gave no answer that can be relied on. */
+  readonly isBroken: boolean
 }
 
 /** Evaluates every paying rule once. Decisions, timers and intents become durable together, or not at all. */
@@ -54,7 +57,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
     metrics.ruleEvaluations.inc({ treasury: options.treasury, rule: memory.rule, decision })
   }
   for (const change of changes) {
-    const decision = change.memory.reason === undefined ? "act" : "hold"
+    const decision = change.isBroken ? "error" : change.memory.reason === undefined ? "act" : "hold"
     metrics.ruleEvaluations.inc({ treasury: options.treasury, rule: change.memory.rule, decision })
     yield* tell(change)
   }
@@ -123,7 +126,9 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
     decidedAt: snapshot.now,
   }
   if (!sameMemory(memory, before)) yield* states.save(memory, before)
-  return { memory, before, intents, asked } satisfies Change
+  const isBroken = outcome.look.need?._tag === "Broken"
+  if (isBroken) yield* tellBroken(memory, before)
+  return { memory, before, intents, asked, isBroken } satisfies Change
 })
 
 const pickTimer = ({ firingSince, observations, lastObservation }: Timer): Timer => ({

@@ -4,7 +4,7 @@ import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import type { Look } from "../rules/Look.ts"
 import { feeMax, feeShare } from "../rules/Policy.ts"
 import { networkFee } from "../rules/Snapshot.ts"
-import { commandOf, partName, type Subject } from "../rules/Subject.ts"
+import { commandOf, paymentName } from "../rules/Subject.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Rehearsals } from "../store/Rehearsals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
@@ -13,12 +13,6 @@ import { journalDecision } from "./journalDecision.ts"
 import { isRehearsed } from "./judgeAll.ts"
 
 type Act = Extract<Decision, { _tag: "Act" }>
-
-/** Kinds whose decisions may be several payments: each has a name of its own. */
-const several: ReadonlySet<string> = new Set(["rebalance", "split"])
-
-const nameOf = ({ kind, name }: Subject, { from, to }: Payment): string =>
-  several.has(kind) ? partName(name, from, to) : name
 
 /**
  * Stores the payments of this episode; where that one is over already, of the next. Open ones are left as they are. A
@@ -36,7 +30,7 @@ export const record = Effect.fnUntraced(function* (
   const none: ReadonlyArray<Intent> = []
   for (let episode = firstEpisode; ; episode++) {
     const ids = decision.payments.map((payment) =>
-      intentIdOf({ treasury, rule: subject.rule.name, subject: nameOf(subject, payment), episode }),
+      intentIdOf({ treasury, rule: subject.rule.name, subject: paymentName(subject, payment), episode }),
     )
     const stored = (yield* Effect.forEach(ids, outbox.byId)).flatMap(Option.toArray)
     if (stored.length === 0) {
@@ -68,7 +62,7 @@ const propose = Effect.fnUntraced(function* (planned: {
     id,
     treasury,
     rule: subject.rule.name,
-    subject: nameOf(subject, payment),
+    subject: paymentName(subject, payment),
     episode,
     command,
     payment,

@@ -4,12 +4,9 @@ import type { Intent } from "../domain/Intent.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
-import { commandOf, partName, type Subject } from "../rules/Subject.ts"
+import { commandOf, paymentName, type Subject } from "../rules/Subject.ts"
 import { emptyHolding, type Holding, measure } from "./Holding.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
-
-/** Kinds whose decisions may be several payments, each under a name of its own. */
-const several: ReadonlySet<string> = new Set(["rebalance", "split"])
 
 /** A payment on its way: the place of it among all payments, and when its block comes. */
 interface Flight {
@@ -104,7 +101,7 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
     },
     pay: (subject, payment, { at, detail, episode }) => {
       const { rule } = subject
-      const name = several.has(subject.kind) ? partName(subject.name, payment.from, payment.to) : subject.name
+      const name = paymentName(subject, payment)
       const intent: Intent = {
         id: `${paid.length + 1}` as IntentId,
         treasury: "",

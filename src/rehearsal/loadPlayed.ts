@@ -3,6 +3,7 @@ import type { ConfigError } from "../config/ConfigError.ts"
 import type { Entry, Placed } from "../config/Placed.ts"
 import { readSources } from "../config/readSources.ts"
 import { type Treasury, treasuryOf } from "../config/Treasury.ts"
+import { withCode } from "../config/withCode.ts"
 import { documentOf, type YamlDocument } from "../config/Yaml.ts"
 
 type PlacedMap = Extract<Placed, { kind: "map" }>
@@ -25,7 +26,7 @@ export const playedOf = (document: YamlDocument, tree: PlacedMap): Effect.Effect
   offer("version", text("1"))
   offer("name", text("played"))
   offer("network", map({ chainId: text("played"), gateways: map({ none: text("https://gateway.invalid") }) }))
-  return treasuryOf(withoutSecrets(documentOf({ ...document, tree: { ...tree, entries } })))
+  return treasuryOf(withoutSecrets(withCode(documentOf({ ...document, tree: { ...tree, entries } }))))
 }
 
 const withoutSecrets = (document: YamlDocument): YamlDocument => {

@@ -11,7 +11,7 @@ const calendar = function* ({ subject: { rule }, snapshot, need }: Look): Iterab
   const { now } = snapshot
   if (rule.during !== undefined) yield hoursAt(rule.during, now).until
   for (const { from, until } of rule.maintenance) yield from > now ? from : until
-  if (need?._tag === "NotDue") yield need.next
+  if (need?.next !== undefined) yield need.next
 }
 
 /** Whether the next look is another observation. */

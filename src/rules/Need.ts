@@ -12,7 +12,14 @@ export interface Transfer {
 
 /** What one rule kind says about one subject: nothing to do, or the transfers that would bring it where it belongs. */
 export type Need =
-  | { readonly _tag: "InBand"; readonly detail: string }
+  | {
+      readonly _tag: "InBand"
+      readonly detail: string
+      /** Unix milliseconds at which time alone may change it; undefined: never. */
+      readonly next?: number
+    }
+  /** The rule's own code gave no answer that can be relied on. */
+  | { readonly _tag: "Broken"; readonly detail: string; readonly next?: number }
   | {
       readonly _tag: "NotDue"
       readonly detail: string
@@ -29,6 +36,8 @@ export type Need =
       readonly transfers: ReadonlyArray<Transfer>
       /** The planned time (Unix seconds) where a schedule wants it; undefined: episodes are counted. */
       readonly episode?: number
+      /** Unix milliseconds at which time alone may change it; undefined: never. */
+      readonly next?: number
     }
 
 export type Wanted = Extract<Need, { _tag: "Wanted" }>

@@ -2,6 +2,7 @@ import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { ExternalAddress, PublicKey } from "../domain/Hex.ts"
 import type { AlertRule } from "./Condition.ts"
+import type { CodeAnswer, CodeSeen } from "./code.ts"
 import type { Hours, Window } from "./Hours.ts"
 import type { Schedule } from "./Schedule.ts"
 
@@ -144,6 +145,19 @@ export interface WithdrawRule extends RuleBase {
   readonly to: External
 }
 
+/** What an operator's own function wants: it says how much goes to which of the receivers, and nothing else. */
+export interface CodeRule extends RuleBase {
+  readonly kind: "code"
+  /** Whose balances it is told; at least one, none twice. */
+  readonly accounts: ReadonlyArray<Account>
+  readonly from: Party
+  /** All whom it may pay; at least one, none twice, never the payer. */
+  readonly to: ReadonlyArray<Party>
+  readonly asset: PinnedAsset
+  /** Never throws and always ends; the same arguments give the same answer, or one that is broken. */
+  readonly need: (seen: CodeSeen) => CodeAnswer
+}
+
 /** Tells people of an asset's new status. */
 export interface NotifyRule {
   readonly kind: "notify"
@@ -159,7 +173,15 @@ export interface Share {
   readonly denominator: bigint
 }
 
-export type PayingRule = TopUpRule | SweepRule | RebalanceRule | SplitRule | PayoutRule | RequestRule | WithdrawRule
+export type PayingRule =
+  | TopUpRule
+  | SweepRule
+  | RebalanceRule
+  | SplitRule
+  | PayoutRule
+  | RequestRule
+  | WithdrawRule
+  | CodeRule
 export type Rule = PayingRule | NotifyRule | AlertRule
 
 export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notify" && rule.kind !== "alert"

@@ -2,6 +2,7 @@ import type { IntentCommand } from "../domain/Intent.ts"
 import {
   type Account,
   accountName,
+  type CodeRule,
   type Level,
   type Party,
   type PayingRule,
@@ -37,6 +38,7 @@ export type Subject =
   | (Common & { readonly kind: "payout"; readonly rule: PayoutRule })
   | (Common & { readonly kind: "request"; readonly rule: RequestRule })
   | (Common & { readonly kind: "withdraw"; readonly rule: WithdrawRule })
+  | (Common & { readonly kind: "code"; readonly rule: CodeRule })
 
 /** A rule's subjects, in the order of the file. */
 export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
@@ -81,6 +83,13 @@ export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
       const own = [rule.level.party]
       return [{ ...ofLevel(rule.level), payers: own, parties: own, kind: rule.kind, rule }]
     }
+    case "code": {
+      const { accounts, from, to, asset } = rule
+      const [only, ...others] = to
+      const name = only === undefined || others.length > 0 ? asset.symbol : accountName({ party: only, asset })
+      const parties = [...new Set([from, ...to, ...accounts.map(({ party }) => party)])]
+      return [{ name, asset, accounts, payers: [from], parties, kind: rule.kind, rule }]
+    }
   }
 }
 
@@ -92,6 +101,14 @@ export const commandOf = ({ kind }: Pick<Subject, "kind">): IntentCommand =>
 
 /** A payment's own name where one decision makes several: "VEGA: maker-1 -> maker-2". */
 export const partName = (subject: string, from: string, to: string): string => `${subject}: ${from} -> ${to}`
+
+/** Whether one decision may be several payments. */
+const isSeveral = ({ kind, rule }: Subject): boolean =>
+  kind === "rebalance" || kind === "split" || (rule.kind === "code" && rule.to.length > 1)
+
+/** The name of a subject's payment: the subject's own where a decision makes one alone. */
+export const paymentName = (subject: Subject, { from, to }: { readonly from: string; readonly to: string }): string =>
+  isSeveral(subject) ? partName(subject.name, from, to) : subject.name
 
 /** Whether an intent came from the rule's subject. */
 export const isOfSubject = (intent: { readonly rule: string; readonly subject: string }, subject: Subject): boolean =>

@@ -23,6 +23,8 @@ const needBegins = (look: Look): string => {
       return `${subject.name} falls below ${sayLevel(look, subject.rule.level.trigger)} and ${stays}`
     case "rebalance":
       return `an account is further from its share than the tolerance and ${stays}`
+    case "code":
+      return `its code asks for a payment and ${stays}`
     case "payout":
       return "its planned time comes"
   }
@@ -36,7 +38,10 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   maintenance: fixed("the window ends"),
   outside_hours: fixed("the hours open"),
   not_due: fixed("the planned time comes"),
-  locked: ({ subject }) => `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
+  locked: ({ subject, need }) =>
+    need?._tag === "Broken"
+      ? "its code answers soundly: mend it, then cofferer reload --reason …"
+      : `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
   inhibited: ({ subject, snapshot }) =>
     `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
   no_data: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`,

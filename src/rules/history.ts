@@ -1,7 +1,8 @@
+import { formatAmount } from "../domain/Amount.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { type Check, timeText } from "./Check.ts"
 import { type Look, sayAmount } from "./Look.ts"
-import { type Party, receiverKey } from "./Rule.ts"
+import { type Account, receiverKey } from "./Rule.ts"
 import type { Asked } from "./Snapshot.ts"
 import { isOfSubject, type Subject } from "./Subject.ts"
 import { observationsMin } from "./Timer.ts"
@@ -14,15 +15,20 @@ const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_appro
 const executed: ReadonlySet<string> = new Set(["confirmed", "rehearsed"])
 const calledOff: ReadonlySet<string> = new Set(["cancelled", "rejected"])
 
+type Held = Pick<Account, "party" | "asset">
+
 /** Accounts on which any open payment keeps the subject from deciding another. */
-const busyParties = (subject: Subject): ReadonlyArray<Party> => {
+const busyAccounts = (subject: Subject): ReadonlyArray<Held> => {
+  const { asset } = subject
   switch (subject.kind) {
     case "payout":
       return []
     case "rebalance":
-      return subject.parties
+      return subject.parties.map((party) => ({ party, asset }))
+    case "code":
+      return [...subject.accounts, ...subject.rule.to.map((party) => ({ party, asset }))]
     default:
-      return subject.accounts.map(({ party }) => party)
+      return subject.accounts.map(({ party }) => ({ party, asset }))
   }
 }
 
@@ -31,18 +37,17 @@ const touches = ({ payment }: Intent, assetId: string, key: string): boolean =>
 
 const openOf = ({ subject, snapshot }: Look): ReadonlyArray<Intent> => {
   if (snapshot.open.length === 0) return []
-  const parties = busyParties(subject)
+  const busy = busyAccounts(subject)
   return snapshot.open.filter(
     (intent) =>
-      isOfSubject(intent, subject) || parties.some(({ publicKey }) => touches(intent, subject.asset.id, publicKey)),
+      isOfSubject(intent, subject) || busy.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)),
   )
 }
 
 const askedOf = ({ subject, snapshot }: Look): Asked | undefined =>
   snapshot.asked.findLast(({ rule, subject: name }) => rule === subject.rule.name && name === subject.name)
 
-const wordsOf = (look: Look, { payment }: Intent): string =>
-  `${sayAmount(look, payment.amount)} ${look.subject.asset.symbol}`
+const wordsOf = ({ payment, decimals }: Intent): string => `${formatAmount(payment.amount, decimals)} ${payment.asset}`
 
 const forLeft = ({ subject, snapshot, timer }: Look): number =>
   subject.rule.forMillis - (snapshot.now - (timer.firingSince ?? snapshot.now))
@@ -63,11 +68,13 @@ const cooldownEnd = (look: Look): number => {
   return asked === undefined ? end : Math.max(end, asked + rule.cooldownMillis)
 }
 
-/** A payment of one of the need's ends that is newer than the balances. */
+/** A payment of one of the need's ends, or of an account that code looked at, that is newer than the balances. */
 const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
   if (need?._tag !== "Wanted") return undefined
   const seen = (snapshot.asOf ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
+  const looked = subject.kind === "code" ? subject.accounts : []
   const touched = (intent: Intent) =>
+    looked.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)) ||
     need.transfers.some(
       ({ from, to }) =>
         touches(intent, subject.asset.id, from.publicKey) || touches(intent, subject.asset.id, receiverKey(to)),
@@ -111,7 +118,7 @@ export const history: ReadonlyArray<Check> = [
     reason: "in_flight",
     held: (look) => {
       const moving = openOf(look).find(({ state }) => !waits.has(state))
-      if (moving !== undefined) return `${wordsOf(look, moving)} is under way (${moving.state})`
+      if (moving !== undefined) return `${wordsOf(moving)} is under way (${moving.state})`
       const asked = askedOf(look)
       if (asked === undefined || asked.endedAt !== undefined) return undefined
       return `people were asked for ${sayAmount(look, asked.amount)} ${timeText(look.snapshot.now - asked.at)} ago`
@@ -145,7 +152,7 @@ export const history: ReadonlyArray<Check> = [
     reason: "awaiting_approval",
     held: (look) => {
       const asked = openOf(look).find(({ state }) => state === "awaiting_approval")
-      return asked === undefined ? undefined : `${wordsOf(look, asked)} waits for people`
+      return asked === undefined ? undefined : `${wordsOf(asked)} waits for people`
     },
     passed: () => "nothing waits for approval",
   },

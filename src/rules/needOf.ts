@@ -1,3 +1,4 @@
+import { codeNeed } from "./code.ts"
 import type { Need, Seen } from "./Need.ts"
 import { payoutNeed } from "./payout.ts"
 import { rebalanceNeed } from "./rebalance.ts"
@@ -25,5 +26,7 @@ export const needOf = ({ subject, ...seen }: Seen<Subject["kind"]>): Need => {
       return requestNeed({ subject, ...seen })
     case "withdraw":
       return withdrawNeed({ subject, ...seen })
+    case "code":
+      return codeNeed({ subject, ...seen })
   }
 }

@@ -85,6 +85,7 @@ export const stops: ReadonlyArray<Check> = [
     reason: "locked",
     held: (look) => {
       const lock = lockOf(look)
+      if (look.need?._tag === "Broken") return look.need.detail
       return lock === undefined ? undefined : `${lock.reason}; unlock: cofferer resume --scope ${lock.scope} --reason …`
     },
     passed: () => "not locked",

@@ -25,6 +25,8 @@ export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
       return [{ from: rule.from, to: rule.to }]
     case "withdraw":
       return [{ from: rule.level.party, to: rule.to }]
+    case "code":
+      return rule.to.map((to) => ({ from: rule.from, to }))
     case "request":
       return []
   }

@@ -151,6 +151,8 @@ const takesFrom = (rule: PayingRule, party: Party, assetId: string): boolean => 
       return rule.asset.id === assetId && rule.weights.some((weight) => weight.party === party)
     case "request":
       return rule.from === party && rule.level.asset.id === assetId
+    case "code":
+      return rule.from === party && rule.asset.id === assetId
     case "payout":
       return false
   }

@@ -7,12 +7,15 @@ import { readTests } from "../../src/rehearsal/readTests.ts"
 import { runPlan } from "../../src/rehearsal/runPlan.ts"
 
 const reference = new URL("../../config/RULES.md", import.meta.url)
-const blocks = [...readFileSync(reference, "utf8").matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text)
+const text = readFileSync(reference, "utf8")
+const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block)
+/** The one file of rules in TypeScript, for the example that names it. */
+const code = /^```ts\n\/\/ rules\.ts\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? ""
 const [treasury = "", ...others] = blocks
 
 /** The treasury of the first example with the rules of another one. */
 const withRules = (block: string): string => {
-  const rules = /^rules:\n(?: .*\n)*/m.exec(block)?.[0]
+  const rules = /^rules:.*\n(?: .*\n)*/m.exec(block)?.[0]
   return rules === undefined ? treasury : treasury.replace(/^rules:\n(?: .*\n)*/m, rules)
 }
 
@@ -23,6 +26,7 @@ const played = (block: string) => {
     writeFileSync(join(dir, "secrets", name), Buffer.alloc(32, name), { mode: 0o600 })
   }
   writeFileSync(join(dir, "treasury.yaml"), withRules(block))
+  writeFileSync(join(dir, "rules.ts"), code)
   writeFileSync(join(dir, "tests.yaml"), block.slice(block.search(/^tests:/m)))
   return readTests(join(dir, "tests.yaml"), [join(dir, "treasury.yaml")]).pipe(
     Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
@@ -33,6 +37,10 @@ describe("the reference of rules", () => {
   it("has an example of each kind", () => {
     assert.isAtLeast(others.length, 9)
     for (const block of others) assert.match(block, /^tests:/m)
+    assert.lengthOf(
+      others.filter((block) => block.includes("rules: ./rules.ts")),
+      1,
+    )
   })
 
   it.effect.each(others.map((block, i) => [i + 1, block] as const))("does what example %i says", ([, block]) =>

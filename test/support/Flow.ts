@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { treasuryOf } from "../../src/config/Treasury.ts"
+import { withCode } from "../../src/config/withCode.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { prepare } from "../../src/daemon.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
@@ -119,7 +120,7 @@ export const flow = (use: Flow, setup: FlowSetup = {}) =>
           writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol"])
           const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
           const named = setup.gateways === undefined ? `sandbox: "${gatewayUrl}"` : yield* setup.gateways(sandbox.url)
-          const treasury = yield* treasuryOf(yield* parseYaml("t.yaml", treasuryText(named, setup)))
+          const treasury = yield* treasuryOf(withCode(yield* parseYaml("t.yaml", treasuryText(named, setup))))
           const where = setup.gateways === undefined ? { gatewayUrl } : {}
           const options = { treasury, mode: treasury.mode, dataDir, ...where }
           yield* prepare(options).pipe(

@@ -10,12 +10,15 @@ import { type Edges, endless, type Played, startsOf } from "./pingPong.ts"
 /** Looks at subjects that the search for endless payments may take: a treasury of hundreds takes a second or two. */
 const looksMax = 100_000
 
+/** Kinds whose payments nothing here can foresee: people make them, a calendar or an operator's code asks for them. */
+const unforeseen: ReadonlySet<string> = new Set(["request", "payout", "code"])
+
 /**
  * Rules whose payments trigger each other forever with nobody else on the accounts. Bands tell which payment can bring
  * which other account out of its band; the rules on a circle of such are then played against each other.
  */
 export const cycle = (set: RuleSet): ReadonlyArray<Finding> => {
-  const spots = spotsOf(set).filter(({ rule }) => rule.kind !== "request" && rule.kind !== "payout" && !rule.trial)
+  const spots = spotsOf(set).filter(({ rule }) => !unforeseen.has(rule.kind) && !rule.trial)
   const byAsset = [...Map.groupBy(spots, ({ subject }) => subject.asset.id).values()]
   return byAsset.flatMap((own) => groupsOf(own).flatMap((group) => judgeGroup(set, group)))
 }

@@ -33,6 +33,7 @@ const need = {
   split: "a surplus",
   withdraw: "a surplus",
   rebalance: "an imbalance",
+  code: "a need",
 } as const
 
 /** Rules that wait for their hours: how long a need may have to. */

@@ -32,6 +32,7 @@ const bandOf = (set: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
       return ofTolerance(set, spot)
     case "payout":
     case "withdraw":
+    case "code":
       return []
   }
 }

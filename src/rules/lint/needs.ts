@@ -18,7 +18,7 @@ const afterFee = (surplus: bigint, { maxFee }: Policy): bigint =>
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
-/** The transfers of one decision; none where their size follows from a whole group of balances, or people make them. */
+/** The transfers of one decision; none where a group of balances or code decides their size, or people make them. */
 export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange> => {
   const { subject } = spot
   const min = minOf(spot)
@@ -53,6 +53,7 @@ export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange>
     }
     case "rebalance":
     case "request":
+    case "code":
       return []
   }
 }

@@ -1,0 +1,21 @@
+import { Effect } from "effect"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import type { RuleMemory } from "../store/RuleStates.ts"
+import { Signals } from "../store/Signals.ts"
+
+const hourMillis = 3_600_000
+
+/** Tells people that a rule's own code fails: when it begins to, and once an hour at most where it comes and goes. */
+export const tellBroken = Effect.fnUntraced(function* (memory: RuleMemory, before: RuleMemory | undefined) {
+  const { rule, subject, reason, detail, decidedAt } = memory
+  if (reason !== "locked" || (before?.reason === reason && before.detail === detail)) return
+  const isNew = yield* (yield* AlertQueue).raise({
+    dedup: `code/${rule}/${Math.floor(decidedAt / hourMillis)}`,
+    severity: "ticket",
+    kind: "rule",
+    subject: rule,
+    detail: `pays nothing: ${detail}`.slice(0, 500),
+    fields: { rule, account: subject },
+  })
+  if (isNew) yield* (yield* Signals).wake("alerts")
+})

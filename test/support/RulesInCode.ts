@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { parsePlaced, valueOf } from "../../src/config/Placed.ts"
+import { root } from "./Cofferer.ts"
+
+const [, treasury = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, "config/RULES.md"), "utf8")) ?? []
+
+/** The treasury of the reference with other rules: a file of them, or lines of YAML. */
+export const codeTreasury = (rules: string): string =>
+  treasury.replace(/^rules:\n(?: .*\n)*/m, `rules: ${rules.trimEnd()}\n`)
+
+/** Rules of YAML, written in TypeScript. */
+export const asTypeScript = (rules: string): string => {
+  const { rules: values } = valueOf(parsePlaced("rules.yaml", rules).tree) as { readonly rules: unknown }
+  return `import type { Rules } from "cofferer/rules"\n\nexport const rules: Rules = ${JSON.stringify(values, null, 2)}\n`
+}
