@@ -79,7 +79,18 @@ export class WalkWorld {
   /** Time passes, payments execute, others use the accounts unless it is calm, and all rules are looked at. */
   tick(calm: boolean): Ticked {
     const random = this.#random
-    const until = this.now + 1_000 + random(random(3) === 0 ? 1_800_000 : 30_000)
+    this.wait(1_000 + random(random(3) === 0 ? 1_800_000 : 30_000))
+    if (!calm && random(2) === 0) this.#outside()
+    const snapshot = this.#snapshot()
+    const memories = this.memories
+    const outcomes = step(this.subjects, snapshot, (subject) => memories.get(keyOf(subject)))
+    this.#keep(outcomes)
+    return { snapshot, outcomes, memories }
+  }
+
+  /** Time passes and payments execute, and nobody looks. */
+  wait(millis: number): void {
+    const until = this.now + millis
     const due = this.#flights.filter(({ executesAt, intent }) => executesAt <= until && intent.settledAt === undefined)
     for (const flight of due.toSorted((a, b) => a.executesAt - b.executesAt)) this.#execute(flight)
     this.now = until
@@ -87,12 +98,6 @@ export class WalkWorld {
     this.#flights = this.#flights.filter(({ seenAt }) => seenAt > until)
     const ended = over.map(({ intent }): Intent => ({ ...intent, state: "confirmed", updatedAt: until }))
     this.#settled = [...this.#settled, ...ended].filter(({ updatedAt }) => updatedAt > until - dayMillis)
-    if (!calm && random(2) === 0) this.#outside()
-    const snapshot = this.#snapshot()
-    const memories = this.memories
-    const outcomes = step(this.subjects, snapshot, (subject) => memories.get(keyOf(subject)))
-    this.#keep(outcomes)
-    return { snapshot, outcomes, memories }
   }
 
   /** The process starts again: it knows what the store does. */
