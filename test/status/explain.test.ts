@@ -13,6 +13,7 @@ import { Brake } from "../../src/store/Brake.ts"
 import type { ChainRules } from "../../src/store/ChainRules.ts"
 import { Disagreement } from "../../src/store/Disagreement.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
+import { Epochs } from "../../src/store/Epochs.ts"
 import { Lease } from "../../src/store/Lease.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
@@ -38,7 +39,7 @@ interface Case {
   readonly store?: Effect.Effect<
     unknown,
     unknown,
-    Brake | ChainRules | Disagreement | Drifts | Outbox | SpendLog | RuleStates
+    Brake | ChainRules | Disagreement | Drifts | Epochs | Outbox | SpendLog | RuleStates
   >
   /** What no row says yet. */
   readonly snapshot?: Partial<Snapshot>
@@ -80,6 +81,21 @@ const spent = Effect.flatMap(SpendLog, (log) =>
     line: 1,
   }),
 )
+
+/** The network told of 18 transfers; our journal signed two more since. */
+const sentInEpoch = Effect.gen(function* () {
+  const asOf = blockTime - 600_000_000_000n
+  const told = { [keys.reserve]: { seq: 7, used: 18, limit: 20, asOf } }
+  yield* (yield* Epochs).note({ seq: 7, startAt: asOf - 600_000_000_000n, endsAtMillis: now + 1_800_000, told })
+  const outbox = yield* Outbox
+  for (const digit of ["5", "6"]) {
+    const id = digit.repeat(64) as ReturnType<typeof payment>["id"]
+    const eve = { ...payment().payment, to: "eve", toKey: keys.eve as ReturnType<typeof payment>["payment"]["toKey"] }
+    const { intent } = yield* recorded({ id, rule: "submit", subject: digit, payment: eve })
+    const reserved = yield* outbox.move(intent, "reserved", { detail: "permitted" })
+    yield* outbox.persist(reserved, attemptOf(reserved, 1, { nonce: BigInt(digit) }))
+  }
+})
 
 const cases = {
   halted: {
@@ -221,7 +237,7 @@ const cases = {
     after: /window of 24 h/,
   },
   quota: {
-    snapshot: { quota: () => ({ used: 20, limit: 20, endsAt: now + 1_800_000 }) },
+    store: sentInEpoch,
     says: /^reserve used 20 of 20 transfers of this epoch; the next epoch begins about 2027-01-15 08:30Z$/,
     endsIn: 1_800,
   },
