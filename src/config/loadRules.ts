@@ -60,8 +60,11 @@ export const placeAt = (file: string, text: string, offset: number) => {
 
 /** Where in a file of rules an error arose; undefined where it does not say. */
 export const placeOfError = (error: unknown) => {
-  const stack = (error as { readonly stack?: unknown } | undefined)?.stack
-  const found = /\/cofferer-rules\/[0-9]+(\/[^\n]+?):([0-9]+)(?::([0-9]+))?[)\n]/.exec(`${String(stack)}\n`)
+  const stack = `${String((error as { readonly stack?: unknown } | undefined)?.stack)}\n`
+  // Calls name a column; what stands before them may name the line alone.
+  const found =
+    /\/cofferer-rules\/[0-9]+(\/[^\n]+?):([0-9]+):([0-9]+)[)\n]/.exec(stack) ??
+    /\/cofferer-rules\/[0-9]+(\/[^\n]+?):([0-9]+)\n/.exec(stack)
   if (found === null) return undefined
   const [line, column] = [Number(found[2]), Number(found[3] ?? 1)]
   const shift = line === 1 ? header.length : 0
