@@ -66,6 +66,8 @@ export const parseAmount = (
 /** More decimals than any real asset has; whoever lists one with millions of them must not fill our memory. */
 const decimalsWrittenMax = 255
 
+const zero = 0x30
+
 /** "12870" as "12,870". */
 const grouped = (whole: string): string => {
   let text = whole.slice(-3)
@@ -79,17 +81,19 @@ export const formatAmount = (units: bigint, decimals: number): string => {
   const sign = units < 0n ? "-" : ""
   const text = (units < 0n ? -units : units).toString().padStart(decimals + 1, "0")
   const whole = grouped(text.slice(0, text.length - decimals))
-  const places = Math.min(2, decimals)
-  const fraction = text
-    .slice(text.length - decimals)
-    .replace(/0+$/, "")
-    .padEnd(places, "0")
-  return decimals === 0 || fraction === "" ? sign + whole : `${sign}${whole}.${fraction}`
+  if (decimals === 0) return sign + whole
+  const least = text.length - decimals + Math.min(2, decimals)
+  let end = text.length
+  while (end > least && text.charCodeAt(end - 1) === zero) end--
+  return `${sign}${whole}.${text.slice(text.length - decimals, end)}`
 }
 
 /** As formatAmount without places that are zero: "25,000" for a level or a limit. */
-export const formatLevel = (units: bigint, decimals: number): string =>
-  formatAmount(units, decimals).replace(/\.0+$/, "")
+export const formatLevel = (units: bigint, decimals: number): string => {
+  const text = formatAmount(units, decimals)
+  if (text.endsWith(".00")) return text.slice(0, -3)
+  return text.endsWith(".0") ? text.slice(0, -2) : text
+}
 
 /** Base units as a double in units of the asset: for gauges only, never for a decision. */
 export const toDouble = (units: bigint, decimals: number): number => Number(units) / 10 ** decimals

@@ -53,22 +53,13 @@ export const lookAt = (
 ): Look => {
   const balances = balancesOf(subject, snapshot)
   const need = balances === undefined ? undefined : needOf({ subject, snapshot, balances, episode: memory?.episode })
-  let sized: ReadonlyArray<Sized> | undefined
-  return {
-    subject,
-    snapshot,
-    memory,
-    allotment,
-    balances,
-    need,
-    timer: timerAfter(memory ?? idle, need, snapshot),
-    // Most looks end before funds are asked for.
-    get sized() {
-      sized ??= need?._tag === "Wanted" ? sizesOf(this, need) : []
-      return sized
-    },
-  }
+  const timer = timerAfter(memory ?? idle, need, snapshot)
+  // No getter: an object that has one of its own is slow to make and slow to read.
+  const sized = need?._tag === "Wanted" ? sizesOf({ subject, snapshot, allotment }, need) : nothing
+  return { subject, snapshot, memory, allotment, balances, need, timer, sized }
 }
+
+const nothing: ReadonlyArray<Sized> = []
 
 /** The timer after a look that could see. */
 const timerAfter = (before: Timer, need: Need | undefined, { now, asOf }: Snapshot): Timer =>
@@ -112,7 +103,7 @@ export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
   return own > ruled ? own : ruled
 }
 
-const sizesOf = (look: Look, need: Wanted): ReadonlyArray<Sized> => {
+const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: Wanted): ReadonlyArray<Sized> => {
   const { subject, snapshot } = look
   const { asset, rule } = subject
   const share = feeShareOf(look)

@@ -89,14 +89,28 @@ export interface Snapshot {
 }
 
 /** Base units of the account that open payments already claim, fees at their highest included. */
-export const reservedFrom = (snapshot: Snapshot, party: string, assetId: string): bigint =>
-  snapshot.open
-    .filter(({ payment }) => payment.fromKey === party && payment.assetId === assetId)
-    .reduce((sum, { payment, feeMax }) => sum + payment.amount + feeMax, 0n)
+export const reservedFrom = (snapshot: Snapshot, party: string, assetId: string): bigint => {
+  let sum = 0n
+  for (const { payment, feeMax } of snapshot.open) {
+    if (payment.fromKey === party && payment.assetId === assetId) sum += payment.amount + feeMax
+  }
+  return sum
+}
 
 /** Age of the knowledge in milliseconds; negative where the block is ahead of our clock. */
-export const ageMillis = (snapshot: Pick<Snapshot, "now">, asOf: bigint): number =>
-  snapshot.now - Number(asOf / 1_000_000n)
+export const ageMillis = (snapshot: Pick<Snapshot, "now">, asOf: bigint): number => snapshot.now - millisOf(asOf)
+
+let lastNanos = 0n
+let lastMillis = 0
+
+/** Remembers the last answer: all looks of a round ask for the same block. */
+const millisOf = (nanos: bigint): number => {
+  if (nanos !== lastNanos) {
+    lastMillis = Number(nanos / 1_000_000n)
+    lastNanos = nanos
+  }
+  return lastMillis
+}
 
 /** The fee the network would take for it: trunc(min(amount · factor, quanta · quantum)); undefined if unknown. */
 export const networkFee = (snapshot: Snapshot, asset: PinnedAsset, amount: bigint): bigint | undefined => {

@@ -17,10 +17,11 @@ export const advance = (
   timer: Timer,
   seen: { readonly firing: boolean; readonly now: number; readonly observation: bigint },
 ): Timer => {
-  if (!seen.firing) return { ...idle, lastObservation: seen.observation }
+  if (!seen.firing) return { firingSince: undefined, observations: 0, lastObservation: seen.observation }
   if (timer.firingSince === undefined) {
     return { firingSince: seen.now, observations: 1, lastObservation: seen.observation }
   }
   if (seen.observation <= timer.lastObservation) return timer
-  return { ...timer, observations: timer.observations + 1, lastObservation: seen.observation }
+  const { firingSince, observations } = timer
+  return { firingSince, observations: observations + 1, lastObservation: seen.observation }
 }

@@ -19,30 +19,45 @@ export interface Watch {
 
 export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
   const place = new Map(subjects.map((subject, i) => [subject, i]))
-  const byAccount = new Map<string, Array<number>>()
+  // Most accounts have one subject: a number costs less than a list of one.
+  const byAccount = new Map<string, number | Array<number>>()
   for (const [i, subject] of subjects.entries()) {
     for (const { party, asset } of subject.accounts) {
       const key = accountKey(party.publicKey, asset.id)
       const known = byAccount.get(key)
-      if (known === undefined) byAccount.set(key, [i])
+      if (known === undefined) byAccount.set(key, i)
+      else if (typeof known === "number") byAccount.set(key, [known, i])
       else known.push(i)
     }
   }
   const restless = new Set(subjects.keys())
+  // Which places a question has found so far: none between questions.
+  const marks = new Uint8Array(subjects.length)
   const timed = new Map<number, number>()
   let earliest = Number.POSITIVE_INFINITY
   return {
     subjects,
     due: (now, changed) => {
-      const places = new Set(restless)
-      for (const key of changed) for (const i of byAccount.get(key) ?? []) places.add(i)
-      if (now >= earliest) for (const [i, at] of timed) if (at <= now) places.add(i)
-      return Uint32Array.from(places)
-        .sort()
-        .reduce<Array<Subject>>((found, i) => {
-          found.push(subjects[i]!)
-          return found
-        }, [])
+      if (restless.size === subjects.length) return subjects
+      const places = [...restless]
+      for (const i of places) marks[i] = 1
+      const add = (i: number) => {
+        if (marks[i] === 1) return
+        marks[i] = 1
+        places.push(i)
+      }
+      for (const key of changed) {
+        const known = byAccount.get(key)
+        if (typeof known === "number") add(known)
+        else known?.forEach(add)
+      }
+      if (now >= earliest) for (const [i, at] of timed) if (at <= now) add(i)
+      const found: Array<Subject> = []
+      for (const i of new Uint32Array(places).sort()) {
+        marks[i] = 0
+        found.push(subjects[i]!)
+      }
+      return found
     },
     looked: ({ look: { subject, snapshot, need }, judgement }) => {
       const i = place.get(subject)
@@ -50,8 +65,9 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
       const resting = need?._tag !== "Wanted" && judgement.timer.firingSince === undefined
       if (resting && !isTiedToOthers(subject)) restless.delete(i)
       else restless.add(i)
-      const before = timed.get(i)
       const next = nextOf(subject, snapshot, need?._tag === "NotDue" ? need.next : undefined)
+      if (next === undefined && timed.size === 0) return
+      const before = timed.get(i)
       if (next === undefined) timed.delete(i)
       else timed.set(i, next)
       if (next !== undefined && next < earliest) earliest = next
@@ -66,6 +82,7 @@ const isTiedToOthers = ({ kind, rule }: Subject): boolean =>
 
 /** The next moment (Unix milliseconds) at which time alone can change the decision; undefined where it never does. */
 const nextOf = ({ rule }: Subject, { now }: Snapshot, planned: number | undefined): number | undefined => {
+  if (rule.maintenance.length === 0 && rule.during === undefined) return planned
   const times = rule.maintenance.flatMap(({ from, until }) => [from, until]).filter((at) => at > now)
   if (rule.during !== undefined) times.push(hoursAt(rule.during, now).until)
   if (planned !== undefined) times.push(planned)

@@ -10,23 +10,23 @@ import { topUpNeed } from "./topUp.ts"
 import { withdrawNeed } from "./withdraw.ts"
 
 /** What the subject's rule kind says of it. */
-export const needOf = ({ subject, ...seen }: Seen<Subject["kind"]>): Need => {
+export const needOf = ({ subject, snapshot, balances, episode }: Seen<Subject["kind"]>): Need => {
   switch (subject.kind) {
     case "topUp":
-      return topUpNeed({ subject, ...seen })
+      return topUpNeed({ subject, snapshot, balances, episode })
     case "sweep":
-      return sweepNeed({ subject, ...seen })
+      return sweepNeed({ subject, snapshot, balances, episode })
     case "rebalance":
-      return rebalanceNeed({ subject, ...seen })
+      return rebalanceNeed({ subject, snapshot, balances, episode })
     case "split":
-      return splitNeed({ subject, ...seen })
+      return splitNeed({ subject, snapshot, balances, episode })
     case "payout":
-      return payoutNeed({ subject, ...seen })
+      return payoutNeed({ subject, snapshot, balances, episode })
     case "request":
-      return requestNeed({ subject, ...seen })
+      return requestNeed({ subject, snapshot, balances, episode })
     case "withdraw":
-      return withdrawNeed({ subject, ...seen })
+      return withdrawNeed({ subject, snapshot, balances, episode })
     case "code":
-      return codeNeed({ subject, ...seen })
+      return codeNeed({ subject, snapshot, balances, episode })
   }
 }

@@ -19,7 +19,14 @@ export type MemoryOf = (subject: Subject) => Memory | undefined
 
 /** Subjects in the order in which they take scarce funds: by priority, then as in the file. */
 export const inOrder = (subjects: ReadonlyArray<Subject>): ReadonlyArray<Subject> =>
-  subjects.toSorted((a, b) => a.rule.priority - b.rule.priority)
+  isInOrder(subjects) ? subjects : subjects.toSorted((a, b) => a.rule.priority - b.rule.priority)
+
+const isInOrder = (subjects: ReadonlyArray<Subject>): boolean => {
+  for (let i = 1; i < subjects.length; i++) {
+    if (subjects[i - 1]!.rule.priority > subjects[i]!.rule.priority) return false
+  }
+  return true
+}
 
 /**
  * Decides all subjects once. What one of them is to pay counts as under way for those after it; where the needs of one
@@ -39,18 +46,18 @@ export interface Round {
 
 /** The same with the snapshot that it leaves, for rules that come after. */
 export const round = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf): Round => {
-  const outcomes: Array<Outcome> = []
+  const classes: Array<ReadonlyArray<Outcome>> = []
   const ordered = inOrder(subjects)
   let now = snapshot
   for (let i = 0; i < ordered.length; ) {
     let end = i
     while (end < ordered.length && ordered[end]!.rule.priority === ordered[i]!.rule.priority) end++
     const decided = decideClass(ordered.slice(i, end), now, memoryOf)
-    outcomes.push(...decided.outcomes)
+    classes.push(decided.outcomes)
     now = decided.snapshot
     i = end
   }
-  return { outcomes, snapshot: now }
+  return { outcomes: classes.length === 1 ? classes[0]! : classes.flat(), snapshot: now }
 }
 
 const decideClass = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot, memoryOf: MemoryOf): Round => {
@@ -66,13 +73,14 @@ const decideEach = (
   allotmentOf: (subject: Subject) => Allotment | undefined,
 ): Round => {
   let now = snapshot
-  const outcomes = subjects.map((subject) => {
+  const outcomes: Array<Outcome> = []
+  for (const subject of subjects) {
     const look = lookAt(subject, now, memoryOf(subject), allotmentOf(subject))
     const judgement = judge(look)
     const { decision } = judgement
     if (decision._tag === "Act") now = { ...now, open: [...now.open, ...decision.payments.map(planned(look))] }
-    return { look, judgement }
-  })
+    outcomes.push({ look, judgement })
+  }
   return { outcomes, snapshot: now }
 }
 

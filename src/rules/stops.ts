@@ -14,7 +14,7 @@ const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<st
 ]
 
 const lockOf = ({ subject, snapshot }: Look) =>
-  snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
+  snapshot.pauses.length === 0 ? undefined : snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
 
 /** What stops a rule whatever the balances are, in the order of `holdReasons`. */
 export const stops: ReadonlyArray<Check> = [
