@@ -1,5 +1,4 @@
 import { Context, Layer } from "effect"
-import { accountKey } from "../rules/overlay.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import { ageMillis, type Snapshot } from "../rules/Snapshot.ts"
 import type { Outcome } from "../rules/step.ts"
@@ -16,7 +15,7 @@ interface Held {
   readonly watch: Watch
   readonly ageLimits: ReadonlyArray<number>
   readonly world: string
-  readonly balances: ReadonlyMap<string, bigint>
+  readonly accounts: ReadonlyArray<AccountBalance>
 }
 
 /** What a round knows before it decides. */
@@ -49,15 +48,14 @@ export class Attention extends Context.Service<
     let next: Held | undefined
     return Attention.of({
       due: (round) => {
-        const { rules, mode, reading, snapshot } = round
+        const { rules, mode, reading, snapshot, accounts } = round
         const same = held?.rules === rules && held.mode === mode && held.reading === reading ? held : undefined
         const watch = same?.watch ?? makeWatch(liveSubjects(rules, mode))
         const ageLimits = same?.ageLimits ?? limitsOf(rules, snapshot.maxAgeMillis)
-        const balances = new Map(round.accounts.map((row) => [rowKey(row), row.balance]))
         const world = `${round.stops}|${ageLimits.map((limit) => isStale(snapshot, limit)).join()}`
-        next = { rules, mode, reading, watch, ageLimits, world, balances }
+        next = { rules, mode, reading, watch, ageLimits, world, accounts }
         if (same === undefined || same.world !== world) return watch.subjects
-        return watch.due(snapshot.now, changedOf(round.accounts, same.balances))
+        return watch.due(snapshot.now, changedOf(accounts, same.accounts))
       },
       looked: (outcomes) => {
         for (const outcome of outcomes) next?.watch.looked(outcome)
@@ -72,11 +70,25 @@ export class Attention extends Context.Service<
 
 const rowKey = ({ party, asset, market, type }: AccountBalance): string => `${party}|${asset}|${market}|${type}`
 
-const changedOf = function* (
+const isSameAccount = (a: AccountBalance, b: AccountBalance): boolean =>
+  a.party === b.party && a.asset === b.asset && a.market === b.market && a.type === b.type
+
+/** Accounts whose balance is not what it was. They come in one order, so that most stand where they stood. */
+const changedOf = (
   accounts: ReadonlyArray<AccountBalance>,
-  before: ReadonlyMap<string, bigint>,
-): Iterable<string> {
-  for (const row of accounts) if (before.get(rowKey(row)) !== row.balance) yield accountKey(row.party, row.asset)
+  before: ReadonlyArray<AccountBalance>,
+): ReadonlyArray<AccountBalance> => {
+  if (accounts === before) return []
+  const changed: Array<AccountBalance> = []
+  let known: ReadonlyMap<string, bigint> | undefined
+  for (const [i, row] of accounts.entries()) {
+    const there = before[i]
+    if (there === undefined || !isSameAccount(there, row)) {
+      known ??= new Map(before.map((one) => [rowKey(one), one.balance]))
+      if (known.get(rowKey(row)) !== row.balance) changed.push(row)
+    } else if (there.balance !== row.balance) changed.push(row)
+  }
+  return changed
 }
 
 const limitsOf = (rules: ReadonlyArray<Rule>, network: number): ReadonlyArray<number> => [

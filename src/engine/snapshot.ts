@@ -138,13 +138,42 @@ const driftOf =
 
 /** free: the general account alone. total: all that still belongs to the party. Undefined where no account was seen. */
 export const balanceOf = (accounts: ReadonlyArray<AccountBalance>): Snapshot["balance"] => {
-  const free = new Map<string, bigint>()
-  const total = new Map<string, bigint>()
-  for (const account of accounts) {
-    if (!totalTypes.has(account.type)) continue
-    const key = `${account.party}|${account.asset}`
-    total.set(key, (total.get(key) ?? 0n) + account.balance)
-    if (account.type === general && account.market === "") free.set(key, account.balance)
+  const free = makeBalances()
+  for (const { party, asset, market, type, balance } of accounts) {
+    if (type === general && market === "") free.of(asset).set(party, balance)
   }
-  return (party, assetId, kind) => (kind === "free" ? free : total).get(`${party}|${assetId}`)
+  // Few treasuries have a rule that looks at it.
+  let total: Balances | undefined
+  return (party, assetId, kind) => {
+    if (kind === "free") return free.byAsset.get(assetId)?.get(party)
+    total ??= totalsOf(accounts)
+    return total.byAsset.get(assetId)?.get(party)
+  }
+}
+
+const totalsOf = (accounts: ReadonlyArray<AccountBalance>): Balances => {
+  const total = makeBalances()
+  for (const { party, asset, type, balance } of accounts) {
+    if (!totalTypes.has(type)) continue
+    const ofAsset = total.of(asset)
+    ofAsset.set(party, (ofAsset.get(party) ?? 0n) + balance)
+  }
+  return total
+}
+
+type Balances = ReturnType<typeof makeBalances>
+
+/** Balances by asset and party: a key made of both would be made anew for each account and each question. */
+const makeBalances = () => {
+  const byAsset = new Map<string, Map<string, bigint>>()
+  return {
+    byAsset: byAsset as ReadonlyMap<string, ReadonlyMap<string, bigint>>,
+    of: (asset: string): Map<string, bigint> => {
+      const known = byAsset.get(asset)
+      if (known !== undefined) return known
+      const made = new Map<string, bigint>()
+      byAsset.set(asset, made)
+      return made
+    },
+  }
 }

@@ -1,8 +1,15 @@
 import { hoursAt } from "./Hours.ts"
-import { accountKey } from "./overlay.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 import type { Outcome } from "./step.ts"
+
+/** What tells an account's subjects. */
+export interface AccountOf {
+  /** Public key. */
+  readonly party: string
+  /** Asset id. */
+  readonly asset: string
+}
 
 /**
  * Which subjects have to be looked at: those whose balances changed, those whose time has come, and those that are not
@@ -11,8 +18,8 @@ import type { Outcome } from "./step.ts"
  */
 export interface Watch {
   readonly subjects: ReadonlyArray<Subject>
-  /** Those to be looked at now, in the order of the file; `changed` holds keys of accounts (see `accountKey`). */
-  readonly due: (now: number, changed: Iterable<string>) => ReadonlyArray<Subject>
+  /** Those to be looked at now, in the order of the file; `changed` are accounts whose balances changed. */
+  readonly due: (now: number, changed: Iterable<AccountOf>) => ReadonlyArray<Subject>
   /** Notes what a look found. */
   readonly looked: (outcome: Outcome) => void
 }
@@ -20,13 +27,14 @@ export interface Watch {
 export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
   const place = new Map(subjects.map((subject, i) => [subject, i]))
   // Most accounts have one subject: a number costs less than a list of one.
-  const byAccount = new Map<string, number | Array<number>>()
+  const byAsset = new Map<string, Map<string, number | Array<number>>>()
   for (const [i, subject] of subjects.entries()) {
     for (const { party, asset } of subject.accounts) {
-      const key = accountKey(party.publicKey, asset.id)
-      const known = byAccount.get(key)
-      if (known === undefined) byAccount.set(key, i)
-      else if (typeof known === "number") byAccount.set(key, [known, i])
+      const byParty = byAsset.get(asset.id) ?? new Map<string, number | Array<number>>()
+      byAsset.set(asset.id, byParty)
+      const known = byParty.get(party.publicKey)
+      if (known === undefined) byParty.set(party.publicKey, i)
+      else if (typeof known === "number") byParty.set(party.publicKey, [known, i])
       else known.push(i)
     }
   }
@@ -46,8 +54,8 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
         marks[i] = 1
         places.push(i)
       }
-      for (const key of changed) {
-        const known = byAccount.get(key)
+      for (const { party, asset } of changed) {
+        const known = byAsset.get(asset)?.get(party)
         if (typeof known === "number") add(known)
         else known?.forEach(add)
       }

@@ -1,13 +1,12 @@
 import { baseUnits } from "../../../src/domain/Amount.ts"
 import type { PublicKey } from "../../../src/domain/Hex.ts"
 import type { Memory } from "../../../src/rules/Look.ts"
-import { accountKey } from "../../../src/rules/overlay.ts"
 import type { Policy } from "../../../src/rules/Policy.ts"
 import type { Party, TopUpRule } from "../../../src/rules/Rule.ts"
 import type { Snapshot } from "../../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../../src/rules/Subject.ts"
 import { step } from "../../../src/rules/step.ts"
-import { makeWatch } from "../../../src/rules/Watch.ts"
+import { type AccountOf, makeWatch } from "../../../src/rules/Watch.ts"
 import { calmSnapshot, plainRule } from "../../support/Rules.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 
@@ -57,7 +56,6 @@ const run = () => {
   const { funder, rules } = treasury()
   const subjects = rules.flatMap(subjectsOf)
   const watch = makeWatch(subjects)
-  const keys = subjects.map(({ accounts: [account] }) => accountKey(account!.party.publicKey, asset.id))
   const parties = subjects.map(({ accounts: [account] }) => account!.party.publicKey as string)
   const balances = new Map(parties.map((key) => [key, 1_500n * unit]))
   balances.set(funder.publicKey, 10n ** 15n)
@@ -76,7 +74,7 @@ const run = () => {
     policy,
   })
   let looks = 0
-  const decideOn = (changed: ReadonlyArray<string>) => {
+  const decideOn = (changed: ReadonlyArray<AccountOf>) => {
     const due = watch.due(now, changed)
     for (const outcome of step(due, snapshot(), (subject) => memories.get(subject))) {
       watch.looked(outcome)
@@ -88,11 +86,11 @@ const run = () => {
   looks = 0
   const samples: Array<number> = []
   for (let i = 0; i < rounds; i++) {
-    const changed: Array<string> = []
+    const changed: Array<AccountOf> = []
     for (let c = 0; c < changesEach; c++) {
-      const i = random(keys.length)
-      balances.set(parties[i]!, (random(200) === 0 ? 900n : 1_100n + BigInt(random(2_000))) * unit)
-      changed.push(keys[i]!)
+      const party = parties[random(parties.length)]!
+      balances.set(party, (random(200) === 0 ? 900n : 1_100n + BigInt(random(2_000))) * unit)
+      changed.push({ party, asset: asset.id })
     }
     now += 1_000
     const before = process.cpuUsage()
