@@ -56,7 +56,7 @@ const words: Readonly<Record<string, string>> = {
   "maintenance[].from": "First moment, with its zone",
   "maintenance[].until": "Last moment, with its zone",
   "maintenance[].hold": "What it holds; default payments",
-  rules: "What is decided; each has exactly one kind",
+  rules: "What is decided; each has exactly one kind. A file of rules in TypeScript may stand for them, or among them",
   "rules[].name": "Its name: in metrics, on the page, in the journal",
   "rules[].topUp": "Below a level, pay what brings the balance to its target",
   "rules[].topUp.from": "The party that pays",

@@ -299,6 +299,17 @@ describe("a broken file of rules", () => {
     }),
   )
 
+  it.effect("is refused where no policy line allows what its code may pay", () =>
+    Effect.gen(function* () {
+      const at = made({ 'from: "reserve",\n': 'from: "maker-1",\n', 'to: "maker-2"': 'to: ["maker-2", "cold"]' })
+      const file = join(at, "treasury.yaml")
+      writeFileSync(file, readFileSync(file, "utf8").replace("mode: shadow", "mode: live"))
+      const lines = yield* problemsOf(at)
+      assert.lengthOf(lines, 1, lines.join("\n"))
+      assert.match(lines[0] ?? "", /^rules\.ts:\d+:\d+ {2}own .*cold/)
+    }),
+  )
+
   it.effect("cannot be had by writing the kind in YAML", () =>
     Effect.gen(function* () {
       const rule = `

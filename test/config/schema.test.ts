@@ -54,6 +54,16 @@ describe("the JSON Schema of treasury files", () => {
     assert.strictEqual(complaints(text), "No errors")
   })
 
+  it("takes a file of rules in TypeScript in the place of rules and among them, and code nowhere else", () => {
+    const withRules = (rules: string) => complaints(goodText.replace(/^rules:\n(?: .*\n)*/m, `rules: ${rules}\n`))
+    assert.strictEqual(withRules("./rules.ts"), "No errors")
+    const news = "{ name: news, notify: { asset: any, becomes: [enabled] } }"
+    assert.strictEqual(withRules(`[ rules.ts, ${news} ]`), "No errors")
+    assert.notStrictEqual(withRules("./rules.py"), "No errors")
+    const code = "code: { accounts: [{ party: hot, asset: VEGA }], from: hot, to: cold, asset: VEGA, need: x }"
+    assert.notStrictEqual(withRules(`[{ name: own, ${code} }]`), "No errors")
+  })
+
   it("is given for at least the files of config and one of the README", () => {
     assert.isAtLeast(good.length, 6)
   })
