@@ -50,18 +50,20 @@ ${(["hot", "warm"] as const)
   .join("\n")}
 `
 
-/** Builds the network. `run` brings an effect to its end at once. */
-export const makeNetwork = (
-  plan: Plan,
-  fork: Network["fork"],
-  run: <A, E>(effect: Effect.Effect<A, E>) => A,
-): Network => {
+type Run = <A, E>(effect: Effect.Effect<A, E>) => A
+
+/** Builds the network of a plan. `run` brings an effect to its end at once. */
+export const makeNetwork = (plan: Plan, fork: Network["fork"], run: Run): Network =>
+  networkOf(scenarioText(plan), fork, run)
+
+/** Builds the network that a scenario describes, and its first block. */
+export const networkOf = (text: string, fork: Network["fork"], run: Run): Network => {
   const scenario = run(
-    Effect.flatMap(parseYaml("simulation.yaml", scenarioText(plan)), (document) => decodeScenario(document, chainId)),
+    Effect.flatMap(parseYaml("simulation.yaml", text), (document) => decodeScenario(document, chainId)),
   )
   const file = noLedgerFile(scenario)
   const chain = run(file.load)
   const node = run(makeNode(chain, file))
   run(node.stepBlock)
-  return { world: { node, scenario, profile: profiles[plan.profile] }, node, chain, fork }
+  return { world: { node, scenario, profile: profiles[scenario.profile] }, node, chain, fork }
 }

@@ -27,6 +27,8 @@ export interface VirtualTime {
   readonly now: () => number
   /** Runs all that is due until the given Unix milliseconds. */
   readonly runTo: (millis: number) => void
+  /** Lets time pass until the given Unix milliseconds, and wakes nobody: what came due wakes late, in its order. */
+  readonly passTo: (millis: number) => void
 }
 
 /** Tasks run in the order in which they came, save that the dice let one of the next few come first. */
@@ -92,6 +94,10 @@ export const makeVirtualTime = (startMillis: number, dice: Dice): VirtualTime =>
     clock,
     schedulerOf,
     now: () => now,
+    passTo: (millis) => {
+      drain()
+      now = Math.max(now, millis)
+    },
     runTo: (millis) => {
       drain()
       for (;;) {

@@ -27,6 +27,8 @@ export interface WireOptions {
   /** Of the data node, where it has one; it counts callers by their address, ours unless another is given. */
   readonly limiter?: RateLimiter
   readonly address?: string
+  /** Whether nobody listens on the other side: requests are refused before anything is sent. */
+  readonly isDown?: () => boolean
   /** Hears of each request that leaves, and each answer that arrives. */
   readonly hear: (text: string) => void
   /** Sees each body that is submitted, before it leaves. */
@@ -47,6 +49,7 @@ export const layerWire = (mortal: Mortal, options: WireOptions): Layer.Layer<Htt
         step(mortal)
         const path = url.pathname + url.search
         const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
+        if (options.isDown?.() === true) return lost(request, "ECONNREFUSED")
         if (request.method === "POST") options.onSubmit(body, mortal)
         options.hear(`-> ${url.host} ${request.method} ${path} ${body}`)
         return Effect.flatMap(travel(options, { method: request.method, path, body, host: url.host }), (outcome) => {
@@ -149,13 +152,13 @@ const arrive = (
   }
 }
 
-/** The connection ended under the request: it may have arrived. */
-const lost = (request: HttpClientRequest.HttpClientRequest): Response =>
+/** The connection ended under the request: unless it was refused, the request may have arrived. */
+const lost = (request: HttpClientRequest.HttpClientRequest, code = "UND_ERR_SOCKET"): Response =>
   Effect.fail(
     new HttpClientError.HttpClientError({
       reason: new HttpClientError.TransportError({
         request,
-        cause: { code: "UND_ERR_SOCKET", message: "other side closed" },
+        cause: { code, message: code === "ECONNREFUSED" ? "connect ECONNREFUSED" : "other side closed" },
       }),
     }),
   )

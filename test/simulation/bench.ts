@@ -9,11 +9,13 @@ import type { Bench } from "./runSeed.ts"
 
 const memory = "/dev/shm"
 
+/** A new folder in memory, where there is such: a crash loses what is not committed as on a disk, which is slower. */
+export const emptyDir = (prefix: string): string => mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), prefix))
+
 /** Prepares a worker: call once in a thread of its own, since it puts crash points under every database of it. */
 export const makeBench = async (): Promise<Bench & { readonly close: () => void }> => {
   installCrashPoints()
-  // A crash loses what is not committed, in memory as on a disk: a disk would only be slower.
-  const dir = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), "cofferer-simulation-"))
+  const dir = emptyDir("cofferer-simulation-")
   const treasuryOf = (network: string) => Effect.runPromise(treasuryIn(join(dir, "keys-of-all"), network))
   const treasury = await treasuryOf(oneGateway)
   const amongThree = await treasuryOf(threeGateways)

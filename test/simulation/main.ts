@@ -2,19 +2,23 @@ import { createHash } from "node:crypto"
 import { parseArgs } from "node:util"
 import { runTrafficTwice } from "../support/runTrafficTwice.ts"
 import { makeBench } from "./bench.ts"
+import { installCrashPoints } from "./CrashPoints.ts"
 import { catchPlanted } from "./catchPlanted.ts"
 import { judgeLimits, restless } from "./judgeLimits.ts"
 import { runWithLimits } from "./limits.ts"
 import { describePlan, type Gateways, planOf } from "./Plan.ts"
+import { playYear } from "./playYear.ts"
 import type { Verdict } from "./runSeed.ts"
 import { simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
+import { wholeYear } from "./YearWorld.ts"
 
 const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|hostile|both] [--workers N] [--trace]
        npm run sim -- --planted [--seeds N]
        npm run sim -- --statements
        npm run sim -- --limits
        npm run sim -- --traffic
+       npm run sim -- --year
 
   --seeds     how many seeds are run; default 100
   --first     the first of them; default 1
@@ -24,6 +28,7 @@ const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|
   --statements lets each statement of a payment's day fail, once and for a while
   --limits    runs the daemon for an hour before a gateway that bans who asks too much
   --traffic   runs ten minutes of fifty parties' traffic over the play-money network, twice
+  --year      runs the daemon for a year, through both changes of the clocks, a leap day, votes and upgrades
   --planted   plants known mistakes into the product, and ends each at the first seed that catches it`
 
 const fail = (message: string): never => {
@@ -43,6 +48,7 @@ const readArguments = () => {
         statements: { type: "boolean", default: false },
         limits: { type: "boolean", default: false },
         traffic: { type: "boolean", default: false },
+        year: { type: "boolean", default: false },
         planted: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -108,6 +114,15 @@ if (values.traffic) {
   for (const [what, count] of tally) if (/^(answered|ended) /.test(what)) console.log(`  ${what}: ${count}`)
   console.log(`ten minutes of traffic, twice the same: ${included} transactions, all money accounted for`)
   process.exit(0)
+}
+if (values.year) {
+  installCrashPoints()
+  const { violations, looks, blocks, payments, bytes } = await playYear(wholeYear)
+  for (const violation of violations) console.log(violation)
+  console.log(
+    `a year: ${looks} looks, ${blocks} blocks, ${payments} payments, ${bytes} bytes, violations ${violations.length}`,
+  )
+  process.exit(violations.length > 0 ? 1 : 0)
 }
 if (values.planted) {
   process.exit((await catchPlanted(whole("seeds", values.seeds), gateways)) ? 0 : 1)

@@ -1,0 +1,243 @@
+import { mkdirSync, rmSync } from "node:fs"
+import type { DatabaseSync } from "node:sqlite"
+import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
+import { finalIntentStates } from "../../src/domain/Intent.ts"
+import { removePending } from "../../src/sandbox/Mempool.ts"
+import { type ProfileName, profiles } from "../../src/sandbox/Profiles.ts"
+import type { Scenario } from "../../src/sandbox/Scenario.ts"
+import type { DaemonOptions } from "../../src/services.ts"
+import type { Metrics } from "../../src/telemetry/Metrics.ts"
+import { makeDice } from "../support/Dice.ts"
+import { problemOfSubmission } from "./Judge.ts"
+import { type Network, networkOf } from "./Network.ts"
+import { type Replica, startReplica } from "./Replica.ts"
+import { bytesOf } from "./ThirdParty.ts"
+import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
+import { payers, yearBegins, yearScenario } from "./YearWorld.ts"
+
+/** A payment takes five seconds, and several of one account follow one another. */
+const busySecondsMax = 90
+const atRest = finalIntentStates.map((state) => `'${state}'`).join(", ")
+const openSql = `SELECT count(*) AS n FROM intents WHERE state NOT IN (${atRest})`
+const busySql = `SELECT (${openSql})
+  + (SELECT count(*) FROM rule_states WHERE state = 'pending' AND rule <> 'low') AS n`
+const sentSql = `SELECT count(*) AS n FROM intents JOIN attempts ON intent_id = id
+  WHERE from_key = ? AND settled_at >= ? AND attempts.state IN ('confirmed', 'failed')`
+/** Seconds in which all balances can be compared: rows have to reach the block of a listing. */
+export const longLook = 8
+const shortLook = 2
+
+/** An epoch of the network, and what it let a party send in it. */
+export interface SeenEpoch {
+  readonly seq: number
+  readonly firstBlock: number
+  readonly limit: number
+}
+
+export interface YearOptions {
+  readonly treasury: DaemonOptions["treasury"]
+  readonly metrics: Context.Context<Metrics>
+  readonly dataDir: string
+  /** Base units that each of the accounts loses, or gains, in a day: hot, warm, maker. */
+  readonly perDay: readonly [bigint, bigint, bigint]
+  /** Sees each statement of the daemon. */
+  readonly onStatement?: (sql: string) => void
+}
+
+/**
+ * The daemon and its network through a year. There are few blocks, and between them nobody wakes: all that is due then
+ * comes late, with the next block. Once there is one, time runs as it does, with a block a second until all is at rest.
+ */
+export class Year {
+  readonly network: Network
+  readonly time: VirtualTime
+  /** What left the daemon otherwise than it must. */
+  readonly wrong: Array<string> = []
+  /** Why rules were silent for a while: "rule reason". */
+  readonly holds = new Set<string>()
+  readonly epochs: Array<SeenEpoch> = []
+  /** Unix milliseconds of each look for which the daemon ran. */
+  readonly looks: Array<number> = []
+  private readonly options: YearOptions
+  private readonly dice = makeDice("a year")
+  private readonly context: Context.Context<never>
+  private replica: Replica | undefined
+  private isDown = false
+  private isComparing = false
+  private lastLook: number
+
+  constructor(options: YearOptions) {
+    this.options = options
+    this.lastLook = yearBegins
+    this.time = makeVirtualTime(yearBegins, this.dice)
+    this.context = Context.empty().pipe(
+      Context.add(Clock.Clock, this.time.clock),
+      Context.add(
+        Scheduler.Scheduler,
+        this.time.schedulerOf(() => true),
+      ),
+      Context.add(References.TracerEnabled, false),
+      Context.add(References.MinimumLogLevel, "None"),
+      Context.add(Logger.CurrentLoggers, new Set()),
+    )
+    this.network = networkOf(yearScenario, this.fork, this.atOnce)
+    rmSync(options.dataDir, { recursive: true, force: true })
+    mkdirSync(options.dataDir, { recursive: true })
+  }
+
+  private readonly fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.runForkWith(this.context)(effect)
+
+  private readonly atOnce = <A, E>(effect: Effect.Effect<A, E>): A => {
+    const fiber = this.fork(effect)
+    this.time.runTo(this.time.now())
+    const exit = fiber.pollUnsafe()
+    if (exit === undefined || Exit.isFailure(exit)) throw new Error(`the network did not come to its end: ${exit}`)
+    return exit.value
+  }
+
+  /** The store of the running daemon. */
+  get db(): DatabaseSync {
+    const db = this.replica?.mortal.db
+    if (db === undefined) throw new Error("the daemon does not run")
+    return db
+  }
+
+  start(): void {
+    const { treasury, metrics, dataDir, onStatement } = this.options
+    this.replica = startReplica({
+      treasury,
+      metrics,
+      dataDir,
+      name: undefined,
+      time: this.time,
+      dice: this.dice,
+      dieAt: Number.POSITIVE_INFINITY,
+      failing: undefined,
+      onEnd: () => {
+        this.replica = undefined
+      },
+      onStatement: onStatement ?? (() => {}),
+      wire: {
+        network: this.network,
+        latencyMillis: 0,
+        lie: undefined,
+        isDown: () => this.isDown,
+        hear: (text) => {
+          if (text.includes(" GET /api/v2/accounts?")) this.isComparing = true
+        },
+        onSubmit: (body, { db }) => {
+          const bytes = bytesOf(body)
+          const problem = bytes === undefined ? "a submission is no transaction" : problemOfSubmission(db, bytes)
+          if (problem !== undefined) this.wrong.push(`${problem} (block ${this.network.chain.height})`)
+        },
+        onArrival: () => {},
+      },
+    })
+    this.time.runTo(this.time.now())
+  }
+
+  /** The process ends where it stands, as in a power cut. */
+  kill(): void {
+    this.replica?.kill()
+  }
+
+  /** The network's parameters are others from the next block on. */
+  vote(changes: Partial<Scenario>): void {
+    Object.assign(this.network.chain.scenario, changes)
+  }
+
+  /** A block, what it wakes, and as many more seconds as there is something to do. */
+  look(at: number, secondsMin = shortLook): void {
+    this.time.passTo(at)
+    this.spend()
+    this.lastLook = at
+    this.isComparing = false
+    this.block()
+    if (this.replica === undefined) return
+    this.looks.push(at)
+    const isShort = (n: number) => n < (this.isComparing ? longLook : secondsMin)
+    for (let n = 0; isShort(n) || (n < busySecondsMax && this.count(busySql) > 0); n++) this.second()
+    if (this.count(busySql) > 0) this.wrong.push(`not at rest after the look of ${new Date(at).toISOString()}`)
+    this.check()
+  }
+
+  /** What must hold between any two looks. */
+  private check(): void {
+    const { chain } = this.network
+    const held = "SELECT DISTINCT rule, reason FROM decisions WHERE reason IS NOT NULL AND at >= ?"
+    for (const row of this.db.prepare(held).iterate(this.lastLook)) this.holds.add(`${row["rule"]} ${row["reason"]}`)
+    for (const party of payers) {
+      const sent = this.db.prepare(sentSql).get(party, chain.epoch.startTime)?.["n"]
+      const counted = chain.epoch.transfers.get(party) ?? 0
+      if (sent !== counted)
+        this.wrong.push(`${counted} transfers count in epoch ${chain.epoch.seq}, the store has ${sent}`)
+    }
+    const told = this.db.prepare("SELECT json_extract(value, '$.seq') AS seq FROM settings WHERE key = 'epoch'").get()
+    if (told?.["seq"] !== chain.epoch.seq) this.wrong.push(`epoch ${chain.epoch.seq} is taken for ${told?.["seq"]}`)
+  }
+
+  /** A second, and a block at its end. */
+  second(): void {
+    this.time.runTo(this.time.now() + 1_000)
+    this.block()
+  }
+
+  /** Takes all from an account that is kept filled, with the next block. */
+  take(from: "hot" | "warm"): void {
+    const { chain } = this.network
+    for (const { from: loser, at } of chain.scenario.spenders)
+      if (loser === from) (at as Map<number, bigint>).set(chain.height + 1, 1_000_000_000_000n)
+    this.block()
+  }
+
+  /** The same, until bytes of ours wait for a block. */
+  untilSent(from: "hot" | "warm"): void {
+    const { chain } = this.network
+    this.take(from)
+    for (let n = 1; n < 10 * busySecondsMax && chain.mempool.pending.size === 0; n++) {
+      this.time.runTo(this.time.now() + 100)
+      if (n % 10 === 0 && chain.mempool.pending.size === 0) this.block()
+    }
+    if (chain.mempool.pending.size === 0) this.wrong.push("nothing waits for a block")
+  }
+
+  /** Minutes without blocks and answers; what waited for a block is gone, and another version goes on. */
+  upgrade(to: ProfileName, minutes: number): void {
+    const { chain, world } = this.network
+    this.isDown = true
+    for (let n = 0; n < minutes; n++) {
+      this.time.passTo(this.time.now() + 58_000)
+      this.time.runTo(this.time.now() + 2_000)
+    }
+    for (const tx of [...chain.mempool.pending.values()]) removePending(chain.mempool, tx)
+    chain.mempool.cache.clear()
+    Object.assign(chain, { profile: profiles[to] })
+    Object.assign(world, { profile: profiles[to] })
+    this.isDown = false
+  }
+
+  private count(sql: string): number {
+    return Number(this.db.prepare(sql).get()?.["n"])
+  }
+
+  block(): void {
+    const { node, chain } = this.network
+    this.atOnce(node.stepBlock)
+    const { seq, firstBlock } = chain.epoch
+    if (this.epochs.at(-1)?.seq === seq) return
+    this.epochs.push({ seq, firstBlock, limit: chain.scenario.transfersPerEpoch })
+  }
+
+  /** Accounts move with the next block as far as they do in the time since the last look, more or less. */
+  private spend(): void {
+    const { chain } = this.network
+    const millis = this.time.now() - this.lastLook
+    for (const [i, spender] of chain.scenario.spenders.entries()) {
+      const share = BigInt(Math.round(millis * 2 * this.dice.next()))
+      const amount = (this.options.perDay[i]! * share) / 86_400_000n
+      const at = spender.at as Map<number, bigint>
+      at.clear()
+      at.set(chain.height + 1, amount)
+    }
+  }
+}
