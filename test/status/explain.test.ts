@@ -226,7 +226,7 @@ const cases = {
     words: {
       policy:
         'allow: [{ from: reserve, to: [hot], asset: USDT, perTransfer: "1_200", per24h: "20_000", transfersPer24h: 9 }]',
-      keep: "    onShort: partial\n",
+      keep: "    mode: shadow\n",
     },
     says: /^1,500 is above 1,200 per transfer \(policy line 1\)$/,
     after: /policy line permits/,
