@@ -43,7 +43,7 @@ import { SpendLog } from "./store/SpendLog.ts"
 import { Witness } from "./store/Witness.ts"
 import { Draining } from "./submitter/Draining.ts"
 import { Looks } from "./submitter/Looks.ts"
-import { SubmitterOptions } from "./submitter/SubmitterOptions.ts"
+import { cancellingOf, SubmitterOptions } from "./submitter/SubmitterOptions.ts"
 import { Tip } from "./submitter/Tip.ts"
 import { Turns } from "./submitter/Turns.ts"
 import { Wanted } from "./submitter/Wanted.ts"
@@ -250,6 +250,7 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     policy: treasury.policy,
     parties: treasury.parties,
     assets: treasury.assets,
+    cancelling: cancellingOf(treasury.rules),
   })
   return Layer.mergeAll(
     wantedLayer.pipe(Layer.provideMerge(engine)),

@@ -157,7 +157,6 @@ const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: 
   yield* say("gateway", { detail: `${urls}${agree}    data ${data.startsWith("..") ? dataDir : data}/`, url: urls })
   if (mode !== "live") return yield* say("may pay", { detail: `nothing: in mode ${mode} nothing is signed` })
   for (const line of mayPay(treasury)) yield* say("may pay", { detail: line })
-  const rest =
-    treasury.policy.lines.length > 0 ? "Nothing else can be signed." : "nothing: no policy line allows a payment"
+  const rest = mayPay(treasury).length > 0 ? "Nothing else can be signed." : "nothing: no policy line allows a payment"
   return yield* say("may pay", { detail: rest })
 })

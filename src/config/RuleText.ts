@@ -5,6 +5,7 @@ import {
   AmountText,
   DurationText,
   exactlyOne,
+  Hex64Text,
   InstantText,
   Name,
   oneOf,
@@ -33,6 +34,8 @@ export const WindowText = Schema.Struct({
   hold: optional(oneOf("payments")),
 })
 
+const OrderIds = Schema.Array(Hex64Text).check(Schema.isMinLength(1, { expected: "at least one id of a transfer" }))
+
 const kinds = {
   topUp: Schema.Struct({
     from: Name,
@@ -60,6 +63,12 @@ const kinds = {
     target: AmountText,
   }),
   withdraw: Schema.Struct({ from: Name, asset: Symbol, balance, above: AmountText, target: AmountText, to: Name }),
+  cancel: Schema.Struct({
+    from: Name,
+    asset: optional(oneOrMany(Symbol)),
+    transfers: optional(OrderIds),
+    except: optional(OrderIds),
+  }),
   notify: Schema.Struct({
     asset: optional(Symbol),
     becomes: optional(
@@ -99,6 +108,7 @@ const fields = {
   payout: optional(kinds.payout),
   request: optional(kinds.request),
   withdraw: optional(kinds.withdraw),
+  cancel: optional(kinds.cancel),
   notify: optional(kinds.notify),
   schedule: optional(Cron),
   for: optional(DurationText),

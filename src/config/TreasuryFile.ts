@@ -84,6 +84,8 @@ const PolicyLine = Schema.Struct({
   approvalAbove: optional(AmountText),
 })
 
+const CancelLine = Schema.Struct({ from: oneOrMany(Name), transfersPer24h: WholeText })
+
 const Approvals = Schema.Struct({
   need: CountText,
   within: PeriodText,
@@ -113,7 +115,13 @@ export const TreasuryFile = Schema.Struct({
   hours: optional(Schema.Record(Name, HoursText)),
   maintenance: optional(Schema.Array(WindowText)),
   rules: optional(Schema.Array(RuleText)),
-  policy: optional(Schema.Struct({ maxFee: optional(PercentText), allow: Schema.Array(PolicyLine) })),
+  policy: optional(
+    Schema.Struct({
+      maxFee: optional(PercentText),
+      allow: Schema.Array(PolicyLine),
+      cancel: optional(Schema.Array(CancelLine)),
+    }),
+  ),
   approvals: optional(Schema.Record(Name, Approvals)),
   alerts: optional(
     Schema.Struct({

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto"
 import type { ApprovalGroup } from "../domain/Approval.ts"
-import type { Policy, PolicyLine } from "../rules/Policy.ts"
+import type { CancelLine, Policy, PolicyLine } from "../rules/Policy.ts"
 import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
 import type { Reporter } from "./Reporter.ts"
 import { type Approvals, approvalOfLine } from "./resolveApprovals.ts"
-import { addressesOf } from "./resolveNames.ts"
+import { addressesOf, partyOf } from "./resolveNames.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
 /** "0.2%" as an exact fraction. */
@@ -68,16 +68,38 @@ export const resolvePolicy = (
   }
   const maxFee = shareOf(raw.policy?.maxFee ?? "0.2%")
   const groups = [...approvals.values()]
-  const digest = policyDigest(maxFee, lines, groups)
-  return { maxFee, lines, groups, digest, hash: digest.slice(0, 8) }
+  const cancels = cancelsOf(raw, parties, report)
+  const digest = policyDigest({ maxFee, lines, cancels, groups })
+  return { maxFee, lines, ...(cancels.length === 0 ? {} : { cancels }), groups, digest, hash: digest.slice(0, 8) }
 }
 
+/** Whose standing orders may be cancelled. */
+const cancelsOf = (
+  raw: TreasuryFile,
+  parties: ReadonlyMap<string, Party>,
+  report: Reporter,
+): ReadonlyArray<CancelLine> =>
+  (raw.policy?.cancel ?? []).map(({ from, transfersPer24h }, i) => {
+    const path = ["policy", "cancel", i, "from"]
+    const keys = asArray(from).flatMap((name, j): ReadonlyArray<string> => {
+      const party = partyOf(name, typeof from === "string" ? path : [...path, j], parties, report)
+      return party === undefined ? [] : [party.publicKey]
+    })
+    return { line: i + 1, from: new Set(keys), transfersPer24h: Number(transfersPer24h) }
+  })
+
 /** The same policy in other words has the same digest: keys and base units only, in the file's order. */
-const policyDigest = (
-  maxFee: Share,
-  lines: ReadonlyArray<PolicyLine>,
-  groups: ReadonlyArray<ApprovalGroup>,
-): string => {
+const policyDigest = ({
+  maxFee,
+  lines,
+  cancels,
+  groups,
+}: {
+  readonly maxFee: Share
+  readonly lines: ReadonlyArray<PolicyLine>
+  readonly cancels: ReadonlyArray<CancelLine>
+  readonly groups: ReadonlyArray<ApprovalGroup>
+}): string => {
   const text = lines.map((l) =>
     [
       [...l.from].sort().join(","),
@@ -92,7 +114,8 @@ const policyDigest = (
   const people = groups.map(({ name, need, withinMillis, of }) =>
     ["approvals", name, need, withinMillis, ...[...of].map(([who, key]) => `${who}=${key}`).sort()].join("|"),
   )
+  const ends = cancels.map((l) => ["cancel", [...l.from].sort().join(","), l.transfersPer24h].join("|"))
   const hash = createHash("sha256")
-  hash.update([`${maxFee.numerator}/${maxFee.denominator}`, ...text, ...people.sort()].join("\n"))
+  hash.update([`${maxFee.numerator}/${maxFee.denominator}`, ...text, ...ends, ...people.sort()].join("\n"))
   return hash.digest("hex")
 }

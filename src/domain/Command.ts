@@ -42,10 +42,11 @@ export const Command = Schema.TaggedUnion({
 export type Command = typeof Command.Type
 
 /** The command that carries out an intent. */
-export const commandTags = { transfer: "Transfer", withdraw: "Withdraw" } as const satisfies Record<
-  IntentCommand,
-  Command["_tag"]
->
+export const commandTags = {
+  transfer: "Transfer",
+  withdraw: "Withdraw",
+  cancel: "CancelTransfer",
+} as const satisfies Record<IntentCommand, Command["_tag"]>
 
 /** What is signed: one command, unique by (party, nonce), bound to the block whose hash the work uses. */
 export interface InputData {

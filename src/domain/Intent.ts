@@ -38,8 +38,11 @@ export const mayMoveIntent = (from: IntentState, to: IntentState): boolean =>
 /** The rule name under which payments of people stand; no rule of a file may have it. */
 export const submittedRule = "submit"
 
-/** What an intent has the network do. A withdrawal is debited here, and claimed outside by somebody else. */
-export const intentCommands = ["transfer", "withdraw"] as const
+/**
+ * What an intent has the network do. A withdrawal is debited here, and claimed outside by somebody else; a cancellation
+ * ends a standing order and moves nothing.
+ */
+export const intentCommands = ["transfer", "withdraw", "cancel"] as const
 export type IntentCommand = (typeof intentCommands)[number]
 
 /** Shown wherever a withdrawal is called confirmed: nobody must take it for money that has arrived. */

@@ -3,6 +3,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { Decision, RuleState } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
 import { isOn } from "../rules/alerting.ts"
 import { isPaying } from "../rules/Rule.ts"
 import type { Outcome } from "../rules/step.ts"
@@ -159,7 +160,7 @@ const tell = Effect.fnUntraced(function* ({ memory, before, intents, asked }: Ch
   const subject = memory.rule
   for (const intent of intents) {
     const { payment } = intent
-    const amount = `${formatAmount(payment.amount, intent.decimals)} ${payment.asset}`
+    const amount = sumText(payment, intent.decimals)
     const word = intent.state === "rehearsed" ? "rehearsed" : "proposed"
     const detail = `${memory.rule}: ${amount} ${payment.from} -> ${payment.to}; ${memory.detail}`
     yield* say(word, { subject: shortId(intent.id).slice(0, 4), detail, intent: intent.id })

@@ -1,12 +1,16 @@
 import { Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
-import { approvalFor, lineFor, type Policy } from "../rules/Policy.ts"
+import { approvalFor, cancelLineFor, lineFor, type Policy } from "../rules/Policy.ts"
 import { Journal } from "../store/Journal.ts"
 
-/** Journals why a payment was decided, and the policy line that permits it. In the transaction that records it. */
+/**
+ * Journals why a payment was decided, and the policy line of its kind that permits it. In the transaction that records
+ * it.
+ */
 export const journalDecision = Effect.fnUntraced(function* (intent: Intent, policy: Policy) {
   const { fromKey, toKey, assetId } = intent.payment
   const line = lineFor(policy, { from: fromKey, to: toKey, assetId })
+  const cancel = intent.command === "cancel" ? cancelLineFor(policy, fromKey) : undefined
   yield* (yield* Journal).append({
     kind: "decision",
     subject: intent.id,
@@ -14,10 +18,10 @@ export const journalDecision = Effect.fnUntraced(function* (intent: Intent, poli
       rule: intent.rule,
       sentence: intent.detail,
       policy: policy.hash,
-      line: line?.line,
+      line: (line ?? cancel)?.line,
       perTransfer: line?.perTransfer,
       per24h: line?.per24h,
-      transfersPer24h: line?.transfersPer24h,
+      transfersPer24h: (line ?? cancel)?.transfersPer24h,
       approval: approvalFor(line, intent.payment.amount)?.name,
     },
   })

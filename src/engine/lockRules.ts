@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { formatAmount } from "../domain/Amount.ts"
+import { sumText } from "../domain/sumText.ts"
 import { failuresMax, failuresOf, failuresText } from "../rules/failures.ts"
 import type { PayingRule } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
@@ -38,7 +38,7 @@ export const lockRules = Effect.fn("Engine.lock")(function* (rules: ReadonlyArra
       fields: {
         rule: name,
         scope,
-        amount: `${formatAmount(payment.amount, decimals)} ${payment.asset}`,
+        amount: sumText(payment, decimals),
         from: payment.from,
         to: payment.to,
         intent: last.id,

@@ -82,5 +82,6 @@ const propose = Effect.fnUntraced(function* (planned: {
   const fee = taken ?? intent.feeMax
   yield* (yield* Rehearsals).add(subject.rule.name, payment, fee)
   const why = mode === "live" ? "on trial" : `mode ${mode}`
-  return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been paid` })
+  const what = command === "cancel" ? "cancelled" : "paid"
+  return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been ${what}` })
 })

@@ -46,9 +46,13 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
   yield* (yield* Signals).wake("alerts")
 })
 
+const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
+
 /** "would have made 3 payments since 2026-11-01: maker-1 -120.00 VEGA, maker-2 +119.88 VEGA". */
 export const trialText = (rule: PayingRule, rehearsal: Rehearsal, pins: ReadonlyArray<PinnedAsset>): string => {
   const since = new Date(rehearsal.since).toISOString().slice(0, 10)
+  if (rule.kind === "cancel")
+    return `would have cancelled ${plural(rehearsal.payments, "standing order")} since ${since}`
   if (rehearsal.payments === 0) return `would have paid nothing since ${since}`
   const parties = subjectsOf(rule).flatMap((subject) => subject.parties)
   const moved = [...rehearsal.moved].map(([account, units]) => {
@@ -57,6 +61,5 @@ export const trialText = (rule: PayingRule, rehearsal: Rehearsal, pins: Readonly
     const name = parties.find(({ publicKey }) => publicKey === party)?.name ?? party
     return `${name} ${units > 0n ? "+" : ""}${formatAmount(units, asset?.decimals ?? 0)} ${asset?.symbol ?? assetId}`
   })
-  const payments = `${rehearsal.payments} payment${rehearsal.payments === 1 ? "" : "s"}`
-  return `would have made ${payments} since ${since}: ${moved.join(", ")}`
+  return `would have made ${plural(rehearsal.payments, "payment")} since ${since}: ${moved.join(", ")}`
 }

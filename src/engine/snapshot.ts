@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { isOn } from "../rules/alerting.ts"
-import type { PolicyLine, WindowUse } from "../rules/Policy.ts"
+import type { CancelLine, PolicyLine, WindowUse } from "../rules/Policy.ts"
 import { type BalanceKind, isAlert, isPaying, type Rule } from "../rules/Rule.ts"
 import { type Listed, type Quota, type Snapshot, termsOf } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
@@ -18,6 +18,7 @@ import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import type { RuleMemory } from "../store/RuleStates.ts"
 import { SpendLog } from "../store/SpendLog.ts"
+import { type KnownOrders, knownOrders } from "../store/standingOrders.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 
 const dayMillis = 86_400_000
@@ -44,6 +45,8 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const reserved = open.filter((intent) => intent.state === "reserved").map((intent) => intent.id)
   const quotas = yield* quotasOf(options.rules)
   const windows = yield* windowUses(Math.min(now, blockTime) - dayMillis, new Set(reserved))
+  const orders = yield* ordersOf(options.rules)
+  const cancelled = yield* cancelUses(Math.min(now, blockTime) - dayMillis, new Set(reserved))
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* Disagreement).now)?.detail
@@ -82,6 +85,8 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     pauses,
     policy: options.policy,
     signed: (line: PolicyLine) => windows.get(line.line) ?? { amount: 0n, count: 0 },
+    orders: (party: string) => orders.get(party),
+    cancelled: (line: CancelLine) => cancelled.get(line.line) ?? 0,
   } satisfies Snapshot & Record<string, unknown>
 })
 
@@ -119,6 +124,26 @@ const windowUses = Effect.fnUntraced(function* (since: number, except: ReadonlyS
   const uses = new Map<number, WindowUse>()
   for (const line of policy.lines) {
     uses.set(line.line, yield* spends.used({ ...line, since, except }))
+  }
+  return uses
+})
+
+/** The standing orders of keys of which a rule ends some. */
+const ordersOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
+  const found = new Map<string, KnownOrders>()
+  for (const rule of rules) {
+    const known = rule.kind === "cancel" ? yield* knownOrders(rule.from.publicKey) : undefined
+    if (rule.kind === "cancel" && known !== undefined) found.set(rule.from.publicKey, known)
+  }
+  return found
+})
+
+const cancelUses = Effect.fnUntraced(function* (since: number, except: ReadonlySet<string>) {
+  const { policy } = yield* EngineOptions
+  const spends = yield* SpendLog
+  const uses = new Map<number, number>()
+  for (const { line, from } of policy.cancels ?? []) {
+    uses.set(line, (yield* spends.used({ from, assetId: "", since, except })).count)
   }
   return uses
 })

@@ -32,6 +32,8 @@ export interface TransferListing {
 interface ListOptions {
   readonly pagesMax?: number
   readonly after?: string | undefined
+  /** Only transfers that have not come to their end; a gateway that cannot tell them apart lists all. */
+  readonly pending?: boolean
 }
 
 /** What became of a transfer. The error is Unsupported where the gateway has no such operation. */
@@ -54,7 +56,7 @@ export class Confirmation extends Context.Service<
     Confirmation.of({
       transfer: Effect.fn("Confirmation.transfer")((id) => sightingOf(transport, id, transferById(transport, id))),
       transfersFrom: Effect.fn("Confirmation.transfersFrom")((publicKey, options) =>
-        list(publicKey, options, (after) => transfersPage(transport, publicKey, after)),
+        list(publicKey, options, (after) => transfersPage(transport, publicKey, after, options?.pending)),
       ),
       withdrawal: Effect.fn("Confirmation.withdrawal")((id) =>
         sightingOf(transport, id, withdrawalById(transport, id)),
@@ -116,13 +118,28 @@ const sightingOf = (
 const pageOf = (after: string | undefined) =>
   paginationParameters({ first: pageSize, ...(after === undefined ? {} : { after }), newestFirst: false })
 
-const transfersPage = (transport: Transport["Service"], publicKey: string, after: string | undefined) =>
+const ofKey = (publicKey: string) =>
+  [
+    ["pubkey", publicKey],
+    ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"],
+  ] as const
+
+const transfersPage = (
+  transport: Transport["Service"],
+  publicKey: string,
+  after: string | undefined,
+  pending: boolean | undefined,
+) =>
   transport
     .request({
       operation: "transfer",
       title: "transfers",
       path: "/api/v2/transfers",
-      query: [["pubkey", publicKey], ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"], ...pageOf(after)],
+      query: [
+        ...ofKey(publicKey),
+        ...(pending === true ? ([["status", "STATUS_PENDING"]] as const) : []),
+        ...pageOf(after),
+      ],
       schema: TransfersAnswer,
     })
     .pipe(

@@ -1,9 +1,9 @@
-import type { Payment } from "../domain/Decision.ts"
+import { isCancellation, type Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
-import type { TransferTerms } from "../rules/Snapshot.ts"
+import { cancelLineFor, feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
+import type { StandingOrder, TransferTerms } from "../rules/Snapshot.ts"
 import { commandOf, paymentName, type Subject } from "../rules/Subject.ts"
 import { emptyHolding, type Holding, measure } from "./Holding.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
@@ -15,6 +15,7 @@ interface Flight {
 }
 
 type BalanceEvent = Extract<WorldEvent, { kind: "set" | "move" }>
+type OrdersEvent = Extract<WorldEvent, { kind: "orders" }>
 
 /** Accounts, and the payments between them. */
 export interface Ledger {
@@ -22,6 +23,9 @@ export interface Ledger {
   /** The account, made where nobody has named it yet. */
   readonly holding: (key: string) => Holding
   readonly change: (event: BalanceEvent) => Holding
+  readonly changeOrders: (event: OrdersEvent) => void
+  /** A key's standing orders, oldest first. */
+  readonly orders: (party: string) => ReadonlyArray<StandingOrder>
   readonly pay: (
     subject: Subject,
     payment: Payment,
@@ -48,6 +52,7 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
   const { policy, terms, assets, settlesMillis } = settings
   const holdings = new Map<string, Holding>()
   const paid: Array<Paid> = []
+  const orders = new Map<string, ReadonlyArray<StandingOrder>>()
   let flights: ReadonlyArray<Flight> = []
   let settled: Array<Intent> = []
   const holding = (key: string): Holding => {
@@ -64,19 +69,30 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
     measure(moved, at)
     return moved
   }
-  const settleOne = ({ index, dueAt }: Flight): Paid => {
-    const before = paid[index]!
-    const { payment, command } = before.intent
+  /** Ends a standing order; undefined where the key has none of this id. */
+  const cancel = ({ fromKey, toKey }: Payment): bigint | undefined => {
+    const own = orders.get(fromKey) ?? []
+    orders.set(
+      fromKey,
+      own.filter(({ id }) => id !== toKey),
+    )
+    return own.some(({ id }) => id === toKey) ? 0n : undefined
+  }
+  /** Moves the money; returns the fee, undefined where the payer does not have it. */
+  const transfer = ({ payment, command }: Intent, at: number): bigint | undefined => {
     const fee = command === "withdraw" ? 0n : feeOf(terms, assets.get(payment.assetId)?.quantum ?? 0n, payment.amount)
     const payer = holding(accountKey(payment.fromKey, payment.assetId))
-    const has = payer.free >= payment.amount + fee
-    const state = has ? "confirmed" : "failed"
+    if (payer.free < payment.amount + fee) return undefined
+    move(payment.fromKey, payment.assetId, -payment.amount - fee, at)
+    if (command !== "withdraw") move(payment.toKey, payment.assetId, payment.amount, at)
+    return fee
+  }
+  const settleOne = ({ index, dueAt }: Flight): Paid => {
+    const before = paid[index]!
+    const fee = before.intent.command === "cancel" ? cancel(before.intent.payment) : transfer(before.intent, dueAt)
+    const state = fee === undefined ? "failed" : "confirmed"
     const settledAt = BigInt(dueAt) * 1_000_000n
-    const intent: Intent = { ...before.intent, state, fee: has ? fee : undefined, settledAt, updatedAt: dueAt }
-    if (has) {
-      move(payment.fromKey, payment.assetId, -payment.amount - fee, dueAt)
-      if (command !== "withdraw") move(payment.toKey, payment.assetId, payment.amount, dueAt)
-    }
+    const intent: Intent = { ...before.intent, state, fee, settledAt, updatedAt: dueAt }
     settled.push(intent)
     const after: Paid = { ...before, state, intent }
     paid[index] = after
@@ -99,6 +115,10 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
       measure(changed, event.at)
       return changed
     },
+    changeOrders: ({ party, active }) => {
+      orders.set(party, active)
+    },
+    orders: (party) => orders.get(party) ?? [],
     pay: (subject, payment, { at, detail, episode }) => {
       const { rule } = subject
       const name = paymentName(subject, payment)
@@ -143,4 +163,7 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
 }
 
 const lineOf = (policy: Policy, { fromKey, toKey, assetId }: Payment): number =>
-  lineFor(policy, { from: fromKey, to: toKey, assetId })?.line ?? 0
+  (isCancellation({ assetId })
+    ? cancelLineFor(policy, fromKey)
+    : lineFor(policy, { from: fromKey, to: toKey, assetId })
+  )?.line ?? 0

@@ -14,6 +14,12 @@ export type Expectation =
       readonly rule: string | undefined
     }
   | {
+      readonly kind: "cancels"
+      /** Id of the standing order. */
+      readonly order: string
+      readonly rule: string | undefined
+    }
+  | {
       readonly kind: "holds"
       readonly rule: string
       readonly subject: string

@@ -100,7 +100,7 @@ const settle = (play: Play, block: number): void => {
   for (const { state, intent } of play.ledger.settle(block)) {
     play.state.restless = true
     play.state.failed ||= state === "failed"
-    if (state === "failed") continue
+    if (state === "failed" || intent.command === "cancel") continue
     const { fromKey, toKey, assetId } = intent.payment
     const ends = intent.command === "withdraw" ? [fromKey] : [fromKey, toKey]
     for (const key of ends) noteChange(play, play.ledger.holding(accountKey(key, assetId)), block)
@@ -134,7 +134,8 @@ const apply = (play: Play, event: WorldEvent): void => {
   }
   const { state } = play
   touchAll(play)
-  if (event.kind === "asset") applyAsset(play, event)
+  if (event.kind === "orders") play.ledger.changeOrders(event)
+  else if (event.kind === "asset") applyAsset(play, event)
   else if (event.kind === "halt") state.halts.push(event.reason)
   else if (event.kind === "pause") {
     const { scope, reason, until } = event
@@ -273,7 +274,7 @@ const pay = (
   const { state, ledger, windows } = play
   ledger.pay(subject, payment, { at: state.now, detail, episode })
   const { fromKey, toKey, assetId, amount } = payment
-  const isSlot = commandOf(subject) === "transfer"
+  const isSlot = commandOf(subject) !== "withdraw"
   windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, isSlot })
   state.restless = true
 }

@@ -3,6 +3,7 @@ import {
   AmountText,
   DurationText,
   exactlyOne,
+  Hex64Text,
   InstantText,
   Name,
   oneOf,
@@ -32,6 +33,12 @@ const Changes = Schema.Record(
 )
 const Statuses = Schema.Record(Schema.String, oneOf("proposed", "rejected", "pendingListing", "enabled", "unlisted"))
 
+/** By party: the ids of its transfers that recur, or each with its asset. */
+const Orders = Schema.Record(
+  Name,
+  Schema.Array(Schema.Union([Hex64Text, Schema.Struct({ id: Hex64Text, asset: Words })])),
+)
+
 /** What the network does to a payment, and how many it takes. */
 export const NetworkText = Schema.Struct({
   fee: optional(PercentText),
@@ -41,7 +48,7 @@ export const NetworkText = Schema.Struct({
 })
 export type NetworkText = typeof NetworkText.Type
 
-export const expectationKinds = ["pays", "asks", "holds", "alert", "balance"] as const
+export const expectationKinds = ["pays", "asks", "cancels", "holds", "alert", "balance"] as const
 
 /** What people may be told. */
 export const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked"] as const
@@ -49,6 +56,7 @@ export const toldKinds = ["request", "received", "asset", "firing", "cleared", "
 export const ExpectationText = Schema.Struct({
   pays: optional(AmountText),
   asks: optional(AmountText),
+  cancels: optional(Hex64Text),
   holds: optional(oneOf(...holdReasons)),
   alert: optional(oneOf(...toldKinds)),
   balance: optional(AmountText),
@@ -68,6 +76,7 @@ const Step = Schema.Struct({
   set: optional(Balances),
   change: optional(Changes),
   assets: optional(Statuses),
+  standingOrders: optional(Orders),
   gateway: optional(oneOf("silent", "answers")),
   halt: optional(Words),
   pause: optional(Schema.Struct({ scope: Words, reason: optional(Words), for: optional(PeriodText) })),

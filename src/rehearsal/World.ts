@@ -3,7 +3,7 @@ import type { HoldReason } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Rule } from "../rules/Rule.ts"
-import type { TransferTerms } from "../rules/Snapshot.ts"
+import type { StandingOrder, TransferTerms } from "../rules/Snapshot.ts"
 
 /** What happens from outside, in the order of time. `at` is in Unix milliseconds, `account` an `accountKey`. */
 export type WorldEvent =
@@ -35,6 +35,13 @@ export type WorldEvent =
     }
   /** Undefined: the halt and all pauses end. */
   | { readonly kind: "resume"; readonly at: number; readonly scope: string | undefined }
+  /** The key has these standing orders from now on, oldest first, and no others. */
+  | {
+      readonly kind: "orders"
+      readonly at: number
+      readonly party: string
+      readonly active: ReadonlyArray<StandingOrder>
+    }
   /** While no gateway answers, nothing new is known. */
   | { readonly kind: "gateway"; readonly at: number; readonly answers: boolean }
 

@@ -12,6 +12,7 @@ import { type ExpectationText, expectationKinds } from "./TestFile.ts"
 const more: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArray<keyof ExpectationText>>> = {
   pays: ["asset", "from", "to", "rule"],
   asks: ["asset", "from", "to", "rule"],
+  cancels: ["rule"],
   holds: ["rule", "account", "because"],
   alert: ["rule", "account", "because"],
   balance: ["account"],
@@ -50,6 +51,7 @@ const resolve = (
   const { rule, because } = text
   if (kind === "pays" || kind === "asks") return resolvePayment(kind, text, path, names)
   if (kind === "balance") return resolveBalance(text, path, names)
+  if (kind === "cancels") return { kind, order: text.cancels ?? "", rule }
   const subject = subjectIn(text, path, names)
   if (kind === "alert")
     return { kind, alert: text.alert ?? "", rule, subject: text.account === undefined ? undefined : subject, because }

@@ -1,5 +1,6 @@
 import type { Place } from "../config/Placed.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { sumText } from "../domain/sumText.ts"
 import { timeText } from "../rules/Check.ts"
 import { explain } from "./explain.ts"
 import type { Expectation, Plan } from "./Plan.ts"
@@ -63,7 +64,7 @@ const whenText = (after: number): string => {
 }
 
 export const paidText = ({ intent: { payment, decimals } }: Paid): string =>
-  `${formatAmount(payment.amount, decimals)} ${payment.asset} ${payment.from} -> ${payment.to}`
+  `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
 
 const within = (course: Course, at: number): boolean => at > course.plan.settings.start + course.since
 
@@ -71,6 +72,8 @@ const judge = (course: Course, expectation: Expectation, after: number): Judged 
   switch (expectation.kind) {
     case "pays":
       return judgePays(course, expectation, after)
+    case "cancels":
+      return judgeCancels(course, expectation, after)
     case "asks":
     case "alert":
       return judgeTold(course, expectation, after)
@@ -84,10 +87,37 @@ const judge = (course: Course, expectation: Expectation, after: number): Judged 
 const since = (course: Course, after: number): string =>
   course.since < 0 ? `up to ${whenText(after)}` : `after ${whenText(course.since)}, up to ${whenText(after)}`
 
+/** What was decided since the expectations before, and was named by none. */
+const freshOf = (course: Course): ReadonlyArray<Paid> =>
+  course.rehearsal.ledger.paid.filter(({ at, intent }) => within(course, at) && !course.paid.has(intent.id))
+
+const gotText = (course: Course, fresh: ReadonlyArray<Paid>, after: number): string => {
+  const { start } = course.plan.settings
+  const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.at - start)}`)
+  return got.length === 0 ? `nothing was paid ${since(course, after)}` : got.join("; ")
+}
+
+const judgeCancels = (course: Course, wanted: Extract<Expectation, { kind: "cancels" }>, after: number): Judged => {
+  const { order, rule } = wanted
+  const fresh = freshOf(course)
+  const found = fresh.find(
+    ({ intent, rule: by }) =>
+      intent.command === "cancel" && intent.payment.toKey === order && (rule === undefined || by === rule),
+  )
+  if (found !== undefined) {
+    course.paid.add(found.intent.id)
+    return undefined
+  }
+  return {
+    expected: `standing order ${order.slice(0, 8)} cancelled${rule === undefined ? "" : ` by ${rule}`}`,
+    got: gotText(course, fresh, after),
+    why: rule === undefined ? [] : silence(course, rule, () => true),
+  }
+}
+
 const judgePays = (course: Course, wanted: Extract<Expectation, { kind: "pays" | "asks" }>, after: number): Judged => {
-  const { rehearsal, plan } = course
   const { amount, asset, decimals, from, to, rule } = wanted
-  const fresh = rehearsal.ledger.paid.filter(({ at, intent }) => within(course, at) && !course.paid.has(intent.id))
+  const fresh = freshOf(course)
   const found = fresh.find(
     ({ intent: { payment }, rule: payer }) =>
       payment.amount === amount &&
@@ -100,11 +130,10 @@ const judgePays = (course: Course, wanted: Extract<Expectation, { kind: "pays" |
     course.paid.add(found.intent.id)
     return undefined
   }
-  const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.at - plan.settings.start)}`)
   const by = rule === undefined ? "" : ` by ${rule}`
   return {
     expected: `a payment of ${formatLevel(amount, decimals)} ${asset} ${from} -> ${to}${by}`,
-    got: got.length === 0 ? `nothing was paid ${since(course, after)}` : got.join("; "),
+    got: gotText(course, fresh, after),
     why: silence(course, rule, (names) => names.includes(from) || names.includes(to)),
   }
 }

@@ -53,7 +53,7 @@ export const lookAt = (
 ): Look => {
   const balances = balancesOf(subject, snapshot)
   const need = balances === undefined ? undefined : needOf({ subject, snapshot, balances, episode: memory?.episode })
-  const timer = timerAfter(memory ?? idle, need, snapshot)
+  const timer = timerAfter(memory ?? idle, need, snapshot.now, knownOf(subject, snapshot))
   // No getter: an object that has one of its own is slow to make and slow to read.
   const sized = need?._tag === "Wanted" ? sizesOf({ subject, snapshot, allotment }, need) : nothing
   return { subject, snapshot, memory, allotment, balances, need, timer, sized }
@@ -61,14 +61,22 @@ export const lookAt = (
 
 const nothing: ReadonlyArray<Sized> = []
 
+const knownOf = (subject: Subject, snapshot: Snapshot): bigint | undefined =>
+  subject.kind === "cancel" ? snapshot.orders?.(subject.rule.from.publicKey)?.asOf : snapshot.asOf
+
+/** Block time (Unix nanoseconds) up to which is known what the subject is decided by; undefined before the first. */
+export const knownUntil = ({ subject, snapshot }: Pick<Look, "subject" | "snapshot">): bigint | undefined =>
+  knownOf(subject, snapshot)
+
 /** The timer after a look that could see. */
-const timerAfter = (before: Timer, need: Need | undefined, { now, asOf }: Snapshot): Timer =>
+const timerAfter = (before: Timer, need: Need | undefined, now: number, asOf: bigint | undefined): Timer =>
   need === undefined || asOf === undefined
     ? before
     : advance(before, { firing: need._tag === "Wanted", now, observation: asOf })
 
-/** The least that is paid: the rule's own, the network's, and never nothing. */
+/** The least that is paid: the rule's own, the network's, and never nothing. A cancellation pays nothing. */
 export const leastOf = ({ subject: { kind, rule, asset }, snapshot }: Look): bigint => {
+  if (kind === "cancel") return 0n
   const network = kind === "withdraw" ? withdrawalMinimum(snapshot, asset) : networkMinimum(snapshot, asset)
   return [rule.min.get(asset.id) ?? 0n, network, 1n].reduce((a, b) => (a > b ? a : b))
 }
@@ -84,6 +92,7 @@ export const sayAmount = ({ subject }: Look, units: bigint): string => formatAmo
 export const sayLevel = ({ subject }: Look, units: bigint): string => formatLevel(units, subject.asset.decimals)
 
 const balancesOf = (subject: Subject, snapshot: Snapshot): ReadonlyArray<bigint> | undefined => {
+  if (subject.kind === "cancel") return knownOf(subject, snapshot) === undefined ? undefined : []
   if (subject.accounts.length === 0) return []
   if (snapshot.asOf === undefined) return undefined
   const zero = subject.rule.onNoData === "zero" ? 0n : undefined
@@ -103,9 +112,18 @@ export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
   return own > ruled ? own : ruled
 }
 
+const atNoCost = (transfer: Transfer): Sized => ({
+  transfer,
+  amount: 0n,
+  covered: true,
+  spendable: 0n,
+  observed: undefined,
+})
+
 const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: Wanted): ReadonlyArray<Sized> => {
   const { subject, snapshot } = look
   const { asset, rule } = subject
+  if (subject.kind === "cancel") return need.transfers.map(atNoCost)
   const share = feeShareOf(look)
   const taken = new Map<string, bigint>()
   return need.transfers.map((transfer) => {
@@ -134,4 +152,4 @@ const perTransfer = ({ policy }: Snapshot, { asset }: Subject, { from, to }: Tra
 export const takesPart = (rule: Subject["rule"]): boolean =>
   rule.kind === "sweep" ||
   rule.kind === "withdraw" ||
-  (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")
+  (rule.kind !== "payout" && rule.kind !== "request" && rule.kind !== "cancel" && rule.onShort === "partial")

@@ -27,6 +27,8 @@ const needBegins = (look: Look): string => {
       return `its code asks for a payment and ${stays}`
     case "payout":
       return "its planned time comes"
+    case "cancel":
+      return `${subject.name} has a standing order that is to be cancelled, and ${stays}`
   }
 }
 
@@ -44,7 +46,10 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
       : `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
   inhibited: ({ subject, snapshot }) =>
     `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
-  no_data: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`,
+  no_data: ({ subject }) =>
+    subject.kind === "cancel"
+      ? `the gateway lists the transfers of ${subject.name}`
+      : `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`,
   stale: fixed("a newer block is read"),
   catching_up: fixed("all is read and compared"),
   disagreement: fixed("enough gateways agree"),

@@ -1,7 +1,7 @@
-import { formatAmount } from "../domain/Amount.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
 import { type Check, timeText } from "./Check.ts"
-import { type Look, sayAmount } from "./Look.ts"
+import { knownUntil, type Look, sayAmount } from "./Look.ts"
 import { type Account, receiverKey } from "./Rule.ts"
 import type { Asked } from "./Snapshot.ts"
 import { isOfSubject, type Subject } from "./Subject.ts"
@@ -22,6 +22,7 @@ const busyAccounts = (subject: Subject): ReadonlyArray<Held> => {
   const { asset } = subject
   switch (subject.kind) {
     case "payout":
+    case "cancel":
       return []
     case "rebalance":
       return subject.parties.map((party) => ({ party, asset }))
@@ -47,7 +48,7 @@ const openOf = ({ subject, snapshot }: Look): ReadonlyArray<Intent> => {
 const askedOf = ({ subject, snapshot }: Look): Asked | undefined =>
   snapshot.asked.findLast(({ rule, subject: name }) => rule === subject.rule.name && name === subject.name)
 
-const wordsOf = ({ payment, decimals }: Intent): string => `${formatAmount(payment.amount, decimals)} ${payment.asset}`
+const wordsOf = ({ payment, decimals }: Intent): string => sumText(payment, decimals)
 
 const forLeft = ({ subject, snapshot, timer }: Look): number =>
   subject.rule.forMillis - (snapshot.now - (timer.firingSince ?? snapshot.now))
@@ -71,7 +72,7 @@ const cooldownEnd = (look: Look): number => {
 /** A payment of one of the need's ends, or of an account that code looked at, that is newer than the balances. */
 const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
   if (need?._tag !== "Wanted") return undefined
-  const seen = (snapshot.asOf ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
+  const seen = (knownUntil({ subject, snapshot }) ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
   const looked = subject.kind === "code" ? subject.accounts : []
   const touched = (intent: Intent) =>
     looked.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)) ||
@@ -87,11 +88,14 @@ const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
 /** "14:02:11Z" of a block's time. */
 const clockText = (nanos: bigint): string => `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(11, 19)}Z`
 
-const settlingText = ({ subject: { rule }, snapshot }: Look, unseen: Intent | undefined): string | undefined => {
+const settlingText = (look: Look, unseen: Intent | undefined): string | undefined => {
   if (unseen === undefined) return undefined
+  const { rule, kind } = look.subject
+  const asOf = knownUntil(look)
   const wait = rule.settleMillis === 0 ? "" : ` and ${timeText(rule.settleMillis)} more are waited for`
-  const known = snapshot.asOf === undefined ? "" : `; they are known before ${clockText(snapshot.asOf)}${wait}`
-  return `the payment of ${clockText(unseen.settledAt ?? 0n)} is newer than the balances${known}`
+  const known = asOf === undefined ? "" : `; they are known before ${clockText(asOf)}${wait}`
+  const [what, others] = kind === "cancel" ? ["cancellation", "standing orders"] : ["payment", "balances"]
+  return `the ${what} of ${clockText(unseen.settledAt ?? 0n)} is newer than the ${others}${known}`
 }
 
 /** Whether there is a need, and what time and earlier payments say to it, in the order of `holdReasons`. */

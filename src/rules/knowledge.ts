@@ -1,5 +1,5 @@
 import type { Check } from "./Check.ts"
-import type { Look } from "./Look.ts"
+import { knownUntil, type Look } from "./Look.ts"
 import { accountName } from "./Rule.ts"
 import { ageMillis } from "./Snapshot.ts"
 
@@ -7,11 +7,18 @@ const seconds = (millis: number): string => (millis / 1_000).toFixed(1)
 
 const limitOf = ({ subject, snapshot }: Look): number => subject.rule.maxAgeMillis ?? snapshot.maxAgeMillis
 
+const unlisted = (party: string): string => `the standing orders of ${party} were not listed yet`
+
+/** How old what the look rests on is: its beginning of the sentence. */
+const newest = ({ subject }: Look): string =>
+  subject.kind === "cancel" ? "the listing of standing orders is" : "the newest final block is"
+
 /** Whether what is known may move money, in the order of `holdReasons`. */
 export const knowledge: ReadonlyArray<Check> = [
   {
     reason: "no_data",
     held: ({ subject, snapshot, balances }) => {
+      if (subject.kind === "cancel") return balances === undefined ? unlisted(subject.name) : undefined
       if (snapshot.asOf === undefined) return "no balance was read yet"
       if (balances !== undefined) return undefined
       const unseen = subject.accounts.find(
@@ -19,27 +26,31 @@ export const knowledge: ReadonlyArray<Check> = [
       )
       return `no balance of ${unseen === undefined ? subject.name : accountName(unseen)} was ever seen`
     },
-    passed: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is known`,
+    passed: ({ subject }) =>
+      subject.kind === "cancel"
+        ? `the standing orders of ${subject.name} are known`
+        : `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is known`,
   },
   {
     reason: "stale",
     held: (look) => {
       const { snapshot } = look
-      if (snapshot.asOf === undefined) return undefined
-      const age = ageMillis(snapshot, snapshot.asOf)
+      const asOf = knownUntil(look)
+      if (asOf === undefined) return undefined
+      const age = ageMillis(snapshot, asOf)
       // A block from the future never grows old, so it would be believed for ever.
       if (-age > snapshot.maxAgeMillis) {
         const most = seconds(snapshot.maxAgeMillis)
-        return `the newest final block is ${seconds(-age)} s ahead of our clock; the limit is ${most} s`
+        return `${newest(look)} ${seconds(-age)} s ahead of our clock; the limit is ${most} s`
       }
       const limit = limitOf(look)
       if (age <= limit) return undefined
-      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limit)} s`
+      return `${newest(look)} ${seconds(age)} s old; the limit is ${seconds(limit)} s`
     },
     passed: (look) => {
-      const { snapshot } = look
-      const age = snapshot.asOf === undefined ? 0 : ageMillis(snapshot, snapshot.asOf)
-      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limitOf(look))} s`
+      const asOf = knownUntil(look)
+      const age = asOf === undefined ? 0 : ageMillis(look.snapshot, asOf)
+      return `${newest(look)} ${seconds(age)} s old; the limit is ${seconds(limitOf(look))} s`
     },
   },
   {

@@ -1,14 +1,14 @@
 import type { Intent } from "../domain/Intent.ts"
-import type { PolicyLine, PolicyPayment, WindowUse } from "./Policy.ts"
+import type { CancelLine, PolicyLine, PolicyPayment, WindowUse } from "./Policy.ts"
 import type { Snapshot } from "./Snapshot.ts"
 
 /** Whether a payment is decided and nothing of it is signed: the signer's windows do not hold it yet. */
 export const isUnsigned = ({ state }: Pick<Intent, "state">): boolean =>
   state === "proposed" || state === "awaiting_approval" || state === "reserved"
 
-/** Whether a payment is a transfer that the network will count in this epoch, and has not yet. */
+/** Whether the network will count it among the transfers of this epoch, and has not yet: cancellations are such. */
 export const isSlot = (intent: Pick<Intent, "state" | "command">): boolean =>
-  isUnsigned(intent) && intent.command === "transfer"
+  isUnsigned(intent) && intent.command !== "withdraw"
 
 /** A line's window: what was signed, what open intents will sign, and payments that are to be made beside them. */
 export const windowUse = (snapshot: Snapshot, line: PolicyLine, beside: ReadonlyArray<PolicyPayment>): WindowUse => {
@@ -21,4 +21,10 @@ export const windowUse = (snapshot: Snapshot, line: PolicyLine, beside: Readonly
   return [...open, ...beside]
     .filter(({ from, to, assetId }) => line.from.has(from) && line.to.has(to) && line.assetId === assetId)
     .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), snapshot.signed(line))
+}
+
+/** Cancellations in a line's window: signed, and decided but not signed yet. */
+export const cancelUse = ({ open, cancelled }: Snapshot, line: CancelLine): number => {
+  const decided = open.filter((i) => i.command === "cancel" && isUnsigned(i) && line.from.has(i.payment.fromKey))
+  return (cancelled?.(line) ?? 0) + decided.length
 }

@@ -1,3 +1,4 @@
+import { isCancellation } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import { floorOf, type Look, sayAmount, sayLevel } from "./Look.ts"
 import { isSlot, windowUse } from "./limits.ts"
@@ -64,8 +65,10 @@ export interface SeenPayment {
 
 export const meansOf = (look: Look): Means => {
   const { subject, snapshot, timer } = look
-  const payers = subject.payers.filter(({ publicKey }) =>
-    subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
+  const payers = subject.payers.filter(
+    ({ publicKey }) =>
+      subject.kind !== "cancel" &&
+      subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
   )
   const free = (party: Party): Account => ({ party, asset: subject.asset, balance: "free" })
   return {
@@ -86,7 +89,7 @@ export const meansOf = (look: Look): Means => {
         rule,
         from: payment.from,
         to: payment.to,
-        amount: sayAmount(look, payment.amount),
+        amount: isCancellation(payment) ? "cancel" : sayAmount(look, payment.amount),
       })),
   }
 }

@@ -1,5 +1,5 @@
 import type { PolicyLine } from "./Policy.ts"
-import type { Snapshot } from "./Snapshot.ts"
+import type { Snapshot, StandingOrders } from "./Snapshot.ts"
 
 /** What a rule would have moved since it rehearses: decided like any payment, and never signed. */
 export interface Rehearsal {
@@ -30,8 +30,11 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
   const recent = snapshot.settled.filter(
     ({ rule, state, createdAt }) => state === "rehearsed" && names.has(rule) && createdAt > since,
   )
+  const { orders } = snapshot
+  const ended = new Set<string>(recent.flatMap(({ command, payment }) => (command === "cancel" ? [payment.toKey] : [])))
   return {
     ...snapshot,
+    ...(orders === undefined ? {} : { orders: (party: string) => without(ended, orders(party)) }),
     balance: (party, assetId, kind) => {
       const observed = snapshot.balance(party, assetId, kind)
       return observed === undefined ? undefined : observed + (moved.get(accountKey(party, assetId)) ?? 0n)
@@ -45,5 +48,11 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
           (sum, { payment }) => ({ amount: sum.amount + payment.amount, count: sum.count + 1 }),
           snapshot.signed(line),
         ),
+    cancelled: (line) =>
+      recent.filter(({ command, payment }) => command === "cancel" && line.from.has(payment.fromKey)).length +
+      (snapshot.cancelled?.(line) ?? 0),
   }
 }
+
+const without = (ended: ReadonlySet<string>, orders: StandingOrders | undefined): StandingOrders | undefined =>
+  orders && { ...orders, active: orders.active.filter(({ id }) => !ended.has(id)) }

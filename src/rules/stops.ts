@@ -10,7 +10,7 @@ const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<st
   "all",
   `rule:${rule.name}`,
   ...parties.map(({ name }) => `party:${name}`),
-  `asset:${asset.symbol}`,
+  ...(asset.symbol === "" ? [] : [`asset:${asset.symbol}`]),
 ]
 
 const lockOf = ({ subject, snapshot }: Look) =>

@@ -7,7 +7,7 @@ export interface Way {
   readonly to: Receiver
 }
 
-/** Every way on which the subject may move money; none where people do. */
+/** Every way on which the subject may move money; none where people do, or nothing moves. */
 export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
   const { rule } = subject
   switch (rule.kind) {
@@ -28,6 +28,7 @@ export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
     case "code":
       return rule.to.map((to) => ({ from: rule.from, to }))
     case "request":
+    case "cancel":
       return []
   }
 }

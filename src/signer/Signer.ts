@@ -4,14 +4,17 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import type { Command, InputData } from "../domain/Command.ts"
+import { isCancellation } from "../domain/Decision.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import type { IntentCommand } from "../domain/Intent.ts"
 import { assetScopes } from "../rules/contradiction.ts"
 import {
   approvalFor,
+  cancelLineFor,
   feeMax,
   feeShare,
   judge,
+  judgeCancel,
   lineFor,
   type Policy,
   type PolicyLine,
@@ -132,21 +135,24 @@ export class Signer extends Context.Service<
               const stopped = yield* stopOf(payment.assetId)
               if (stopped !== undefined) return yield* refuse("halted", stopped)
               const now = Math.min(request.blockTimeMillis, yield* Clock.currentTimeMillis)
+              const isCancel = isCancellation(payment)
               const line = lineFor(options.policy, payment)
+              const counting = isCancel ? cancelLineFor(options.policy, payment.from) : line
+              const window = { since: now - dayMillis, except: new Set([request.intentId]) }
               const used: WindowUse =
-                line === undefined
+                counting === undefined
                   ? { amount: 0n, count: 0 }
-                  : yield* spends
-                      .used({ ...line, since: now - dayMillis, except: new Set([request.intentId]) })
-                      .pipe(memory)
-              const verdict = judge(options.policy, payment, () => used)
+                  : yield* spends.used({ assetId: payment.assetId, ...counting, ...window }).pipe(memory)
+              const verdict = isCancel
+                ? judgeCancel(options.policy, payment.from, () => used.count)
+                : judge(options.policy, payment, () => used)
               if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
               const floor = party.floor.get(payment.assetId) ?? 0n
               const need = payment.amount + feeMax(share, payment.amount)
-              if (request.spendable < need + floor) {
+              if (!isCancel && request.spendable < need + floor) {
                 return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
               }
-              const approval = yield* approvalOf(options, request, read, verdict.line)
+              const approval = line === undefined ? undefined : yield* approvalOf(options, request, read, line)
               const signature = sign(null, Buffer.from(digest, "hex"), key.key).toString("hex")
               const { intentId, k } = request
               const permit = { policy: options.policy.hash, line: verdict.line.line, approval }
@@ -225,7 +231,12 @@ const readPayment = (
     onFailure: (detail) => Effect.fail(refuse("command", detail)),
     onSuccess: ({ command, nonce }: InputData) => {
       if (nonce === 0n) return Effect.fail(refuse("command", "a nonce of zero"))
-      const read = command._tag === "Withdraw" ? readWithdrawal(command) : readTransfer(command)
+      const read =
+        command._tag === "Withdraw"
+          ? readWithdrawal(command)
+          : command._tag === "CancelTransfer"
+            ? readCancellation(command)
+            : readTransfer(command)
       return Effect.map(read, ({ kind, ...rest }) => ({ payment: { from, ...rest }, share: feeShare(kind, maxFee) }))
     },
   })
@@ -243,6 +254,7 @@ const readTransfer = (command: Command): Read => {
     return Effect.fail(refuse("command", "only transfers between general accounts are allowed"))
   }
   const { to, asset, amount } = command
+  if (asset === "") return Effect.fail(refuse("command", "a transfer of no asset is not allowed"))
   if (!isHex64(to)) return Effect.fail(refuse("command", "only transfers to a public key are allowed"))
   return Effect.succeed({ kind: "transfer", to, assetId: asset, amount })
 }
@@ -252,5 +264,12 @@ const readWithdrawal = ({ amount, asset, receiverAddress }: Extract<Command, { _
   if (receiverAddress === undefined || addressOf(receiverAddress) !== receiverAddress) {
     return Effect.fail(refuse("command", "a withdrawal without a checksummed receiver is not allowed"))
   }
+  if (asset === "") return Effect.fail(refuse("command", "a withdrawal of no asset is not allowed"))
   return Effect.succeed({ kind: "withdraw", to: receiverAddress, assetId: asset, amount })
 }
+
+/** A cancellation moves nothing: it is of no asset, and of a standing order instead of a receiver. */
+const readCancellation = ({ transferId }: Extract<Command, { _tag: "CancelTransfer" }>): Read =>
+  isHex64(transferId)
+    ? Effect.succeed({ kind: "cancel", to: transferId, assetId: "", amount: 0n })
+    : Effect.fail(refuse("command", "a cancellation without the id of a transfer is not allowed"))

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
-import { formatAmount } from "../domain/Amount.ts"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
 import { Outbox } from "../store/Outbox.ts"
 import type { IntentView } from "./View.ts"
 
@@ -16,7 +16,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent) {
     state: intent.state,
     open: !isFinalIntent(intent.state),
     rule: intent.rule,
-    amount: `${formatAmount(intent.payment.amount, intent.decimals)} ${intent.payment.asset}`,
+    amount: sumText(intent.payment, intent.decimals),
     from: intent.payment.from,
     to: intent.payment.to,
     detail: intent.detail,

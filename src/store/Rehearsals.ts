@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { isCancellation } from "../domain/Decision.ts"
 import { accountKey, type Rehearsal } from "../rules/overlay.ts"
 import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
@@ -78,8 +79,10 @@ export class Rehearsals extends Context.Service<
           const before = kept.get(rule) ?? { rule, since: now, payments: 0, moved: new Map<string, bigint>() }
           const moved = new Map(before.moved)
           const [payer, payee] = [accountKey(fromKey, assetId), accountKey(toKey, assetId)]
-          moved.set(payer, (moved.get(payer) ?? 0n) - amount - fee)
-          moved.set(payee, (moved.get(payee) ?? 0n) + amount)
+          if (!isCancellation({ assetId })) {
+            moved.set(payer, (moved.get(payer) ?? 0n) - amount - fee)
+            moved.set(payee, (moved.get(payee) ?? 0n) + amount)
+          }
           yield* write(kept.set(rule, { ...before, payments: before.payments + 1, moved }).values())
         }),
       })

@@ -18,7 +18,7 @@ export interface Spend {
   readonly amount: bigint
   /** Unix milliseconds in block time: limits run by the ledger's clock, not ours. */
   readonly blockTime: number
-  /** Hash of the policy that permitted it, and the position of the line that did. */
+  /** Hash of the policy that permitted it, and the position of the line that did among those of its kind. */
   readonly policy: string
   readonly line: number
   /** The operators whose signatures were verified; undefined where the line asked for none. */
@@ -40,10 +40,13 @@ export class SpendLog extends Context.Service<
       k: number,
     ) => Effect.Effect<{ readonly digest: string; readonly signature: string } | undefined, StoreError>
     readonly record: (spend: Spend) => Effect.Effect<void, StoreError>
-    /** Signed for the asset between these keys since the given block time, without these intents. */
+    /**
+     * Signed for the asset between these keys since the given block time, without these intents. Cancellations are of
+     * the asset ""; whatever they end counts where `to` is left out.
+     */
     readonly used: (window: {
       readonly from: ReadonlySet<string>
-      readonly to: ReadonlySet<string>
+      readonly to?: ReadonlySet<string>
       readonly assetId: string
       readonly since: number
       readonly except: ReadonlySet<string>
@@ -99,7 +102,7 @@ export class SpendLog extends Context.Service<
             rowsOf(UsedRow, "SpendLog.used"),
             Effect.map((rows) =>
               rows
-                .filter((row) => from.has(row.from) && to.has(row.to) && !except.has(row.intent_id))
+                .filter((row) => from.has(row.from) && to?.has(row.to) !== false && !except.has(row.intent_id))
                 .reduce((sum, row) => ({ amount: sum.amount + row.amount, count: sum.count + 1 }), {
                   amount: 0n,
                   count: 0,

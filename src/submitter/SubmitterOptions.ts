@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Policy } from "../rules/Policy.ts"
-import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
 
 /** What the submitter knows of the treasury. */
@@ -19,6 +19,8 @@ export interface SubmitterSettings {
   readonly policy: Policy
   readonly parties: ReadonlyMap<string, Party>
   readonly assets: ReadonlyMap<string, PinnedAsset>
+  /** Public keys of which a rule ends standing orders; absent where none does. */
+  readonly cancelling?: ReadonlyArray<string>
 }
 
 export class SubmitterOptions extends Context.Service<SubmitterOptions, SubmitterSettings>()(
@@ -27,11 +29,16 @@ export class SubmitterOptions extends Context.Service<SubmitterOptions, Submitte
   static readonly layer = (settings: SubmitterSettings) => Layer.succeed(SubmitterOptions, settings)
 }
 
+/** Keys of which the rules end standing orders. */
+export const cancellingOf = (rules: ReadonlyArray<Rule>): ReadonlyArray<string> => [
+  ...new Set(rules.flatMap((rule) => (rule.kind === "cancel" ? [rule.from.publicKey] : []))),
+]
+
 /** Runs a cycle by the configuration that is in force when it begins. What was fixed at the start stays. */
 export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { treasury } = (yield* ConfigInForce).now()
-    const { network, policy, parties, assets } = treasury
+    const { network, policy, parties, assets, rules } = treasury
     const { maxAgeMillis, pollIdleMillis } = network
     const settings = {
       ...(yield* SubmitterOptions),
@@ -40,6 +47,7 @@ export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
       policy,
       parties,
       assets,
+      cancelling: cancellingOf(rules),
     }
     return yield* Effect.provideService(cycle, SubmitterOptions, settings)
   })

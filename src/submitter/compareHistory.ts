@@ -54,7 +54,9 @@ export const compareHistory = Effect.fn("Reconcile.history")(function* (keys: Re
     transfers += listing.transfers.length
     // Read from the beginning, it says nothing about where the next reading of news goes on.
     yield* noteListing(party, { ...listing, cursor: undefined })
-    const ended = (yield* findings.ended(party)).filter(({ command }) => isWithWithdrawals || command === "transfer")
+    const ended = (yield* findings.ended(party)).filter(
+      ({ command }) => command === "transfer" || (command === "withdraw" && isWithWithdrawals),
+    )
     differences.push(...compareEnds(party, ended, listing.transfers))
   }
   for (const { id, from, to, asset, amount, status, own } of yield* findings.strangers) {

@@ -3,6 +3,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, type IntentCommand, withdrawnHere } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
@@ -11,8 +12,10 @@ import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
+import { doubtOrders } from "../store/standingOrders.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { cancellationOf } from "./cancellationOf.ts"
 import { endAndTell, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isDeadUnsent, isGivenUp, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { inclusionOf } from "./inclusionOf.ts"
@@ -35,6 +38,7 @@ interface Live {
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   const { attempt } = live
   if (attempt.state === "signed") return yield* expireUnsent(live)
+  if (live.intent.command === "cancel") return yield* judgeCancellation(live)
   const looks = looksFor(live.intent.command, yield* Confirmation)
   const sighting = yield* looks
     .byId(attempt.transferId)
@@ -42,6 +46,35 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   if (sighting === undefined) return yield* byMovement(live)
   if (sighting.found !== undefined) return yield* judgeFound(live, sighting.found, sighting.gateway)
   yield* judgeAbsent(live, sighting)
+})
+
+/** A cancellation ends as its standing order does, whoever ended that. */
+const judgeCancellation = Effect.fnUntraced(function* (live: Live) {
+  const { intent, attempt, height } = live
+  const outbox = yield* Outbox
+  const seen = yield* cancellationOf(intent, attempt, height)
+  if (seen._tag === "Open") return yield* giveUp(live)
+  if (seen._tag === "Expired") return yield* expired(live, seen.detail)
+  if (seen._tag === "Failed") {
+    yield* failedInBlock(live, seen.inclusion)
+    return yield* ordersChanged(intent)
+  }
+  const settledAt = seen.settledAt ?? (yield* now)
+  if (seen._tag === "Cancelled") {
+    const detail = "its standing order is cancelled"
+    yield* outbox.addEvidence(attempt, "executed", { gateway: seen.gateway, height: undefined, detail })
+    yield* confirmed(intent, attempt, { fee: 0n, settledAt, how: "seen at the standing order" })
+  } else {
+    const detail = `nothing is left to cancel: the standing order was ${seen.status} before`
+    const ending = { state: "abandoned", sentence: `is over: ${detail}`, detail, severity: "info" } as const
+    yield* endAndTell(intent, ending, outbox.settle(intent, attempt, "failed", "abandoned", { detail, settledAt }))
+  }
+  yield* ordersChanged(intent)
+})
+
+const ordersChanged = Effect.fnUntraced(function* ({ payment }: Intent) {
+  yield* doubtOrders(payment.fromKey)
+  yield* (yield* Signals).wake("reconcile")
 })
 
 /** Where the ledger tells of such a payment. */
@@ -135,9 +168,11 @@ const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const say0 = (units: bigint) => formatAmount(units, intent.decimals)
   const { payment } = intent
   const isWithdrawn = intent.command === "withdraw"
+  const isCancel = intent.command === "cancel"
   const charged = fee === undefined ? `fee not known, at most ${say0(intent.feeMax)}` : `fee ${say0(fee)}`
-  const cost = isWithdrawn ? withdrawnHere : charged
-  const detail = `${say0(payment.amount)} ${payment.asset} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
+  const cost = isWithdrawn ? withdrawnHere : isCancel ? "no fee" : charged
+  const sum = sumText(payment, intent.decimals)
+  const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
   const settled = outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
   yield* isWithdrawn ? tellWithdrawn(intent, settled) : settled
   if (attempt.framing !== undefined) {
@@ -146,10 +181,10 @@ const confirmed = Effect.fn("Confirm.confirmed")(function* (
   metrics.intentsFinished.inc({ treasury: options.treasury, outcome: "confirmed" })
   const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
   const took = (((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000).toFixed(1)
-  const once = retried ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
+  const once = retried && !isCancel ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
   yield* say("confirmed", {
     subject: shortId(intent.id).slice(0, 4),
-    detail: `${say0(payment.amount)} ${payment.asset}, ${cost}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
+    detail: `${isCancel ? `${payment.to} of ${payment.from} is cancelled` : sum}, ${cost}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
     from: payment.from,
     to: payment.to,
     txHash: hash,
@@ -199,7 +234,8 @@ const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Liv
   const options = yield* SubmitterOptions
   const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
   const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
-  const detail = `attempt ${attempt.k} never executed, proven${why}`
+  const end = intent.command === "cancel" ? "came to nothing" : "never executed, proven"
+  const detail = `attempt ${attempt.k} ${end}${why}`
   const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
   const settled = outbox.settle(intent, attempt, "expired", next, { detail })
   const said = `${detail} (${proof})`

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, withdrawnHere } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Signals } from "../store/Signals.ts"
@@ -32,7 +33,7 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   const metrics = yield* Metrics
   const subject = shortId(intent.id).slice(0, 4)
   const { payment } = intent
-  const amount = `${formatAmount(payment.amount, intent.decimals)} ${payment.asset}`
+  const amount = sumText(payment, intent.decimals)
   const alert = alerts.raise({
     dedup: `${state}/${intent.id}`,
     severity,

@@ -18,6 +18,7 @@ import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
+import { knownOrders } from "../store/standingOrders.ts"
 import { trip } from "../store/trip.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
@@ -57,6 +58,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
     yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail: "never signed; the rule decides anew" })
     return false
   }
+  if (k === 1 && (yield* isNothingLeft(intent))) return false
   if (!(yield* isCleared(intent))) return false
   if (k > 1 && !(yield* isStillWanted(intent))) return false
   const watermark = yield* observations.watermark
@@ -86,6 +88,19 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
     detail: `on block ${attempt.anchorHeight}, void after block ${deadlineHeight(attempt)}; bytes on disk before the first send`,
     transferId: attempt.transferId,
   })
+  return true
+})
+
+/** Whether the standing order that is to be cancelled has ended meanwhile: then nothing is signed. */
+const isNothingLeft = Effect.fnUntraced(function* (intent: Intent) {
+  const { command, payment } = intent
+  const known = command === "cancel" ? yield* knownOrders(payment.fromKey) : undefined
+  if (known === undefined || known.active.some(({ id }) => id === payment.toKey)) return false
+  const detail = "never signed: the standing order has ended, and nothing is left to cancel"
+  yield* (yield* Outbox).move(intent, "cancelled", { detail })
+  const { treasury } = yield* SubmitterOptions
+  ;(yield* Metrics).intentsFinished.inc({ treasury, outcome: "cancelled" })
+  yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail })
   return true
 })
 
@@ -212,10 +227,11 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
   return attempt
 })
 
-/** What the network is to do: a transfer at once, or a withdrawal to an address outside of it. */
+/** What the network is to do: a transfer at once, a withdrawal to an address outside of it, the end of an order. */
 const commandOf = Effect.fnUntraced(function* ({ command, payment }: Intent) {
   const { toKey, assetId: asset, amount } = payment
   if (command === "withdraw") return Command.cases.Withdraw.make({ amount, asset, receiverAddress: toKey })
+  if (command === "cancel") return Command.cases.CancelTransfer.make({ transferId: toKey })
   return Command.cases.Transfer.make({
     fromAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
     to: toKey,

@@ -45,12 +45,16 @@ rules:
     notify: { asset: any, becomes: [enabled, rejected] }
   - name: to-vault
     withdraw: { from: reserve, asset: VEGA, above: "1_000", target: "500", to: vault }
+  - name: no-orders
+    cancel: { asset: [VEGA], from: reserve, except: ["${"c0ffee00".repeat(8)}"] }
 policy:
   maxFee: 0.2%
   allow:
     - { from: reserve, to: [hot], asset: USDT, perTransfer: "25_000", per24h: "100_000", transfersPer24h: 10 }
     - { from: [hot], to: [cold], asset: VEGA, perTransfer: "100", per24h: "200", transfersPer24h: 4 }
     - { from: [reserve], to: [vault], perTransfer: "600", per24h: "600", transfersPer24h: 1, asset: VEGA }
+  cancel:
+    - { transfersPer24h: 3, from: [reserve] }
 addresses:
   vault: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 alerts:
@@ -103,6 +107,30 @@ export const broken: ReadonlyArray<Broken> = [
     1,
   ),
   mistake("an address that pays", "from: [reserve], to: [vault]", "from: [vault], to: [vault]", /"vault" is no party/),
+  mistake(
+    "a cancellation of nobody's",
+    "[VEGA], from: reserve",
+    "[VEGA], from: reserv",
+    /"reserv" is no party; did you/,
+  ),
+  mistake("a cancellation without a signer", "[VEGA], from: reserve", "[VEGA], from: cold", /"cold" has no signer/),
+  mistake("a cancellation in an asset that is none", "asset: [VEGA]", "asset: [VEGE]", /"VEGE" is not pinned/),
+  mistake("a transfer that has no id", 'except: ["', 'except: ["x', /64 lower-case hex characters/),
+  mistake("no transfer at all", 'reserve, except: ["', 'reserve, transfers: [], except: ["', /at least one id/),
+  mistake(
+    "transfers that are named and excepted",
+    'reserve, except: ["',
+    `reserve, transfers: ["${"ab".repeat(32)}"], except: ["`,
+    /except means nothing beside transfers/,
+  ),
+  mistake(
+    "a cancellation with a least amount",
+    "cancel: { asset",
+    'min: { VEGA: "1" }\n    cancel: { asset',
+    /min means nothing for cancel/,
+  ),
+  mistake("a cancellation that nobody may make", "3, from: [reserve]", "3, from: [resreve]", /"resreve" is no party/),
+  mistake("cancellations without a number", "{ transfersPer24h: 3, ", "{ ", /cancel\.0\.transfersPer24h is missing/),
   mistake("a misspelled part", "assets:", "asets:", /unknown key "asets"; did you mean "assets"\?/),
   mistake("a part that is none", "store:", "weather:", /unknown key "weather"; known here: version, name/),
   mistake("a misspelled key", "chainId:", "chianId:", /unknown key "chianId"; did you mean "chainId"\?/),

@@ -76,6 +76,8 @@ const payout = (amount: string, cron: string, [first, second] = ["", ""]): strin
     schedule:
       cron: "${cron}"${second}
       location: UTC`
+const cancel = (more = ""): string => `  - name: end
+    cancel: { from: reserve${more} }${here}`
 const here = " # here"
 
 const cycles: ReadonlyArray<LintCase> = [
@@ -261,6 +263,22 @@ const limits: ReadonlyArray<LintCase> = [
     ["from: [hot]", "from: [hot, warm]"],
     /even is denied warm -> hot/,
     { policy: line("hot", "warm, hot", "500", "5_000", 10) },
+  ),
+  wrong(
+    "standing orders that no line lets be cancelled",
+    "denied",
+    cancel(),
+    ["hot, transfersPer24h: 1", "reserve, transfersPer24h: 1"],
+    /end is denied to cancel standing orders of reserve: no policy line allows it/,
+    { policy: `${line("reserve", "hot", "500", "5_000", 10)}\n  cancel:\n    - { from: hot, transfersPer24h: 1 }` },
+  ),
+  wrong(
+    "a line of no cancellations",
+    "denied",
+    cancel(", asset: TOK"),
+    ["transfersPer24h: 0", "transfersPer24h: 1"],
+    /end is denied to cancel/,
+    { policy: `${line("reserve", "hot", "500", "5_000", 10)}\n  cancel:\n    - { from: reserve, transfersPer24h: 0 }` },
   ),
   wrong(
     "a line of no transfers",

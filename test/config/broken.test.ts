@@ -21,7 +21,7 @@ const form = /^(.+):([0-9]+):([0-9]+) {2}(.+); (.+)$/
 describe("a broken treasury file", () => {
   it.effect("would be loaded without its mistake", () =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* load(goodText)).rules.length, 4)
+      assert.strictEqual((yield* load(goodText)).rules.length, 5)
       assert.isAtLeast(broken.length, 60)
       assert.lengthOf(new Set(broken.map(({ title }) => title)), broken.length)
     }),

@@ -119,6 +119,7 @@ const withSigner = <E>(
   use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | Journal>,
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
   approval?: Policy["lines"][number]["approval"],
+  cancels: Policy["cancels"] = [],
 ) =>
   Effect.gen(function* () {
     const store = testStore()
@@ -126,7 +127,7 @@ const withSigner = <E>(
     const layer = Signer.layerNoDeps({
       treasury: "test",
       chainId: "chain",
-      policy: { ...policy, lines: policy.lines.map((line) => ({ ...line, approval })) },
+      policy: { ...policy, cancels, lines: policy.lines.map((line) => ({ ...line, approval })) },
       assets: new Map([[asset, "USDT"]]),
       parties: [{ party, file }],
     }).pipe(Layer.provideMerge(store.layer()))
@@ -208,7 +209,6 @@ describe("what the signer refuses", () => {
     ["vested rewards", transfer({ fromAccountType: 23 })],
     ["the network's treasury", transfer({ toAccountType: 21 })],
     ["a withdrawal", { _tag: "Withdraw", amount, asset }],
-    ["a cancellation", { _tag: "CancelTransfer", transferId: to }],
     ["a vote", { _tag: "Vote", proposalId: to, value: 1 }],
     ["a profile", { _tag: "UpdatePartyProfile", alias: "x", metadata: [] }],
     ["a delegation", { _tag: "Delegate", nodeId: to, amount }],
@@ -461,6 +461,64 @@ describe("withdrawals", () => {
         const posted = request(transfer({ to: vault }))
         assert.strictEqual(yield* refusalOf(signer, posted), "command", "a transfer goes to a public key")
       }),
+    ),
+  )
+})
+
+describe("cancellations", () => {
+  const cancel = (transferId = to): Command => ({ _tag: "CancelTransfer", transferId })
+  const lines = [{ line: 1, from: new Set([publicKey]), transfersPer24h: 2 }]
+  const withLines = (use: Parameters<typeof withSigner>[0], cancels: Policy["cancels"] = lines) =>
+    withSigner(use, new Map([[asset, baseUnits(5n)]]), { group: desk, above: baseUnits(0n) }, cancels)
+
+  it.effect("are signed within the number of their line, whatever the key can spend", () =>
+    withLines((signer) =>
+      Effect.gen(function* () {
+        const asked = request(cancel(), { spendable: 0n })
+        const digest = signingDigest(asked.inputData, "chain")
+        assert.strictEqual(yield* signer.sign(asked), Buffer.from(ed.sign(digest, seed)).toString("hex"))
+        yield* signer.sign({ ...request(cancel()), intentId: "j" })
+        assert.strictEqual(yield* refusalOf(signer, { ...request(cancel()), intentId: "l" }), "window_count")
+        yield* TestClock.adjust("25 hours")
+        yield* signer.sign({ ...request(cancel()), intentId: "l", blockTimeMillis: 11 * day + 1 })
+      }),
+    ),
+  )
+
+  it.effect("take nothing of the windows of payments, nor payments of theirs", () =>
+    withSigner(
+      (signer) =>
+        Effect.gen(function* () {
+          for (const intentId of ["1", "2", "3"]) {
+            yield* signer.sign({ ...request(transfer({ amount: baseUnits(1n) })), intentId })
+          }
+          yield* signer.sign({ ...request(cancel()), intentId: "4" })
+          yield* signer.sign({ ...request(cancel()), intentId: "5" })
+        }),
+      undefined,
+      undefined,
+      lines,
+    ),
+  )
+
+  it.effect("are refused without a line, of what is no id, and while halted", () =>
+    withLines((signer) =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* refusalOf(signer, request(cancel("x"))), "command")
+        assert.strictEqual(yield* refusalOf(signer, request(cancel(""))), "command")
+        const nothing = request(transfer({ asset: "", amount: baseUnits(0n) }))
+        assert.strictEqual(yield* refusalOf(signer, nothing), "command", "a transfer is never judged as one")
+        yield* (yield* Brake).halt("operator", "stop")
+        assert.strictEqual(yield* refusalOf(signer, request(cancel())), "halted")
+      }),
+    ).pipe(
+      Effect.andThen(
+        withLines(
+          (signer) =>
+            Effect.map(refusalOf(signer, request(cancel())), (refusal) => assert.strictEqual(refusal, "no_line")),
+          [{ line: 1, from: new Set(["f".repeat(64)]), transfersPer24h: 2 }],
+        ),
+      ),
     ),
   )
 })

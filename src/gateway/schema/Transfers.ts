@@ -33,6 +33,8 @@ export const ObservedTransfer = Schema.Struct({
   timestamp: Schema.BigInt,
   /** Sum of all fees listed with it, in base units. */
   fees: Schema.BigInt,
+  /** It is made anew each epoch until it ends; absent of one that is made once. */
+  recurring: Schema.optionalKey(Schema.Literal(true)),
 })
 export type ObservedTransfer = typeof ObservedTransfer.Type
 
@@ -49,6 +51,7 @@ const Wire = Schema.Struct({
     status: enumText((number) => numbers[number] ?? String(number)),
     timestamp: orDefault(Int64, 0),
     reason: Schema.optional(Schema.NullOr(Schema.String)),
+    recurring: Schema.optional(Schema.NullOr(Schema.Struct({}))),
   }),
   fees: orDefault(Schema.Array(Schema.Struct({ amount: Amount })), []),
 })
@@ -56,11 +59,12 @@ const Wire = Schema.Struct({
 /** A transfer with its fees, as both the listing and the single answer hold it. */
 export const TransferRow = Wire.pipe(
   Schema.decodeTo(ObservedTransfer, {
-    decode: SchemaGetter.transform(({ transfer: { reason, ...transfer }, fees }) => ({
+    decode: SchemaGetter.transform(({ transfer: { reason, recurring, ...transfer }, fees }) => ({
       ...transfer,
       status: words.get(transfer.status) ?? transfer.status,
       ...(reason === undefined || reason === null || reason === "" ? {} : { reason }),
       fees: fees.reduce((sum, fee) => sum + fee.amount, 0n),
+      ...(recurring === undefined || recurring === null ? {} : { recurring: true as const }),
     })),
     encode: SchemaGetter.forbidden(() => "transfers are only read"),
   }),

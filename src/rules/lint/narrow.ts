@@ -33,6 +33,7 @@ const bandOf = (set: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
     case "payout":
     case "withdraw":
     case "code":
+    case "cancel":
       return []
   }
 }

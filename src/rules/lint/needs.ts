@@ -18,7 +18,10 @@ const afterFee = (surplus: bigint, { maxFee }: Policy): bigint =>
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
-/** The transfers of one decision; none where a group of balances or code decides their size, or people make them. */
+/**
+ * The transfers of one decision; none where a group of balances or code decides their size, people make them, or nothing
+ * moves.
+ */
 export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange> => {
   const { subject } = spot
   const min = minOf(spot)
@@ -54,6 +57,7 @@ export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange>
     case "rebalance":
     case "request":
     case "code":
+    case "cancel":
       return []
   }
 }

@@ -41,17 +41,19 @@ const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
 const decidedPerDay = ({ rule, subject }: Spot, payer: Party): number | undefined => {
   const transfers = new Set(waysOf(subject).flatMap(({ from, to }) => (from === payer ? [to] : []))).size
   if (rule.kind === "payout") return timesPerDay(rule.schedule)
-  if (rule.cooldownMillis === 0) return undefined
+  if (rule.cooldownMillis === 0 || rule.kind === "cancel") return undefined
   return transfers * (Math.floor(dayMillis / rule.cooldownMillis) + 1)
 }
+
+/** Whose transfers, or cancellations, the rule makes. */
+const sendersOf = ({ subject }: Spot): ReadonlyArray<Party> =>
+  subject.kind === "cancel" ? subject.payers : waysOf(subject).map(({ from }) => from)
 
 const payers = (set: RuleSet): ReadonlyArray<Finding> => {
   const { transfersPerDay, policy } = set
   if (transfersPerDay === undefined) return []
   const spots = spotsOf(set).filter(({ rule }) => !rule.trial)
-  const found = new Map(
-    spots.flatMap((spot) => waysOf(spot.subject).map(({ from }) => [from, spot] as const)).reverse(),
-  )
+  const found = new Map(spots.flatMap((spot) => sendersOf(spot).map((from) => [from, spot] as const)).reverse())
   return [...found].flatMap(([payer, first]): ReadonlyArray<Finding> => {
     const free = transfersPerDay - payer.transfersKept
     if (free <= 0) {
@@ -65,7 +67,7 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
         },
       ]
     }
-    const own = spots.filter(({ subject }) => waysOf(subject).some(({ from }) => from === payer))
+    const own = spots.filter((spot) => sendersOf(spot).includes(payer))
     const decided = own.map((spot) => decidedPerDay(spot, payer))
     const byRules = decided.includes(undefined)
       ? Number.POSITIVE_INFINITY

@@ -15,6 +15,10 @@ const directions = new Map([
   ["TRANSFER_DIRECTION_TRANSFER_TO_OR_FROM", 3],
 ])
 
+const statuses = new Map(
+  ["UNSPECIFIED", "PENDING", "DONE", "REJECTED", "STOPPED", "CANCELLED"].map((word, i) => [`STATUS_${word}`, i]),
+)
+
 const ordered = byTimeAndId((transfer: Transfer) => ({
   time: formatTime(toMicros(transfer.time)),
   id: transfer.id,
@@ -38,10 +42,12 @@ export const transfers: Route = {
         const detail = { code: 220_001, message: "failed to get transfer", inner }
         return yield* refuse(nodeError("Internal", detail))
       }
+      const [status = "STATUS_UNSPECIFIED"] = yield* enums(ask.query, "status", statuses)
       const read = yield* readPaging(ask.query, invalidPagination)
       const paged = [...ask.query.keys()].some((name) => name.startsWith("pagination."))
       const paging = paged ? read : { ...read, limit: pageDefault }
       const isMeant = (transfer: Transfer): boolean => {
+        if (status !== "STATUS_UNSPECIFIED" && transfer.status !== status) return false
         if (pubkey === undefined || pubkey === "") return true
         const from = transfer.from === pubkey && direction !== "TRANSFER_DIRECTION_TRANSFER_TO"
         return from || (transfer.to === pubkey && direction !== "TRANSFER_DIRECTION_TRANSFER_FROM")

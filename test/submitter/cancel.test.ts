@@ -1,0 +1,346 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { Command } from "../../src/domain/Command.ts"
+import type { IntentState } from "../../src/domain/Intent.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { receiptOf } from "../../src/status/receipts.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { checkReceipt } from "../../src/store/checkReceipt.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { verifyStore } from "../../src/store/verifyStore.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
+import { compareHistory } from "../../src/submitter/compareHistory.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { alice, bob, eve, type Flow, type FlowSetup, flow, round } from "../support/Flow.ts"
+import { behind, nowhere, refusedThere } from "../support/Instead.ts"
+import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { chainId, one, usdt } from "../support/TestSandbox.ts"
+
+type Options = Parameters<Flow>[0]
+type Network = Sandbox["Service"]
+
+const rule = `  - name: no-orders
+    cancel: { from: alice }
+    priority: 1
+`
+const setup: FlowSetup = { rules: rule, more: "  cancel: [{ from: alice, transfersPer24h: 3 }]\n" }
+
+/** A standing order of alice, whose first payment is far away, adopted as made elsewhere. Returns its id. */
+const ordered = Effect.fnUntraced(function* (
+  client: TestClient,
+  sandbox: Network,
+  to: string = "bob",
+  startEpoch: bigint = 1_000n,
+  amount: bigint = one,
+) {
+  const plain = payment(client, to, amount, { asset: usdt })
+  assert(plain._tag === "Transfer")
+  const command = Command.cases.Transfer.make({
+    ...plain,
+    kind: { _tag: "Recurring", factor: "1", startEpoch },
+  })
+  yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+  yield* sandbox.stepBlock
+  const [known] = (yield* listed(client)).filter(({ to: receiver }) => receiver === (to === "bob" ? bob : eve))
+  yield* adopt([alice], { reason: "made by hand", author: "ana" })
+  return known?.id ?? ""
+})
+
+/** Alice's standing orders as the ledger lists them. */
+const listed = Effect.fnUntraced(function* (client: TestClient) {
+  const path = `/api/v2/transfers?pubkey=${alice}&direction=TRANSFER_DIRECTION_TRANSFER_FROM`
+  const { json } = yield* request(client, path)
+  const edges = (json as { transfers: { edges: ReadonlyArray<{ node: { transfer: Record<string, unknown> } }> } })
+    .transfers.edges
+  return edges
+    .map(({ node: { transfer } }) => transfer)
+    .filter((transfer) => transfer["recurring"] !== undefined)
+    .map(({ id, status, to }) => ({ id: String(id), status: String(status), to: String(to) }))
+})
+const statusOf = (client: TestClient, id: string) =>
+  Effect.map(listed(client), (all) => all.find((order) => order.id === id)?.status)
+
+const cancels = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(20)),
+  (intents) => intents.filter(({ command }) => command === "cancel"),
+)
+const states = Effect.map(cancels, (intents) => intents.map(({ state }) => state))
+const attemptsOf = Effect.gen(function* () {
+  const [intent] = yield* cancels
+  return yield* (yield* Outbox).attempts(intent?.id ?? "")
+})
+const told = Effect.map(
+  Effect.flatMap(RuleStates, (store) => store.all),
+  (all) => all.find(({ rule: name }) => name === "no-orders"),
+)
+const halts = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (all) => all.map(({ reason }) => reason),
+)
+const rounds = Effect.fnUntraced(function* (options: Options, sandbox: Network, count: number, skip?: Set<string>) {
+  for (let i = 0; i < count; i++) yield* round(options, sandbox, skip)
+})
+const until = Effect.fnUntraced(function* (options: Options, sandbox: Network, state: IntentState, skip?: Set<string>) {
+  for (let i = 0; i < 40; i++) {
+    if ((yield* states).includes(state)) return
+    yield* round(options, sandbox, skip)
+  }
+  assert.fail(`no cancellation came to ${state}: ${yield* states}; ${JSON.stringify((yield* told)?.detail)}`)
+})
+/** Alice's own command to end one of her standing orders, by hand. */
+const byHand = Effect.fnUntraced(function* (client: TestClient, transferId: string) {
+  const command = Command.cases.CancelTransfer.make({ transferId })
+  yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+})
+const arm = (client: TestClient, fault: Readonly<Record<string, unknown>>) =>
+  request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+const disarm = (client: TestClient) => request(client, "/sandbox/faults", { method: "DELETE" })
+const waitForTaken = (client: TestClient) =>
+  Effect.gen(function* () {
+    while (at(yield* request(client, "/sandbox/ledger"), "mempool.1") === undefined) yield* Effect.yieldNow
+  })
+
+describe("a cancellation", () => {
+  it.effect("ends each standing order once, one after the other, and moves nothing", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* ordered(client, sandbox)
+          yield* ordered(client, sandbox, "eve")
+          for (let i = 0; i < 60 && (yield* states).filter((s) => s === "confirmed").length < 2; i++) {
+            yield* round(options, sandbox)
+          }
+          yield* rounds(options, sandbox, 12)
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          assert.deepStrictEqual(
+            (yield* listed(client)).map(({ status }) => status),
+            ["STATUS_CANCELLED", "STATUS_CANCELLED"],
+          )
+          assert.strictEqual((yield* told)?.reason, "in_band")
+          assert.deepStrictEqual(yield* halts, [])
+          const [intent] = yield* cancels
+          assert.deepStrictEqual([intent?.fee, intent?.feeMax, intent?.payment.amount], [0n, 0n, 0n])
+          assert.match(intent?.detail ?? "", /^cancel alice -> standing order [0-9a-f]{8}, no fee/)
+          assert.deepStrictEqual((yield* compareHistory([alice])).differences, [])
+          assert.isNull((yield* verifyStore()).problem)
+        }),
+      setup,
+    ),
+  )
+
+  it.effect("has a receipt that proves it offline, and that nobody can change", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const order = yield* ordered(client, sandbox)
+          yield* until(options, sandbox, "confirmed")
+          const [intent] = yield* cancels
+          const receipt = JSON.parse(JSON.stringify(yield* receiptOf(intent?.id ?? "")))
+          assert.strictEqual(checkReceipt(receipt).problem, undefined)
+          assert.deepStrictEqual([receipt.payment.command, receipt.payment.toKey], ["cancel", order])
+          assert.deepStrictEqual([receipt.decision.line, receipt.decision.transfersPer24h], [1, 3])
+          const other = { ...receipt, payment: { ...receipt.payment, toKey: "0".repeat(64) } }
+          assert.match(checkReceipt(other).problem ?? "", /payment.toKey/)
+        }),
+      setup,
+    ),
+  )
+
+  it.effect("that was signed and not sent when the process died is sent after it, once", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const order = yield* ordered(client, sandbox)
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          const dying = yield* Effect.forkChild(submitOnce())
+          while ((yield* attemptsOf).length === 0) yield* Effect.yieldNow
+          yield* Fiber.interrupt(dying)
+          const [signedThen] = yield* attemptsOf
+          assert.strictEqual(signedThen?.sends, 0)
+          yield* until(options, sandbox, "confirmed", new Set(["decide"]))
+          const [attempt, ...more] = yield* attemptsOf
+          assert.deepStrictEqual(more, [])
+          assert.deepStrictEqual(attempt?.inputData, signedThen?.inputData)
+          assert.strictEqual(yield* statusOf(client, order), "STATUS_CANCELLED")
+        }),
+      { ...setup, change: { pow: "{ difficulty: 3, pastBlocks: 50, txPerBlock: 2, increaseDifficulty: true }" } },
+    ),
+  )
+
+  it.effect("whose answer was lost is sent again as the same bytes", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* ordered(client, sandbox)
+          yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 2 })
+          const sending = yield* Effect.forkChild(submitOnce())
+          yield* waitForTaken(client)
+          yield* TestClock.adjust("300 millis")
+          yield* Fiber.join(sending)
+          assert.deepStrictEqual(yield* states, ["unknown"])
+          yield* disarm(client)
+          yield* until(options, sandbox, "confirmed", new Set(["decide"]))
+          assert.strictEqual((yield* attemptsOf).length, 1)
+        }),
+      { ...setup, network: ", requestDeadline: 300ms" },
+    ),
+  )
+
+  it.effect("that no gateway took in its window is signed anew by the tip alone: it moves no money", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+          const order = yield* ordered(client, sandbox)
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
+          yield* submitOnce()
+          yield* rounds(options, sandbox, 4, new Set(["decide"]))
+          yield* disarm(client)
+          yield* until(options, sandbox, "confirmed", new Set(["decide"]))
+          const [first, second] = yield* attemptsOf
+          assert.deepStrictEqual([first?.state, second?.state], ["expired", "confirmed"])
+          const kinds = (yield* (yield* Outbox).evidence(first?.intentId ?? "")).map(({ kind }) => kind)
+          assert.notInclude(kinds, "absent")
+          assert.strictEqual(yield* statusOf(client, order), "STATUS_CANCELLED")
+        }),
+      setup,
+    ),
+  )
+
+  it.effect("is not signed where the order has ended before, and needs nothing where it ends meanwhile", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+          const order = yield* ordered(client, sandbox)
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          yield* byHand(client, order)
+          yield* rounds(options, sandbox, 7, new Set(["decide", "submit"]))
+          yield* submitOnce()
+          assert.deepStrictEqual(yield* states, ["cancelled"])
+          assert.match((yield* cancels)[0]?.detail ?? "", /has ended, and nothing is left to cancel/)
+          assert.deepStrictEqual(yield* attemptsOf, [])
+          const other = yield* ordered(client, sandbox, "eve", 3n, 900n * one)
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          // The next epoch's payment is not covered: the network ends the order itself.
+          const away = payment(client, "eve", 500n * one, { asset: usdt })
+          yield* submit(client, signed(client, { from: "alice", command: away, ...(yield* head(client)) }))
+          for (let i = 0; i < 60 && (yield* statusOf(client, other)) === "STATUS_PENDING"; i++) {
+            yield* TestClock.adjust("1 second")
+            yield* sandbox.stepBlock
+          }
+          assert.strictEqual(yield* statusOf(client, other), "STATUS_STOPPED")
+          yield* submitOnce()
+          yield* until(options, sandbox, "abandoned", new Set(["decide", "reconcile"]))
+          assert.match((yield* cancels)[0]?.detail ?? "", /nothing is left to cancel: the standing order was stopped/)
+          const [attempt] = yield* attemptsOf
+          assert.strictEqual(attempt?.state, "failed")
+          yield* rounds(options, sandbox, 7, new Set(["reconcile"]))
+          assert.strictEqual((yield* cancels).length, 2, "nothing is decided again")
+        }),
+      { ...setup, change: { epochLength: "20s" } },
+    ),
+  )
+
+  it.effect("that the network refuses in its block is failed", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* ordered(client, sandbox)
+          yield* until(options, sandbox, "failed")
+          assert.match((yield* cancels)[0]?.detail ?? "", /refused there with code 70/)
+          yield* rounds(options, sandbox, 3)
+          assert.deepStrictEqual(yield* states, ["failed"])
+        }),
+      {
+        ...setup,
+        ...behind((path, text) => {
+          const body = text.replaceAll("STATUS_CANCELLED", "STATUS_PENDING")
+          if (path.startsWith("/api/v2/transfer")) return { status: 200, body: JSON.parse(body) }
+          return refusedThere(path, text)
+        }),
+      },
+    ),
+  )
+
+  it.effect("is known by the explorer alone, where no transfer can be looked up", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const order = yield* ordered(client, sandbox)
+          yield* until(options, sandbox, "confirmed")
+          assert.strictEqual(yield* statusOf(client, order), "STATUS_CANCELLED")
+        }),
+      { ...setup, ...behind((path) => (path.startsWith("/api/v2/transfer/") ? nowhere : undefined)) },
+    ),
+  )
+
+  it.effect("is not made without a line of the policy, nor beyond it, nor while the treasury is halted", () =>
+    flow(() => Effect.void, { ...setup, more: "" }).pipe(
+      Effect.flip,
+      Effect.map((error) => assert.match(String(error), /no-orders is denied to cancel standing orders of alice/)),
+      Effect.andThen(
+        flow(
+          (options, sandbox, client) =>
+            Effect.gen(function* () {
+              yield* ordered(client, sandbox)
+              yield* ordered(client, sandbox, "eve")
+              yield* until(options, sandbox, "confirmed")
+              yield* rounds(options, sandbox, 12)
+              assert.deepStrictEqual([(yield* told)?.reason, (yield* states).length], ["limit", 1])
+              assert.match((yield* told)?.detail ?? "", /1 of 1 cancellations in 24 h are used/)
+            }),
+          { ...setup, more: "  cancel: [{ from: alice, transfersPer24h: 1 }]\n" },
+        ),
+      ),
+      Effect.andThen(
+        flow(
+          (options, sandbox, client) =>
+            Effect.gen(function* () {
+              const order = yield* ordered(client, sandbox)
+              yield* until(options, sandbox, "proposed", new Set(["submit"]))
+              yield* (yield* Brake).halt("operator", "stop")
+              yield* rounds(options, sandbox, 6)
+              assert.deepStrictEqual(yield* attemptsOf, [])
+              assert.strictEqual(yield* statusOf(client, order), "STATUS_PENDING")
+            }),
+          setup,
+        ),
+      ),
+    ),
+  )
+
+  it.effect("leaves the orders alone that the rule excepts", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const order = yield* ordered(client, sandbox)
+          yield* rounds(options, sandbox, 8)
+          assert.match((yield* told)?.detail ?? "", /alice has 1 standing order, none of them to be cancelled/)
+          assert.strictEqual(yield* statusOf(client, order), "STATUS_PENDING")
+        }),
+      { ...setup, rules: rule.replace("from: alice", "from: alice, asset: VEGA") },
+    ),
+  )
+
+  it.effect("is only told of while the treasury does not run live", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const order = yield* ordered(client, sandbox)
+          yield* ordered(client, sandbox, "eve")
+          yield* rounds(options, sandbox, 20)
+          assert.deepStrictEqual(yield* states, ["rehearsed", "rehearsed"])
+          assert.match((yield* cancels)[0]?.detail ?? "", /mode shadow: would have been cancelled/)
+          assert.strictEqual(yield* statusOf(client, order), "STATUS_PENDING")
+        }),
+      { ...setup, mode: "shadow" },
+    ),
+  )
+})
