@@ -85,8 +85,8 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
 }
 
 /**
- * Whether other rules' conditions, rehearsed payments, listings, standing orders or its own idea of time decide about it
- * too.
+ * Whether other rules' conditions, rehearsed payments, listings, standing orders or its own idea of time decide about
+ * it too.
  */
 const isTiedToOthers = ({ kind, rule }: Subject): boolean =>
   kind === "code" || kind === "cancel" || rule.inhibitedBy.length > 0 || rule.trial

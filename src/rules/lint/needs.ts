@@ -19,8 +19,8 @@ const afterFee = (surplus: bigint, { maxFee }: Policy): bigint =>
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /**
- * The transfers of one decision; none where a group of balances or code decides their size, people make them, or nothing
- * moves.
+ * The transfers of one decision; none where a group of balances or code decides their size, people make them, or
+ * nothing moves.
  */
 export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange> => {
   const { subject } = spot
