@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite"
 import { isFinalIntent } from "../../src/domain/Intent.ts"
-import { type Blocked, fee, outage, scarce, smallest } from "./runYear.ts"
+import { type Blocked, fee, outage, scarce, smallest, upgrades } from "./runYear.ts"
 import type { Year } from "./Year.ts"
 import {
   dayMillis,
@@ -31,6 +31,10 @@ interface Payment {
   readonly created_at: number
   readonly transfer_id: string | null
 }
+
+/** From the beginning of an upgrade until all is as before it. */
+const awayMillis = 3_600_000
+const timeText = (millis: number): string => new Date(millis).toISOString().slice(0, 16)
 
 const rowsOf = <Row>(db: DatabaseSync, sql: string, ...values: ReadonlyArray<number>): ReadonlyArray<Row> =>
   db.prepare(sql).all(...values) as unknown as Array<Row>
@@ -100,7 +104,7 @@ const judgePayouts = (
     return look !== undefined && look < (times[i + 1] ?? Number.POSITIVE_INFINITY)
   })
   const paid = own.map(({ episode }) => episode * 1_000).toSorted((a, b) => a - b)
-  const text = (all: ReadonlyArray<number>) => all.map((at) => new Date(at).toISOString().slice(0, 16)).join(" ")
+  const text = (all: ReadonlyArray<number>) => all.map(timeText).join(" ")
   const missing = wanted.filter((at) => !paid.includes(at))
   const beyond = paid.filter((at, i) => !wanted.includes(at) || paid.indexOf(at) < i)
   if (missing.length > 0) wrong.push(`${rule} was not paid for ${text(missing)}`)
@@ -133,14 +137,18 @@ const judgeEpochs = ({ epochs, network }: Year): ReadonlyArray<string> => {
 const judgeHolds = ({ holds }: Year, db: DatabaseSync): ReadonlyArray<string> => {
   const wanted = ["keep quota", "small too_small", "night fee", "keep fee", "keep chain_unsettled"]
   const halts = rowsOf<{ reason: string; detail: string }>(db, "SELECT reason, detail FROM halts")
-  const alerts = rowsOf<{ text: string }>(
+  const heard = rowsOf<{ kind: string; subject: string; detail: string; at: number }>(
     db,
-    "SELECT DISTINCT kind || ' ' || subject AS text FROM alerts WHERE NOT (kind = 'rule' AND subject = 'low')",
+    "SELECT kind, subject, detail, at FROM alerts WHERE NOT (kind = 'rule' AND subject = 'low')",
   )
+  const isAway = (at: number) => upgrades.some((from) => at >= from && at < from + awayMillis)
+  const alerts = heard.filter(({ kind, at }) => !(kind === "balances" && isAway(at)))
   return [
     ...wanted.filter((hold) => !holds.has(hold)).map((hold) => `nothing was held: ${hold}`),
     ...halts.map(({ reason, detail }) => `halted: ${reason}: ${detail}`),
-    ...alerts.map(({ text }) => `people heard of ${text}`),
+    ...alerts.map(
+      ({ kind, subject, detail, at }) => `people heard of ${kind} ${subject} at ${timeText(at)}: ${detail}`,
+    ),
   ]
 }
 

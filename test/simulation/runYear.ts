@@ -25,6 +25,9 @@ export const smallest = blocked("2028-03-08", "2028-03-22", "small")
 /** Payouts may wait for the next epoch. */
 export const scarce = blocked("2028-01-12", "2028-01-19", ...allPayouts)
 
+/** People are told that balances cannot be compared while the network is away. */
+export const upgrades = ["2027-11-17", "2028-06-14"].map(timeOf)
+
 /** What happens on these days, before a look of its own. */
 const eventsOf = (plan: YearPlan): ReadonlyMap<number, (year: Year) => void> =>
   new Map(
