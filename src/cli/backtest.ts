@@ -16,7 +16,7 @@ import { backtestText, differenceText, type Past } from "./backtestText.ts"
 import { failWith } from "./CliFailure.ts"
 import { DateText } from "./export.ts"
 import { printResult, writeOut } from "./output.ts"
-import { readHistory } from "./readHistory.ts"
+import { asksGateways, readHistory } from "./readHistory.ts"
 import { configFlag, dataFlag, filesOf } from "./setup.ts"
 
 const optionalText = (name: string, description: string) =>
@@ -28,7 +28,10 @@ const flags = {
   from: instant("from", "From this day or time on (UTC); default the first balance that is known"),
   to: instant("to", "Up to and with this day, or before this time (UTC); default the last balance"),
   against: optionalText("against", "Treasury file whose rules are played over the same past, and compared"),
-  history: optionalText("history", "Balances that export --what balances wrote, .csv or .jsonl; default the store"),
+  history: optionalText(
+    "history",
+    "gateway, or a file that export --what balances wrote, .csv or .jsonl; default the store",
+  ),
   payments: optionalText("payments", "Payments that export --what payments wrote, for --history"),
   withTrial: Flag.Boolean("with-trial").pipe(
     Flag.withDescription("Let rules on trial pay too"),
@@ -123,9 +126,9 @@ export const backtest = Command.make(
     if (from !== undefined && to !== undefined && from >= to)
       return yield* failWith("usage", "--from must be before --to")
     const files = filesOf(chosen)
-    const treasury = yield* loadPlayed(files)
+    const treasury = yield* loadPlayed(files, asksGateways(chosen))
     const other = Option.isNone(chosen.against) ? undefined : yield* loadPlayed([chosen.against.value])
-    const history = yield* readHistory(chosen, { from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER })
+    const { history, unknown } = yield* readHistory(chosen, treasury, { from, to })
     const { start, until } = spanOf(history, from, to)
     if (until <= start) return yield* failWith("notFound", "no balance is known of that time")
     const events = outsideOf(history, start)
@@ -141,7 +144,7 @@ export const backtest = Command.make(
       })
     const result = play(treasury)
     const against = other === undefined ? undefined : play(other)
-    const past = pastOf(history, start, until)
+    const past = { ...pastOf(history, start, until), unknown }
     const svg = result.drawing === undefined ? "" : chart(result.drawing, `${treasury.name}: ${files.join(" + ")}`)
     if (Option.isSome(chosen.chart)) yield* writeChart(chosen.chart.value, svg)
     if (chosen.output === "svg") return yield* writeOut(svg)
@@ -150,7 +153,7 @@ export const backtest = Command.make(
     yield* printResult(
       chosen.output,
       {
-        past,
+        past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
         ...plain(result),
         ...(against === undefined || both === undefined
           ? {}
@@ -213,7 +216,7 @@ const plainDifference = ({ both, onlyHere, onlyThere, alerts }: Difference) => (
   },
 })
 
-const pastOf = (history: History, start: number, until: number): Past => ({
+const pastOf = (history: History, start: number, until: number): Omit<Past, "unknown"> => ({
   rows: history.before.length + history.rows.length,
   taken: history.payments.filter(({ executedAt }) => millisOf(executedAt) >= start && millisOf(executedAt) <= until)
     .length,

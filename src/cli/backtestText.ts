@@ -6,6 +6,7 @@ import { paidText } from "../rehearsal/runPlan.ts"
 import type { Paid, Told } from "../rehearsal/World.ts"
 import { instantText, timeText } from "../rules/Check.ts"
 import { table } from "./output.ts"
+import type { Unknown } from "./readGateway.ts"
 
 /** What is told of the past itself. */
 export interface Past {
@@ -13,6 +14,7 @@ export interface Past {
   /** Payments that were really made, and are taken out. */
   readonly taken: number
   readonly gaps: ReadonlyArray<{ readonly since: number; readonly until: number }>
+  readonly unknown: ReadonlyArray<Unknown>
 }
 
 const percent = (part: bigint | number, whole: bigint | number): string =>
@@ -121,6 +123,7 @@ export const backtestText = (name: string, result: Backtest, past: Past): string
     `${name}, ${instantText(from)} to ${instantText(to)}, ${formatDuration(to - from)}`,
     `${past.rows} balances of the past; ${past.taken} payments that were really made are taken out of them`,
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
+    ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),
     `${payments.length} ${payments.length === 1 ? "payment" : "payments"}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${told.length} ${told.length === 1 ? "alert" : "alerts"}`,
     ...part(
       "paid each day (UTC)",

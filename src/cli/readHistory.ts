@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs"
 import { Effect, Option } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
 import type { History } from "../rehearsal/History.ts"
 import { type HistoryBook, makeHistoryBook, type ToldRow } from "../rehearsal/historyOf.ts"
 import { failWith } from "./CliFailure.ts"
 import { exportPages } from "./exportPages.ts"
+import { readGateway } from "./readGateway.ts"
 import type { Chosen } from "./setup.ts"
 
 export interface HistoryAsked extends Chosen {
@@ -11,8 +13,31 @@ export interface HistoryAsked extends Chosen {
   readonly payments: Option.Option<string>
 }
 
-/** The past as files tell it that `export` wrote, else as the store does. Times are Unix milliseconds. */
-export const readHistory = Effect.fnUntraced(function* (chosen: HistoryAsked, span: { from: number; to: number }) {
+/** The word that stands for the gateways themselves where a file could. */
+const gateway = "gateway"
+
+/** Whether the gateways are asked for the past. */
+export const asksGateways = ({ history }: Pick<HistoryAsked, "history">): boolean =>
+  Option.isSome(history) && history.value === gateway
+
+/** The past as the gateways tell it, or files that `export` wrote, else the store. Times are Unix milliseconds. */
+export const readHistory = Effect.fnUntraced(function* (chosen: HistoryAsked, treasury: Treasury, asked: Span) {
+  if (!asksGateways(chosen)) return { history: yield* readStored(chosen, asked), unknown: [] }
+  const { history, unknown } = yield* readGateway(treasury, asked)
+  if (Option.isNone(chosen.payments)) return { history, unknown }
+  const book = makeHistoryBook()
+  book.addPayments(yield* rowsOf(chosen.payments.value))
+  if (book.problems.length > 0) return yield* failWith("failure", `rows ${book.problems.join("\n")}`)
+  return { history: { ...history, payments: book.history().payments }, unknown }
+})
+
+interface Span {
+  readonly from: number | undefined
+  readonly to: number | undefined
+}
+
+const readStored = Effect.fnUntraced(function* (chosen: HistoryAsked, asked: Span) {
+  const span = { from: asked.from ?? 0, to: asked.to ?? Number.MAX_SAFE_INTEGER }
   const book = makeHistoryBook()
   if (Option.isSome(chosen.history)) {
     book.addBalances(yield* rowsOf(chosen.history.value))

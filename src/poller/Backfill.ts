@@ -59,10 +59,15 @@ export const backfillOnce = Effect.fn("Backfill.once")(
   Effect.provideService(RequestPriority, "backfill"),
 )
 
-const readPast = Effect.fnUntraced(function* (
+/** One window of the past, from `job.next` on; the pace learns from it. */
+export const readPast = Effect.fnUntraced(function* (
   { name, reader }: Gateway,
   options: BalancePollerOptions,
-  { job, now, pace }: { readonly job: Backfill; readonly now: bigint; readonly pace: Ref.Ref<Pace> },
+  {
+    job,
+    now,
+    pace,
+  }: { readonly job: Pick<Backfill, "next" | "until">; readonly now: bigint; readonly pace: Ref.Ref<Pace> },
 ): Effect.fn.Return<WindowAnswer, GatewayError> {
   const query = { parties: partiesOf(options), pageRows: options.pageRows ?? defaultPageRows, now, from: job.next }
   if (options.readByCursor?.has(name)) return yield* readByCursor(reader, query)

@@ -8,9 +8,15 @@ import { documentOf, type YamlDocument } from "../config/Yaml.ts"
 
 type PlacedMap = Extract<Placed, { kind: "map" }>
 
-/** Loads a treasury whose rules are only played: neither its keys nor its secrets need to be on this machine. */
-export const loadPlayed = (files: readonly [string, ...ReadonlyArray<string>]): Effect.Effect<Treasury, ConfigError> =>
-  Effect.flatMap(readSources(files), (document) => treasuryOf(withoutSecrets(document)))
+/**
+ * Loads a treasury whose rules are only played: neither its keys nor its secrets need to be on this machine, but for
+ * those of its gateways where they are asked.
+ */
+export const loadPlayed = (
+  files: readonly [string, ...ReadonlyArray<string>],
+  asksGateways = false,
+): Effect.Effect<Treasury, ConfigError> =>
+  Effect.flatMap(readSources(files), (document) => treasuryOf(withoutSecrets(document, asksGateways)))
 
 /** A treasury that is written inside another file. What its rules do not need may be left out. */
 export const playedOf = (document: YamlDocument, tree: PlacedMap): Effect.Effect<Treasury, ConfigError> => {
@@ -29,13 +35,14 @@ export const playedOf = (document: YamlDocument, tree: PlacedMap): Effect.Effect
   return treasuryOf(withoutSecrets(withCode(documentOf({ ...document, tree: { ...tree, entries } }))))
 }
 
-const withoutSecrets = (document: YamlDocument): YamlDocument => {
+const withoutSecrets = (document: YamlDocument, asksGateways = false): YamlDocument => {
   const { tree } = document
   if (tree.kind !== "map") return document
   const entries = new Map(tree.entries)
   entries.delete("alerts")
   change(entries, "parties", (parties) => each(parties, withoutKey))
   change(entries, "network", (network) => {
+    if (asksGateways) return network
     const parts = new Map(network.entries)
     change(parts, "gateways", (gateways) => each(gateways, (gateway) => without(gateway, "headers")))
     return { ...network, entries: parts }

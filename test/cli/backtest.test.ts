@@ -55,7 +55,7 @@ describe("backtest", () => {
       .trim()
       .split("\n")
       .map((line) => contentOf(JSON.parse(line)))
-  }, 60_000)
+  }, 180_000)
 
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
