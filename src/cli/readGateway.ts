@@ -22,7 +22,7 @@ export interface Unknown {
 const rowsMax = 5_000_000
 const tellMillis = 5_000
 
-/** The past as the gateways tell it, of the treasury's parties alone; nothing is stored. Times are Unix milliseconds. */
+/** The past as the gateways tell it, of the treasury alone; nothing is stored. Times are Unix milliseconds. */
 export const readGateway = Effect.fnUntraced(
   function* (treasury: Treasury, span: { readonly from: number | undefined; readonly to: number | undefined }) {
     const from = nanosOf(span.from)
