@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** Something people should know. */
@@ -40,6 +41,7 @@ const DeliveryRow = Schema.Struct({
   ),
   at: Schema.Int,
 })
+const FirstRow = Schema.Struct({ at: Schema.NullOr(Schema.Int) })
 const PendingRow = Schema.Struct({ receiver: Schema.String, n: Schema.Int, oldest: Schema.Int })
 
 /** Alerts are durable before anybody is told, and stay until each receiver has taken them. */
@@ -81,6 +83,21 @@ export class AlertQueue extends Context.Service<
             next_at = ${nextAt}, updated_at = ${at}
             WHERE alert = ${delivery.seq} AND receiver = ${delivery.receiver}`,
           ).pipe(Effect.asVoid, storeError("AlertQueue.end"))
+        const first = (yield* Database).memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
+          "",
+          sql`SELECT min(next_at) AS at FROM deliveries WHERE state = 'pending'`.pipe(
+            rowsOf(FirstRow, "AlertQueue.first"),
+          ),
+        )
+        const stored = Effect.fnUntraced(function* (now: number, count: number) {
+          const at = (yield* first)[0]?.at ?? undefined
+          if (at === undefined || at > now) return []
+          return yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
+            a.fields, a.at FROM deliveries d JOIN alerts a ON a.seq = d.alert
+            WHERE d.state = 'pending' AND d.next_at <= ${now} ORDER BY a.seq, d.receiver LIMIT ${count}`.pipe(
+            rowsOf(DeliveryRow, "AlertQueue.due"),
+          )
+        })
         return AlertQueue.of({
           raise: Effect.fn("AlertQueue.raise")(
             function* (alert: Alert) {
@@ -111,19 +128,12 @@ export class AlertQueue extends Context.Service<
                 if (!spoken.has(name)) spoken.set(name, { delivery, nextAt: at })
               }
             }),
-          due: Effect.fn("AlertQueue.due")((count: number) =>
-            Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail, a.fields, a.at
-              FROM deliveries d JOIN alerts a ON a.seq = d.alert
-              WHERE d.state = 'pending' AND d.next_at <= ${now} ORDER BY a.seq, d.receiver LIMIT ${count}`.pipe(
-                rowsOf(DeliveryRow, "AlertQueue.due"),
-                Effect.map((rows): ReadonlyArray<Delivery> => {
-                  const told = [...spoken.values()].filter(({ nextAt }) => nextAt <= now)
-                  return [...told.map(({ delivery }) => delivery), ...rows]
-                }),
-              ),
-            ),
-          ),
+          due: Effect.fn("AlertQueue.due")(function* (count: number) {
+            const now = yield* Clock.currentTimeMillis
+            const rows: ReadonlyArray<Delivery> = yield* stored(now, count)
+            const told = [...spoken.values()].filter(({ nextAt }) => nextAt <= now)
+            return [...told.map(({ delivery }) => delivery), ...rows]
+          }),
           delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) =>
             delivery.seq < 0 ? retell(delivery, Number.POSITIVE_INFINITY) : end(delivery, "delivered", null, 0),
           ),

@@ -1,7 +1,9 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Big, rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
+import { rounded } from "./memory.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** A payment that people were asked to make. */
@@ -57,6 +59,7 @@ export class Asks extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
+      const remembered = (yield* Database).memoryOf<ReadonlyArray<Ask>>("asks")
       const columns = sql.literal(`seq, rule, subject, episode, from_party AS "from", to_party AS "to", asset, amount,
         decimals, detail, at, ended_at AS "endedAt"`)
       const toAsk = (row: typeof AskRow.Type): Ask => ({ ...row, endedAt: row.endedAt ?? undefined })
@@ -84,10 +87,13 @@ export class Asks extends Context.Service<
           (effect) => effect.pipe(storeError("Asks.end")),
         ),
         since: (since) =>
-          sql`SELECT ${columns} FROM asks WHERE ended_at IS NULL OR ended_at >= ${since} ORDER BY seq`.pipe(
-            rowsOf(AskRow, "Asks.since"),
-            Effect.map((rows) => rows.map(toAsk)),
-          ),
+          remembered(
+            `${rounded(since)}`,
+            sql`SELECT ${columns} FROM asks WHERE ended_at IS NULL OR ended_at >= ${rounded(since)} ORDER BY seq`.pipe(
+              rowsOf(AskRow, "Asks.since"),
+              Effect.map((rows) => rows.map(toAsk)),
+            ),
+          ).pipe(Effect.map((asks) => asks.filter(({ endedAt }) => endedAt === undefined || endedAt >= since))),
       })
     }),
   )

@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type HaltReason, keptReasons } from "../domain/Halt.ts"
 import { rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
@@ -84,8 +85,19 @@ export class Brake extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
       const held = new Map<string, Halt>()
-      const written = sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
-        rowsOf(HaltRow, "Brake.halts"),
+      const database = yield* Database
+      const written = database.memoryOf<ReadonlyArray<Halt>>("halts")(
+        "",
+        sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
+          rowsOf(HaltRow, "Brake.halts"),
+        ),
+      )
+      const unended = database.memoryOf<ReadonlyArray<Pause>>("pauses")(
+        "",
+        sql`SELECT seq, scope, reason, author, at, until FROM pauses WHERE ended_at IS NULL ORDER BY seq`.pipe(
+          rowsOf(PauseRow, "Brake.pauses"),
+          Effect.map((rows) => rows.map((row) => ({ ...row, until: row.until ?? undefined }))),
+        ),
       )
       const halts = Effect.map(written, (rows) => [
         ...rows,
@@ -128,11 +140,7 @@ export class Brake extends Context.Service<
           Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
         ),
         pauses: Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          sql`SELECT seq, scope, reason, author, at, until FROM pauses
-            WHERE ended_at IS NULL AND (until IS NULL OR until > ${now}) ORDER BY seq`.pipe(
-            rowsOf(PauseRow, "Brake.pauses"),
-            Effect.map((rows) => rows.map((row) => ({ ...row, until: row.until ?? undefined }))),
-          ),
+          Effect.map(unended, (pauses) => pauses.filter(({ until }) => until === undefined || until > now)),
         ),
         pause: Effect.fn("Brake.pause")(({ scope, reason, author, until }) =>
           durable(

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { powHashFunction } from "../tx/ProofOfWork.ts"
 import { Digits } from "./columns.ts"
+import { lastly } from "./lastly.ts"
 import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -50,7 +51,10 @@ export class ChainRules extends Context.Service<
     ChainRules,
     Effect.gen(function* () {
       const settings = yield* Settings
-      const known = Effect.map(settings.get(key), (text) => Option.getOrUndefined(decode(text ?? "")))
+      const known = Effect.map(
+        settings.get(key),
+        lastly((text) => Option.getOrUndefined(decode(text))),
+      )
       let newest = 0n
       return ChainRules.of({
         see: Effect.fn("ChainRules.see")(function* (head: SeenHead) {

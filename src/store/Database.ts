@@ -1,9 +1,11 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { rowsOf } from "./columns.ts"
+import { type Memory, makeMemory } from "./memory.ts"
 import { migrate } from "./migrations.ts"
 import * as NodeSqlite from "./NodeSqlite.ts"
 import { StoreError, storeError } from "./StoreError.ts"
+import { Writes } from "./Writes.ts"
 
 /** Name of the database file inside the data directory. */
 export const databaseFile = "cofferer.db"
@@ -17,6 +19,8 @@ export class Database extends Context.Service<
     readonly atomically: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
     /** Changes whenever another process has written to the file; constant where none can. */
     readonly foreignVersion: Effect.Effect<number, StoreError>
+    /** What was read of these tables (not views), until they are written. */
+    readonly memoryOf: <A>(...tables: ReadonlyArray<string>) => Memory<A>
   }
 >()("cofferer/store/Database") {
   static readonly layerNoDeps = (shared: boolean) =>
@@ -24,6 +28,23 @@ export class Database extends Context.Service<
       Database,
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
+        const writes = yield* Writes
+        const dataVersion = sql`PRAGMA data_version`.pipe(
+          rowsOf(VersionRow, "Database.foreignVersion"),
+          Effect.map((rows) => rows[0]?.data_version ?? 0),
+        )
+        let known: { readonly transaction: number; readonly version: number } | undefined
+        /** While a transaction of ours is open, no other process writes. */
+        const foreignVersion = Effect.suspend(() => {
+          const transaction = writes.transaction()
+          if (transaction === undefined) return dataVersion
+          if (known?.transaction === transaction) return Effect.succeed(known.version)
+          return Effect.tap(dataVersion, (version) =>
+            Effect.sync(() => {
+              if (writes.transaction() === transaction) known = { transaction, version }
+            }),
+          )
+        })
         yield* migrate.pipe(storeError("migrate"), Effect.withSpan("Database.migrate"))
         return Database.of({
           atomically: (effect) =>
@@ -31,12 +52,8 @@ export class Database extends Context.Service<
               Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause })),
               Effect.withSpan("Database.atomically"),
             ),
-          foreignVersion: shared
-            ? sql`PRAGMA data_version`.pipe(
-                rowsOf(VersionRow, "Database.foreignVersion"),
-                Effect.map((rows) => rows[0]?.data_version ?? 0),
-              )
-            : Effect.succeed(0),
+          foreignVersion: shared ? foreignVersion : Effect.succeed(0),
+          memoryOf: (...tables) => makeMemory(writes, shared ? foreignVersion : undefined, tables),
         })
       }),
     )

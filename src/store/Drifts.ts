@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
 import { BalanceColumns } from "./balanceRows.ts"
 import { Big, Digits, rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** An account of which our rows and the gateway's listing tell different balances, in base units. */
@@ -78,8 +79,11 @@ export class Drifts extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       let isChecked = false
-      const all = sql`SELECT seq, party, asset, market, type, stored, reported, at AS since FROM drifts
-        WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all"))
+      const all = (yield* Database).memoryOf<ReadonlyArray<Drift>>("drifts")(
+        "",
+        sql`SELECT seq, party, asset, market, type, stored, reported, at AS since FROM drifts
+          WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
+      )
       const begin = Effect.fnUntraced(function* (difference: Difference, at: number) {
         const { party, asset, market, type } = difference
         const stored = difference.stored.toString()

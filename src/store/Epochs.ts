@@ -1,9 +1,11 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { liveAttemptStates } from "../domain/Attempt.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 import { Digits, rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
 import { Listings } from "./Listings.ts"
+import { lastly } from "./lastly.ts"
 import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
 
@@ -40,45 +42,53 @@ export class Epochs extends Context.Service<
     readonly quota: (publicKey: string) => Effect.Effect<Quota | undefined, StoreError>
   }
 >()("cofferer/store/Epochs") {
-  static readonly layerNoDeps: Layer.Layer<Epochs, never, SqlClient.SqlClient | Settings | Listings> = Layer.effect(
-    Epochs,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const settings = yield* Settings
-      const listings = yield* Listings
-      const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
-      const now = Effect.map(settings.get(key), (text) => Option.getOrUndefined(decode(text ?? "")))
-      const countRows = rowsOf(CountRow, "Epochs.sent")
-      /** Withdrawals do not count. Signed ones that are in no block yet may come into one of this epoch at any time. */
-      const sent = Effect.fnUntraced(function* (publicKey: string, since: bigint) {
-        const open = yield* countRows(
-          sql`SELECT count(*) AS n FROM attempts AS a JOIN intents AS i ON i.id = a.intent_id
-            WHERE a.state IN (${live}) AND a.party = ${publicKey} AND i.command <> 'withdraw'`,
+  static readonly layerNoDeps: Layer.Layer<Epochs, never, SqlClient.SqlClient | Database | Settings | Listings> =
+    Layer.effect(
+      Epochs,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const settings = yield* Settings
+        const listings = yield* Listings
+        const live = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
+        const now = Effect.map(
+          settings.get(key),
+          lastly((text) => Option.getOrUndefined(decode(text))),
         )
-        const ended = yield* countRows(
-          sql`SELECT count(*) AS n FROM intents AS i JOIN attempts AS a ON a.intent_id = i.id
+        const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof CountRow.Type>>("intents", "attempts")
+        const countRows = rowsOf(CountRow, "Epochs.sent")
+        const count = (question: string, rows: Statement.Statement<unknown>) =>
+          Effect.map(remembered(question, countRows(rows)), ([row]) => row?.n ?? 0)
+        /** Withdrawals do not count. Signed ones that are in no block yet may come into one of this epoch at any time. */
+        const open = (publicKey: string) =>
+          count(
+            publicKey,
+            sql`SELECT count(*) AS n FROM attempts AS a JOIN intents AS i ON i.id = a.intent_id
+            WHERE a.state IN (${live}) AND a.party = ${publicKey} AND i.command <> 'withdraw'`,
+          )
+        const ended = (publicKey: string, since: bigint) =>
+          count(
+            `${publicKey} ${since}`,
+            sql`SELECT count(*) AS n FROM intents AS i JOIN attempts AS a ON a.intent_id = i.id
             WHERE i.settled_at >= ${since} AND i.from_key = ${publicKey} AND a.state IN ('confirmed', 'failed')
             AND i.command <> 'withdraw'`,
-        )
-        return (open[0]?.n ?? 0) + (ended[0]?.n ?? 0)
-      })
-      return Epochs.of({
-        now,
-        note: Effect.fn("Epochs.note")((epoch: KnownEpoch) => settings.set(key, encode(epoch))),
-        quota: Effect.fn("Epochs.quota")(function* (publicKey: string) {
-          const epoch = yield* now
-          const at = yield* Clock.currentTimeMillis
-          if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined
-          const told = epoch.told[publicKey]
-          const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
-          if (limit === undefined) return undefined
-          const own = yield* sent(publicKey, epoch.startAt)
-          const counted = told === undefined ? 0 : told.used + (yield* sent(publicKey, told.asOf))
-          return { limit, used: Math.max(own, counted), endsAt: epoch.endsAtMillis }
-        }),
-      })
-    }),
-  )
+          )
+        return Epochs.of({
+          now,
+          note: Effect.fn("Epochs.note")((epoch: KnownEpoch) => settings.set(key, encode(epoch))),
+          quota: Effect.fn("Epochs.quota")(function* (publicKey: string) {
+            const epoch = yield* now
+            const at = yield* Clock.currentTimeMillis
+            if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined
+            const told = epoch.told[publicKey]
+            const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
+            if (limit === undefined) return undefined
+            const own = yield* ended(publicKey, epoch.startAt)
+            const counted = told === undefined ? 0 : told.used + (yield* ended(publicKey, told.asOf))
+            return { limit, used: (yield* open(publicKey)) + Math.max(own, counted), endsAt: epoch.endsAtMillis }
+          }),
+        })
+      }),
+    )
 }
 
 const wholeOf = (text: string | undefined): number | undefined =>

@@ -10,6 +10,7 @@ import {
   missedMax,
   type StoredAsset,
 } from "./compareListing.ts"
+import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
@@ -84,10 +85,29 @@ export class Listings extends Context.Service<
       const journal = yield* Journal
       const stored = sql`SELECT id, symbol, name, decimals, quantum, status, seen_at AS "seenAt", fields, missed
         FROM assets`.pipe(rowsOf(AssetRow, "Listings.assets"))
-      const assets = Effect.map(stored, (rows) =>
-        rows
-          .filter(({ missed }) => missed < missedMax)
-          .map(({ fields: _, missed: __, ...row }): ListedAsset => ({ ...row, status: storedWord(row.status) })),
+      const database = yield* Database
+      const assets = database.memoryOf<ReadonlyArray<ListedAsset>>("assets")(
+        "",
+        Effect.map(stored, (rows) =>
+          rows
+            .filter(({ missed }) => missed < missedMax)
+            .map(({ fields: _, missed: __, ...row }) => ({ ...row, status: storedWord(row.status) })),
+        ),
+      )
+      const unhandled = database.memoryOf<ReadonlyArray<AssetTransition>>("asset_transitions")(
+        "",
+        sql`SELECT seq, kind, asset, symbol, from_status AS "from", to_status AS "to", changes, at
+          FROM asset_transitions WHERE handled = 0 ORDER BY seq`.pipe(
+          rowsOf(TransitionRow, "Listings.unhandled"),
+          Effect.map((rows) => rows.map(transitionOf)),
+        ),
+      )
+      const parameters = database.memoryOf<ReadonlyMap<string, string>>("parameters")(
+        "",
+        sql`SELECT key, value FROM parameters`.pipe(
+          rowsOf(ParameterRow, "Listings.parameters"),
+          Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
+        ),
       )
       const keep = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
         const { kind, asset, symbol, from, to, changes } = event
@@ -142,12 +162,7 @@ export class Listings extends Context.Service<
       return Listings.of({
         replace,
         assets,
-        unhandled:
-          sql`SELECT seq, kind, asset, symbol, from_status AS "from", to_status AS "to", changes, at FROM asset_transitions
-          WHERE handled = 0 ORDER BY seq`.pipe(
-            rowsOf(TransitionRow, "Listings.unhandled"),
-            Effect.map((rows) => rows.map(transitionOf)),
-          ),
+        unhandled,
         markHandled: Effect.fn("Listings.markHandled")((seq: number) =>
           sql`UPDATE asset_transitions SET handled = 1 WHERE seq = ${seq}`.pipe(
             Effect.asVoid,
@@ -155,10 +170,7 @@ export class Listings extends Context.Service<
           ),
         ),
         saveParameters,
-        parameters: sql`SELECT key, value FROM parameters`.pipe(
-          rowsOf(ParameterRow, "Listings.parameters"),
-          Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
-        ),
+        parameters,
       })
     }),
   )

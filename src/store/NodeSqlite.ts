@@ -1,7 +1,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
-import { Effect, Layer, type Scope, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, type Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
+import { makeWrites, tablesWritten, Writes } from "./Writes.ts"
 
 /** Settings of the adapter. */
 export interface NodeSqliteOptions {
@@ -64,43 +65,68 @@ const open = (options: NodeSqliteOptions): DatabaseSync => {
   }
 }
 
-/** An Effect SqlClient over node:sqlite: one connection, transactions one after the other. Calls are synchronous. */
-export const make = (
+interface Prepared {
+  readonly statement: StatementSync
+  /** As of `tablesWritten`. */
+  readonly written: string | undefined
+}
+
+/**
+ * An Effect SqlClient over node:sqlite: one connection, transactions one after the other. Calls are synchronous. With
+ * it comes what it writes.
+ */
+const makeWatched = (
   options: NodeSqliteOptions,
-): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
+): Effect.Effect<
+  { readonly client: SqlClient.SqlClient; readonly writes: Writes["Service"] },
+  SqlError.SqlError,
+  Scope.Scope | Reactivity.Reactivity
+> =>
   Effect.gen(function* () {
     const db = yield* Effect.acquireRelease(Effect.try({ try: () => open(options), catch: sqlError("open") }), (db) =>
       Effect.sync(() => db.close()),
     )
 
-    const statements = new Map<string, StatementSync>()
-    const prepare = (sql: string): StatementSync => {
-      let statement = statements.get(sql)
-      if (statement === undefined) {
-        statement = db.prepare(sql)
+    const writes = makeWrites(() => db.isOpen && db.isTransaction)
+    const statements = new Map<string, Prepared>()
+    const prepare = (sql: string): Prepared => {
+      let prepared = statements.get(sql)
+      if (prepared === undefined) {
+        const statement = db.prepare(sql)
         statement.setReadBigInts(true)
+        prepared = { statement, written: tablesWritten(sql) }
         if (statements.size >= statementsMax) statements.delete(statements.keys().next().value!)
       } else statements.delete(sql)
-      statements.set(sql, statement)
-      return statement
+      statements.set(sql, prepared)
+      return prepared
     }
 
-    const attempt = <A>(run: (big: boolean) => A): Effect.Effect<A, SqlError.SqlError> =>
+    const attempt = <A>(sql: string, run: (statement: StatementSync, big: boolean) => A) =>
       Effect.withFiber((fiber) =>
-        Effect.try({ try: () => run(fiber.getRef(SqlClient.SafeIntegers)), catch: sqlError("execute") }),
+        Effect.try({
+          try: () => {
+            const big = fiber.getRef(SqlClient.SafeIntegers)
+            const { statement, written } = prepare(sql)
+            if (written === undefined) return run(statement, big)
+            try {
+              return run(statement, big)
+            } finally {
+              writes.note(written)
+            }
+          },
+          catch: sqlError("execute"),
+        }),
       )
 
     const objects = (sql: string, params: Params) =>
-      attempt((big) => {
-        const statement = prepare(sql)
+      attempt(sql, (statement, big) => {
         statement.setReturnArrays(false)
         const rows = statement.all(...params.map(bind)) as Array<Row>
         if (!big) for (const row of rows) for (const key in row) row[key] = narrow(row[key])
         return rows
       })
     const arrays = (sql: string, params: Params) =>
-      attempt((big): ReadonlyArray<ReadonlyArray<unknown>> => {
-        const statement = prepare(sql)
+      attempt(sql, (statement, big): ReadonlyArray<ReadonlyArray<unknown>> => {
         statement.setReturnArrays(true)
         const rows = statement.all(...params.map(bind)) as unknown as Array<Array<unknown>>
         return big ? rows : rows.map((row) => row.map(narrow))
@@ -113,11 +139,11 @@ export const make = (
       executeUnprepared: execute,
       executeValues: arrays,
       executeValuesUnprepared: arrays,
-      executeRaw: (sql, params) => attempt(() => prepare(sql).run(...params.map(bind))),
+      executeRaw: (sql, params) => attempt(sql, (statement) => statement.run(...params.map(bind))),
       executeStream: (sql, params, transform) => Stream.fromIterableEffect(execute(sql, params, transform)),
     }
 
-    return yield* SqlClient.make({
+    const client = yield* SqlClient.make({
       ...SqlClient.makeSqliteAcquirers({
         connection: Effect.succeed(connection),
         semaphore: yield* Semaphore.make(1),
@@ -131,8 +157,19 @@ export const make = (
       releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
       spanAttributes: [["db.system.name", "sqlite"]],
     })
+    return { client, writes }
   })
 
-/** The client as a layer; the file is closed with its scope. */
-export const layer = (options: NodeSqliteOptions): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
-  Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
+/** The client alone. */
+export const make = (
+  options: NodeSqliteOptions,
+): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.map(makeWatched(options), ({ client }) => client)
+
+/** The client as a layer, and what it writes; the file is closed with its scope. */
+export const layer = (options: NodeSqliteOptions): Layer.Layer<SqlClient.SqlClient | Writes, SqlError.SqlError> =>
+  Layer.effectContext(
+    Effect.map(makeWatched(options), ({ client, writes }) =>
+      Context.make(SqlClient.SqlClient, client).pipe(Context.add(Writes, writes)),
+    ),
+  ).pipe(Layer.provide(Reactivity.layer))

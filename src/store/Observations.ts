@@ -4,6 +4,7 @@ import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
 import { BalanceColumns, type Contradiction, columnsOf, readAccounts } from "./balanceRows.ts"
 import { Big, rowsOf } from "./columns.ts"
 import type { Change } from "./compareRows.ts"
+import { Database } from "./Database.ts"
 import { makePastBalances } from "./pastBalances.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 import { makeStoreRows } from "./storeRows.ts"
@@ -84,10 +85,20 @@ export class Observations extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const rowStore = makeStoreRows(sql)
       const past = makePastBalances(sql)
-      const accounts = sql`SELECT party, asset, market, type, balance, timestamp FROM accounts
-        ORDER BY party, asset, market, type`.values.pipe(
-        Effect.flatMap((rows) => Effect.fromNullishOr(readAccounts(rows))),
-        storeError("Observations.accounts"),
+      const database = yield* Database
+      const accounts = database.memoryOf<ReadonlyArray<AccountBalance>>("balances", "account_names")(
+        "",
+        sql`SELECT party, asset, market, type, balance, timestamp FROM accounts
+          ORDER BY party, asset, market, type`.values.pipe(
+          Effect.flatMap((rows) => Effect.fromNullishOr(readAccounts(rows))),
+          storeError("Observations.accounts"),
+        ),
+      )
+      const watermarks = database.memoryOf<ReadonlyArray<Watermark>>("watermarks")(
+        "",
+        sql`SELECT timestamp, height, updated_at AS "updatedAt" FROM watermarks WHERE name = 'balances'`.pipe(
+          rowsOf(WatermarkRow, "Observations.watermark"),
+        ),
       )
       const moveTo = Effect.fnUntraced(function* (name: string, watermark: Reached) {
         const updatedAt = yield* Clock.currentTimeMillis
@@ -145,11 +156,7 @@ export class Observations extends Context.Service<
             WHERE timestamp >= ${since} AND asset = ${asset} AND party = ${party}
             ORDER BY timestamp LIMIT 10000`.pipe(rowsOf(BalanceColumns, "Observations.history")),
         ),
-        watermark:
-          sql`SELECT timestamp, height, updated_at AS "updatedAt" FROM watermarks WHERE name = 'balances'`.pipe(
-            rowsOf(WatermarkRow, "Observations.watermark"),
-            Effect.map((rows) => rows[0]),
-          ),
+        watermark: Effect.map(watermarks, (rows) => rows[0]),
       })
     }),
   )

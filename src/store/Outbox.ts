@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { Attempt, AttemptState, EvidenceKind } from "../domain/Attempt.ts"
 import type { Intent, IntentState } from "../domain/Intent.ts"
 import type { Framing } from "../tx/Transaction.ts"
+import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
 import { makeReads } from "./outboxReads.ts"
 import type { EvidenceRow, SendRow } from "./outboxRows.ts"
@@ -120,7 +121,8 @@ export class Outbox extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
-      return Outbox.of({ ...makeReads(sql), ...makeIntents(sql, journal), ...makeAttempts(sql, journal) })
+      const database = yield* Database
+      return Outbox.of({ ...makeReads(sql, database), ...makeIntents(sql, journal), ...makeAttempts(sql, journal) })
     }),
   )
 }

@@ -2,9 +2,10 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Framing } from "../tx/Transaction.ts"
 import { rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
-const SettingRow = Schema.Struct({ value: Schema.String })
+const SettingRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]) })
 
 /** Small facts that outlive the process: who this installation is, and which wire form a gateway takes. */
@@ -25,12 +26,15 @@ export class Settings extends Context.Service<
     Settings,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const get = Effect.fn("Settings.get")((key: string) =>
-        sql`SELECT value FROM settings WHERE key = ${key}`.pipe(
+      const remembered = (yield* Database).memoryOf<ReadonlyMap<string, string>>("settings")
+      const all = remembered(
+        "",
+        sql`SELECT key, value FROM settings`.pipe(
           rowsOf(SettingRow, "Settings.get"),
-          Effect.map((rows) => rows[0]?.value),
+          Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
         ),
       )
+      const get = (key: string) => Effect.map(all, (values) => values.get(key))
       const set = Effect.fn("Settings.set")((key: string, value: string) =>
         sql`INSERT INTO settings ${sql.insert({ key, value })}
           ON CONFLICT (key) DO UPDATE SET value = excluded.value`.pipe(Effect.asVoid, storeError("Settings.set")),

@@ -2,7 +2,9 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { WindowUse } from "../rules/Policy.ts"
 import { Digits, rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
+import { rounded } from "./memory.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** One signature that was given, and what it may spend. */
@@ -26,7 +28,13 @@ export interface Spend {
 }
 
 const SpendRow = Schema.Struct({ digest: Schema.String, signature: Schema.String })
-const UsedRow = Schema.Struct({ intent_id: Schema.String, amount: Digits, from: Schema.String, to: Schema.String })
+const UsedRow = Schema.Struct({
+  intentId: Schema.String,
+  amount: Digits,
+  from: Schema.String,
+  to: Schema.String,
+  blockTime: Schema.Int,
+})
 
 /**
  * The signer's own memory: what was signed once for (intent, attempt), and how much of each window is used. A re-signed
@@ -58,6 +66,7 @@ export class SpendLog extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
+      const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
       return SpendLog.of({
         find: Effect.fn("SpendLog.find")((intentId: string, k: number) =>
           sql`SELECT digest, signature FROM spends WHERE intent_id = ${intentId} AND k = ${k}`.pipe(
@@ -96,14 +105,17 @@ export class SpendLog extends Context.Service<
           (effect) => effect.pipe(sql.withTransaction, storeError("SpendLog.record")),
         ),
         used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, except }) =>
-          sql`SELECT intent_id, amount, from_key AS "from", to_key AS "to" FROM spends AS s
-            WHERE asset_id = ${assetId} AND block_time > ${since}
-            AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(
-            rowsOf(UsedRow, "SpendLog.used"),
-            Effect.map((rows) =>
-              rows
-                .filter((row) => from.has(row.from) && to?.has(row.to) !== false && !except.has(row.intent_id))
-                .reduce((sum, row) => ({ amount: sum.amount + row.amount, count: sum.count + 1 }), {
+          remembered(
+            `${assetId} ${rounded(since)}`,
+            sql`SELECT intent_id AS "intentId", amount, from_key AS "from", to_key AS "to", block_time AS "blockTime"
+              FROM spends AS s WHERE asset_id = ${assetId} AND block_time > ${rounded(since)}
+              AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(rowsOf(UsedRow, "SpendLog.used")),
+          ).pipe(
+            Effect.map((spends) =>
+              spends
+                .filter(({ blockTime }) => blockTime > since)
+                .filter((spend) => from.has(spend.from) && to?.has(spend.to) !== false && !except.has(spend.intentId))
+                .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), {
                   amount: 0n,
                   count: 0,
                 }),

@@ -1,8 +1,10 @@
 import { Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { attemptMoves } from "../domain/Attempt.ts"
-import { intentMoves } from "../domain/Intent.ts"
+import { type Attempt, attemptMoves } from "../domain/Attempt.ts"
+import { type Intent, intentMoves } from "../domain/Intent.ts"
 import { rowsOf } from "./columns.ts"
+import type { Database } from "./Database.ts"
+import { rounded } from "./memory.ts"
 import type { Outbox } from "./Outbox.ts"
 import {
   AttemptRow,
@@ -37,7 +39,9 @@ type Reads = Pick<
 >
 
 /** The reading half of the outbox. */
-export const makeReads = (sql: SqlClient.SqlClient): Reads => {
+export const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Reads => {
+  const rememberedIntents = database.memoryOf<ReadonlyArray<Intent>>("intents")
+  const rememberedAttempts = database.memoryOf<ReadonlyArray<Attempt>>("attempts")
   const intents = rowsOf(IntentRow, "Outbox.intents")
   const columns = sql.literal(intentColumns)
   const toIntents = Effect.map((rows: ReadonlyArray<typeof IntentRow.Type>) => rows.map(toIntent))
@@ -55,9 +59,9 @@ export const makeReads = (sql: SqlClient.SqlClient): Reads => {
       .join(", "),
   )
   return {
-    open: sql`SELECT ${columns} FROM intents WHERE state IN (${states}) ORDER BY created_at, id`.pipe(
-      intents,
-      toIntents,
+    open: rememberedIntents(
+      "open",
+      sql`SELECT ${columns} FROM intents WHERE state IN (${states}) ORDER BY created_at, id`.pipe(intents, toIntents),
     ),
     byId: (id: string) =>
       sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(
@@ -67,13 +71,22 @@ export const makeReads = (sql: SqlClient.SqlClient): Reads => {
     recent: (limit: number) =>
       sql`SELECT ${columns} FROM intents ORDER BY created_at DESC, id LIMIT ${limit}`.pipe(intents, toIntents),
     settledSince: (millis: number) =>
-      sql`SELECT ${columns} FROM intents WHERE state NOT IN (${states}) AND updated_at > ${millis}
-        ORDER BY updated_at, id`.pipe(intents, toIntents),
+      rememberedIntents(
+        `since ${rounded(millis)}`,
+        sql`SELECT ${columns} FROM intents WHERE state NOT IN (${states}) AND updated_at > ${rounded(millis)}
+          ORDER BY updated_at, id`.pipe(intents, toIntents),
+      ).pipe(Effect.map((settled) => settled.filter(({ updatedAt }) => updatedAt > millis))),
     attempts: (intentId: string) =>
-      sql`SELECT ${attemptCols} FROM attempts WHERE intent_id = ${intentId} ORDER BY k`.pipe(attempts, toAttempts),
-    live: sql`SELECT ${attemptCols} FROM attempts WHERE state IN (${liveStates}) ORDER BY created_at, intent_id`.pipe(
-      attempts,
-      toAttempts,
+      rememberedAttempts(
+        intentId,
+        sql`SELECT ${attemptCols} FROM attempts WHERE intent_id = ${intentId} ORDER BY k`.pipe(attempts, toAttempts),
+      ),
+    live: rememberedAttempts(
+      "live",
+      sql`SELECT ${attemptCols} FROM attempts WHERE state IN (${liveStates}) ORDER BY created_at, intent_id`.pipe(
+        attempts,
+        toAttempts,
+      ),
     ),
     sends: (intentId: string) =>
       sql`SELECT ${sql.literal(sendColumns)} FROM sends WHERE intent_id = ${intentId} ORDER BY seq`.pipe(

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Context, Effect, Exit, type Fiber, Layer, Logger, Random, References, Scheduler } from "effect"
+import { SqlClient } from "effect/sql"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { prepare, runLoops } from "../../src/daemon.ts"
@@ -86,6 +87,8 @@ export interface Replica {
   readonly mortal: Mortal
   readonly fiber: Fiber.Fiber<unknown, unknown>
   readonly kill: () => void
+  /** Ends the halts, as a person does it at this process. */
+  readonly lift: () => void
 }
 
 /** Starts the real daemon: all of its loops on the real store, over the wire of the simulation. */
@@ -116,7 +119,9 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     metrics,
     notifier: Notifier.layer(options.treasury.receivers.map(({ name }) => logChannel(name))),
   })
+  let sql: SqlClient.SqlClient | undefined
   const program = Effect.gen(function* () {
+    sql = yield* SqlClient.SqlClient
     yield* (yield* Settings).set("installation", "51a51a51")
     yield* prepare(daemon)
     return yield* runLoops(daemon)
@@ -140,7 +145,12 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     // The process ended by itself, as a loop that gave up ends it: its file is closed, and it is started again.
     if (mortal.alive && Exit.isFailure(exit)) kill(mortal)
   })
-  return { mortal, fiber, kill: () => kill(mortal) }
+  const lift = () => {
+    if (sql === undefined) return
+    Effect.runForkWith(context)(sql`UPDATE halts SET ended_at = ${time.now()} WHERE ended_at IS NULL`)
+    time.runTo(time.now())
+  }
+  return { mortal, fiber, lift, kill: () => kill(mortal) }
 }
 
 const randomOf = (dice: Dice): Random.Random => ({

@@ -114,7 +114,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "forgets what was signed within the day",
-    edits: [{ file: "store/SpendLog.ts", source: "AND block_time > $", instead: "AND block_time > 86395000 + $" }],
+    edits: [{ file: "store/SpendLog.ts", source: "blockTime > since)", instead: "blockTime > since + 86395000)" }],
   },
   {
     name: "takes a payment that failed for one that was made",

@@ -290,9 +290,7 @@ class Run {
 
   /** What an operator does once the trouble is over: looks, and lets it go on. */
   private resume(): void {
-    const db = this.anyDatabase()
-    if (db === undefined) return
-    db.prepare("UPDATE halts SET ended_at = ? WHERE ended_at IS NULL RETURNING seq").get(this.time.now())
+    this.living[0]?.lift()
   }
 
   /** Whether a second execution may still be on its way to be seen. */
