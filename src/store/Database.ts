@@ -1,6 +1,5 @@
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { rowsOf } from "./columns.ts"
 import { type Memory, makeMemory } from "./memory.ts"
 import { migrate } from "./migrations.ts"
 import * as NodeSqlite from "./NodeSqlite.ts"
@@ -9,8 +8,6 @@ import { Writes } from "./Writes.ts"
 
 /** Name of the database file inside the data directory. */
 export const databaseFile = "cofferer.db"
-
-const VersionRow = Schema.Struct({ data_version: Schema.Int })
 
 /** Several ports' changes as one: all durable together, or none. Nothing inside may sleep or speak HTTP. */
 export class Database extends Context.Service<
@@ -29,22 +26,6 @@ export class Database extends Context.Service<
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const writes = yield* Writes
-        const dataVersion = sql`PRAGMA data_version`.pipe(
-          rowsOf(VersionRow, "Database.foreignVersion"),
-          Effect.map((rows) => rows[0]?.data_version ?? 0),
-        )
-        let known: { readonly transaction: number; readonly version: number } | undefined
-        /** While a transaction of ours is open, no other process writes. */
-        const foreignVersion = Effect.suspend(() => {
-          const transaction = writes.transaction()
-          if (transaction === undefined) return dataVersion
-          if (known?.transaction === transaction) return Effect.succeed(known.version)
-          return Effect.tap(dataVersion, (version) =>
-            Effect.sync(() => {
-              if (writes.transaction() === transaction) known = { transaction, version }
-            }),
-          )
-        })
         yield* migrate.pipe(storeError("migrate"), Effect.withSpan("Database.migrate"))
         return Database.of({
           atomically: (effect) =>
@@ -52,8 +33,13 @@ export class Database extends Context.Service<
               Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "transaction", cause })),
               Effect.withSpan("Database.atomically"),
             ),
-          foreignVersion: shared ? foreignVersion : Effect.succeed(0),
-          memoryOf: (...tables) => makeMemory(writes, shared ? foreignVersion : undefined, tables),
+          foreignVersion: shared
+            ? Effect.try({
+                try: writes.foreign,
+                catch: (cause) => new StoreError({ operation: "Database.foreignVersion", cause }),
+              })
+            : Effect.succeed(0),
+          memoryOf: (...tables) => makeMemory(shared ? writes : { ...writes, foreign: () => 0 }, tables),
         })
       }),
     )

@@ -87,7 +87,14 @@ const makeWatched = (
       Effect.sync(() => db.close()),
     )
 
-    const writes = makeWrites(() => db.isOpen && db.isTransaction)
+    const writes = makeWrites(
+      () => db.isOpen && db.isTransaction,
+      () => {
+        const { statement } = prepare("PRAGMA data_version")
+        statement.setReturnArrays(false)
+        return Number(statement.all()[0]?.["data_version"])
+      },
+    )
     const statements = new Map<string, Prepared>()
     const prepare = (sql: string): Prepared => {
       let prepared = statements.get(sql)

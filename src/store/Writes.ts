@@ -19,23 +19,25 @@ export class Writes extends Context.Service<
   {
     /** Grows with each write to one of the tables; undefined while a transaction that wrote one is open. */
     readonly versionOf: (tables: ReadonlyArray<string>) => number | undefined
-    /** A number for the transaction that is open, no other's; undefined outside of one. */
-    readonly transaction: () => number | undefined
+    /** Changes whenever another process has written to the file. Throws where the file cannot be asked. */
+    readonly foreign: () => number
     /** Hears of each statement that does not only read, once it ran or failed. */
     readonly note: (table: string) => void
   }
 >()("cofferer/store/Writes") {}
 
-export const makeWrites = (isInTransaction: () => boolean): Writes["Service"] => {
+/** `dataVersion` asks the file for what others wrote; while a transaction of ours is open, nobody else writes. */
+export const makeWrites = (isInTransaction: () => boolean, dataVersion: () => number): Writes["Service"] => {
   let count = 0
-  let transaction = 0
   let wasIn = false
+  /** As of the transaction that is open, once it was asked for. */
+  let foreign: number | undefined
   const written = new Map<string, number>()
   /** Tables written in the transaction that is open. */
   const open = new Set<string>()
   const look = () => {
     const isIn = isInTransaction()
-    if (isIn && !wasIn) transaction++
+    if (isIn !== wasIn) foreign = undefined
     wasIn = isIn
     if (isIn || open.size === 0) return isIn
     // Committed or not: what others wrote or read in between is not to be relied on.
@@ -52,7 +54,11 @@ export const makeWrites = (isInTransaction: () => boolean): Writes["Service"] =>
       }
       look()
     },
-    transaction: () => (look() ? transaction : undefined),
+    foreign: () => {
+      if (!look()) return dataVersion()
+      foreign ??= dataVersion()
+      return foreign
+    },
     versionOf: (tables) => {
       look()
       if (open.has("*") || tables.some((table) => open.has(table))) return undefined

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { StoreError } from "./StoreError.ts"
+import { StoreError } from "./StoreError.ts"
 import type { Writes } from "./Writes.ts"
 
 /** Answers kept by one memory; where there are more questions, it begins anew. */
@@ -22,27 +22,26 @@ interface Held<A> {
   readonly answers: Map<string, A>
 }
 
-/** A memory of what was read of these tables. `foreign` changes with what other processes write, where any can. */
-export const makeMemory = <A>(
-  writes: Writes["Service"],
-  foreign: Effect.Effect<number, StoreError> | undefined,
-  tables: ReadonlyArray<string>,
-): Memory<A> => {
+/** A memory of what was read of these tables. */
+export const makeMemory = <A>(writes: Writes["Service"], tables: ReadonlyArray<string>): Memory<A> => {
   let held: Held<A> | undefined
-  const recall = <E, R>(now: number, question: string, read: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-    const version = writes.versionOf(tables)
-    if (version === undefined) return read
-    if (held?.version !== version || held.foreign !== now || held.answers.size >= answersMax) {
-      held = { version, foreign: now, answers: new Map() }
-    }
-    const { answers } = held
-    const known = answers.get(question)
-    if (known !== undefined) return Effect.succeed(known)
-    // Where something was written meanwhile, nobody asks for these answers any more.
-    return Effect.tap(read, (answer) => Effect.sync(() => answers.set(question, answer)))
-  }
-  return (question, read) =>
-    foreign === undefined
-      ? Effect.suspend(() => recall(0, question, read))
-      : Effect.flatMap(foreign, (now) => recall(now, question, read))
+  return <E, R>(question: string, read: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
+    Effect.suspend((): Effect.Effect<A, E | StoreError, R> => {
+      let foreign: number
+      try {
+        foreign = writes.foreign()
+      } catch (cause) {
+        return Effect.fail(new StoreError({ operation: "memory", cause }))
+      }
+      const version = writes.versionOf(tables)
+      if (version === undefined) return read
+      if (held?.version !== version || held.foreign !== foreign || held.answers.size >= answersMax) {
+        held = { version, foreign, answers: new Map() }
+      }
+      const { answers } = held
+      const known = answers.get(question)
+      if (known !== undefined) return Effect.succeed(known)
+      // Where something was written meanwhile, nobody asks for these answers any more.
+      return Effect.tap(read, (answer) => Effect.sync(() => answers.set(question, answer)))
+    })
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Context, Effect, Exit, type Fiber, Layer, Logger, Random, References, Scheduler } from "effect"
+import { HttpClient } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
@@ -137,6 +138,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     ),
     Context.add(Random.Random, randomOf(dice)),
     Context.add(References.TracerEnabled, false),
+    Context.add(HttpClient.TracerDisabledWhen, () => true),
     Context.add(References.MinimumLogLevel, "None"),
   )
   own(join(options.dataDir, databaseFile), mortal)

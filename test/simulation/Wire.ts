@@ -168,8 +168,8 @@ const responseOf = (
   request: HttpClientRequest.HttpClientRequest,
   told: Told,
 ): HttpClientResponse.HttpClientResponse => {
-  // No more of a response than its head is read; the platform's is slow to make.
-  const web = { status: told.status, headers: new Headers(told.headers) } as unknown
+  // No more of a response than its head is read; the platform's is slow to make, and its headers too.
+  const web = { status: told.status, headers: Object.entries(told.headers) } as unknown
   const head = HttpClientResponse.fromWeb(request, web as Parameters<typeof HttpClientResponse.fromWeb>[1])
   const bytes = new TextEncoder().encode(told.body)
   return Object.create(head, { stream: { get: () => Stream.make(bytes) } })

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
+import { DatabaseSync, type StatementSync } from "node:sqlite"
 import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
 import { finalIntentStates } from "../../src/domain/Intent.ts"
 import type { FaultKind } from "../../src/sandbox/Faults.ts"
@@ -110,6 +110,8 @@ class Run {
   private readonly blockTimes = new Map<number, number>()
   private calmAt = 0
   private dying = true
+  /** Finds a payment that is not at its end, in one database. */
+  private unrested: { readonly db: DatabaseSync; readonly statement: StatementSync } | undefined
 
   constructor(bench: Bench, plan: Plan, options: RunOptions) {
     this.options = options
@@ -317,8 +319,10 @@ class Run {
   private isOpen(): boolean {
     const db = this.anyDatabase()
     if (db === undefined) return true
-    const row = db.prepare(`SELECT count(*) AS n FROM intents WHERE state NOT IN (${atRest})`).get() as { n: number }
-    return row.n > 0
+    if (this.unrested?.db !== db) {
+      this.unrested = { db, statement: db.prepare(`SELECT 1 FROM intents WHERE state NOT IN (${atRest}) LIMIT 1`) }
+    }
+    return this.unrested.statement.get() !== undefined
   }
 
   private verdict(): Verdict {
