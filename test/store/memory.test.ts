@@ -1,0 +1,113 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Brake } from "../../src/store/Brake.ts"
+import * as Database from "../../src/store/Database.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { tablesWritten } from "../../src/store/Writes.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const reasons = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (halts) => halts.map((h) => h.reason)))
+
+describe("what was read of a table", () => {
+  it.effect("is asked of the disk once, and again after each write, whoever wrote", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { memoryOf } = yield* Database.Database
+      let reads = 0
+      const count = memoryOf<number>("halts")(
+        "count",
+        Effect.map(sql`SELECT count(*) AS n FROM halts`, ([row]) => {
+          reads++
+          return Number(row?.["n"])
+        }),
+      )
+      assert.strictEqual(yield* count, 0)
+      assert.strictEqual(yield* count, 0)
+      assert.strictEqual(reads, 1)
+      yield* sql`INSERT INTO settings (key, value) VALUES ('a', 'b')`
+      assert.strictEqual(yield* count, 0)
+      assert.strictEqual(reads, 1, "another table")
+      yield* sql`INSERT INTO halts (reason, detail, at) VALUES ('r', 'd', 1)`
+      assert.strictEqual(yield* count, 1)
+      yield* sql`WITH gone AS (SELECT seq FROM halts) DELETE FROM halts WHERE seq IN (SELECT seq FROM gone)`
+      assert.strictEqual(yield* count, 0, "a write that begins in another way")
+      assert.strictEqual(reads, 3)
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+
+  it.effect("inside a transaction is what it wrote, and after one that failed what was there before", () =>
+    Effect.gen(function* () {
+      const database = yield* Database.Database
+      const brake = yield* Brake
+      assert.deepStrictEqual(yield* reasons, [])
+      const failed = yield* Effect.exit(
+        database.atomically(
+          Effect.gen(function* () {
+            yield* brake.halt("invariant", "x")
+            assert.deepStrictEqual(yield* reasons, ["invariant"])
+            return yield* Effect.fail("no")
+          }),
+        ),
+      )
+      assert.isTrue(Exit.isFailure(failed))
+      assert.deepStrictEqual(yield* reasons, [])
+      yield* database.atomically(
+        Effect.gen(function* () {
+          yield* Effect.exit(database.atomically(Effect.andThen(brake.halt("invariant", "x"), Effect.fail("no"))))
+          assert.deepStrictEqual(yield* reasons, [], "of a part that failed")
+          yield* brake.halt("halt_file", "y")
+        }),
+      )
+      assert.deepStrictEqual(yield* reasons, ["halt_file"])
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+
+  it.effect("is read again once another process has written to the file", () =>
+    Effect.gen(function* () {
+      const { dir, remove } = testStore()
+      const open = () =>
+        Layer.build(
+          Settings.layer.pipe(
+            Layer.provideMerge(Database.layer({ filename: `${dir}/${Database.databaseFile}`, shared: true })),
+          ),
+        )
+      const settingsOf = (services: Effect.Success<ReturnType<typeof open>>) => Effect.provide(Settings, services)
+      const one = yield* open()
+      const settings = yield* settingsOf(one)
+      const other = yield* settingsOf(yield* open())
+      assert.isUndefined(yield* settings.get("a"))
+      yield* other.set("a", "1")
+      assert.strictEqual(yield* settings.get("a"), "1")
+      const { atomically } = yield* Effect.provide(Database.Database, one)
+      yield* other.set("a", "2")
+      assert.strictEqual(yield* atomically(settings.get("a")), "2")
+      yield* other.set("a", "3")
+      assert.strictEqual(yield* atomically(Effect.andThen(settings.get("b"), settings.get("a"))), "3")
+      yield* Effect.addFinalizer(() => Effect.sync(remove))
+    }).pipe(Effect.scoped),
+  )
+})
+
+describe("the table that a statement writes", () => {
+  it("is known of what the store writes with, and may be any where it is not", () => {
+    const known: ReadonlyArray<readonly [string, string | undefined]> = [
+      ["SELECT 1 FROM halts", undefined],
+      ["WITH a AS (SELECT 1) SELECT * FROM a", undefined],
+      ["PRAGMA data_version", undefined],
+      ['INSERT INTO "halts" ("a") VALUES (?)', "halts"],
+      ["INSERT INTO halts(a) VALUES (1)", "halts"],
+      ["INSERT OR IGNORE INTO halts (a) VALUES (1)", "halts"],
+      ["\n UPDATE halts SET a = 1", "halts"],
+      ["DELETE FROM halts WHERE a = 1", "halts"],
+      ["BEGIN IMMEDIATE", ""],
+      ["ROLLBACK TO SAVEPOINT a", ""],
+      ["DELETE FROM main.halts WHERE a = 1", "*"],
+      ["REPLACE INTO halts (a) VALUES (1)", "*"],
+      ["WITH a AS (SELECT 1) UPDATE halts SET a = 1", "*"],
+      ["ALTER TABLE halts ADD COLUMN a", "*"],
+      ["PRAGMA user_version = 3", "*"],
+    ]
+    for (const [sql, table] of known) assert.strictEqual(tablesWritten(sql), table, sql)
+  })
+})
