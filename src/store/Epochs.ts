@@ -58,7 +58,10 @@ export class Epochs extends Context.Service<
         const countRows = rowsOf(CountRow, "Epochs.sent")
         const count = (question: string, rows: Statement.Statement<unknown>) =>
           Effect.map(remembered(question, countRows(rows)), ([row]) => row?.n ?? 0)
-        /** Withdrawals do not count. Signed ones that are in no block yet may come into one of this epoch at any time. */
+        /**
+         * Withdrawals do not count. Signed transfers that are in no block yet may come into one of this epoch at any
+         * time.
+         */
         const open = (publicKey: string) =>
           count(
             publicKey,
