@@ -39,7 +39,7 @@ describe("the simulation of the whole daemon", () => {
   })
 
   it("finds no send without its durable row, whichever statement the disk refuses, and for how long", async () => {
-    const verdicts = await failEachStatement(67)
+    const verdicts = await failEachStatement(41)
     assert.isAtLeast(verdicts.length, 20)
     assert.deepStrictEqual(
       verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `run ${seed}: ${violation}`)),
