@@ -205,10 +205,14 @@ describe("a withdrawal", () => {
         Effect.gen(function* () {
           yield* rounds(options, sandbox, 12)
           const told = (yield* (yield* RuleStates).all).find(({ rule: name }) => name === "to-vault")
-          assert.strictEqual(told?.reason, "policy")
-          assert.deepStrictEqual(yield* listed(client), [])
+          assert.strictEqual(told?.reason, "limit")
+          assert.deepStrictEqual(
+            (yield* listed(client)).map(({ amount }) => amount),
+            ["200000000"],
+            "a part of it, as much as the line lets be withdrawn at once and in a day",
+          )
         }),
-      { ...setup, more: line.replace(`perTransfer: "600"`, `perTransfer: "200"`) + addresses },
+      { ...setup, more: line.replace(`"600", per24h: "600"`, `"200", per24h: "200"`) + addresses },
     ).pipe(
       Effect.andThen(
         flow(
