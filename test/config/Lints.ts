@@ -157,6 +157,15 @@ const aims: ReadonlyArray<LintCase> = [
     /ask fills vault to 200 TOK, and share empties it above 100 TOK/,
   ),
   wrong(
+    "a top-up between two of a group",
+    "opposite",
+    `  - name: even
+    rebalance: { asset: TOK, weights: { hot: 1, warm: 1 }, tolerance: 5% }
+${topUp("keep", "hot", "warm", "100", "500", here)}`,
+    ["party: warm", "party: ops"],
+    /keep pays hot -> warm, whose shares even keeps: each can undo what the other did/,
+  ),
+  wrong(
     "rules that forbid each other",
     "inhibition",
     `${topUp("keep-hot", "reserve", "hot", "100", "500")}

@@ -1,3 +1,4 @@
+import { atOdds } from "./atOdds.ts"
 import { cycle } from "./cycle.ts"
 import { denied } from "./denied.ts"
 import type { Finding, RuleSet } from "./Finding.ts"
@@ -20,5 +21,8 @@ export const lint = (set: RuleSet): ReadonlyArray<Finding> => {
   )
   // Opposite aims on one account are the plainer word for the circle that they close.
   const aims = plain.some(({ lint: kind, severity }) => kind === "opposite" && severity === "error")
-  return aims ? plain : [...plain, ...cycle(set)]
+  if (aims) return plain
+  const circles = cycle(set)
+  // A circle that was found has the numbers; where none was, balances may still exist that close one.
+  return [...plain, ...(circles.length > 0 ? circles : atOdds(set))]
 }
