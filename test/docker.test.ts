@@ -246,6 +246,8 @@ describe("the image", () => {
       for (const [, name] of text.matchAll(/from "((?:@[\w-]+\/)?[\w-]+)[/"]/g)) imported.add(name!)
     }
     assert.include([...imported], "effect")
+    // What operators import of the program itself.
+    imported.delete("cofferer")
     for (const name of imported) assert.isTrue(existsSync(join(app, "node_modules", name, "package.json")), name)
   })
 
