@@ -42,7 +42,8 @@ export const hoursAt = (hours: Hours, now: number): Known => {
   return found
 }
 
-const isOpen = (hours: Hours, at: number): boolean => {
+/** Whether the hours are open at a time (Unix milliseconds). */
+export const isOpen = (hours: Hours, at: number): boolean => {
   const zoned = Option.getOrThrow(DateTime.makeZoned(at, { timeZone: hours.location }))
   const { weekDay, hour, minute } = DateTime.toParts(zoned)
   const time = hour * 60 + minute

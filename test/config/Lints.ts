@@ -433,6 +433,22 @@ const funds: ReadonlyArray<LintCase> = [
     { kept: "17", severity: "warning" },
   ),
   wrong(
+    "payouts planned more often than the network lets a key send",
+    "quota",
+    payout("10", "*/30 * * * *"),
+    ["*/30 * * * *", "0 */2 * * *"],
+    /fee is planned 48 times in 24 h; the network lets reserve send 20/,
+    { policy: line("reserve", "ops", "100", "10_000", 60) },
+  ),
+  wrong(
+    "payouts that together leave too little for people",
+    "quota",
+    `${payout("10", "0 6-10 * * *")}\n${payout("20", "30 8-12 * * *").replace("fee", "bonus")}`,
+    ["30 8-12 * * *", "30 8-11 * * *"],
+    /fee and bonus are planned 10 times in 24 h; the network lets reserve send 20 and 11 are kept for people/,
+    { kept: "11" },
+  ),
+  wrong(
     "a rule that waits for its hours",
     "hours",
     `${sweep("skim", "hot", "cold", "600", "300")}\n    during: desk${here}`,

@@ -1,5 +1,7 @@
 import { Cron } from "effect"
+import { isOpen } from "../Hours.ts"
 import { lineFor } from "../Policy.ts"
+import type { PayoutRule } from "../Rule.ts"
 import type { Schedule } from "../Schedule.ts"
 import { dayMillis, type Finding, policyGravity, type RuleSet, say, spotsOf } from "./Finding.ts"
 
@@ -9,19 +11,37 @@ const lookedAtMax = 3_000
 const from = Date.UTC(2024, 0, 1)
 const until = Date.UTC(2026, 0, 1)
 
-/** The most planned times that any 24 hours hold. */
-export const timesPerDay = (schedule: Schedule): number => {
+/** Planned times within the years that are looked at, in Unix milliseconds. */
+const timesOf = ({ cron }: Schedule): ReadonlyArray<number> => {
   const times: Array<number> = []
-  let most = 0
-  let first = 0
-  for (const date of Cron.sequence(schedule.cron, new Date(from))) {
+  for (const date of Cron.sequence(cron, new Date(from))) {
     const at = date.getTime()
     if (at > until || times.length >= lookedAtMax) break
     times.push(at)
+  }
+  return times
+}
+
+/** The most of these times, in their order, that any 24 hours hold. */
+const densest = (times: ReadonlyArray<number>): number => {
+  let most = 0
+  let first = 0
+  for (const [i, at] of times.entries()) {
     while (times[first]! <= at - dayMillis) first++
-    most = Math.max(most, times.length - first)
+    most = Math.max(most, i + 1 - first)
   }
   return most
+}
+
+/** The most planned times that any 24 hours hold. */
+export const timesPerDay = (schedule: Schedule): number => densest(timesOf(schedule))
+
+/** The most payments that the payouts plan together in any 24 hours, within the hours in which they pay. */
+export const plannedPerDay = (payouts: ReadonlyArray<PayoutRule>): number => {
+  const times = payouts.flatMap(({ schedule, during }) =>
+    timesOf(schedule).filter((at) => during === undefined || isOpen(during, at)),
+  )
+  return densest(times.sort((a, b) => a - b))
 }
 
 /** Payouts whose plan wants more in a day than their policy line allows. */

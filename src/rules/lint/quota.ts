@@ -3,7 +3,7 @@ import type { Party } from "../Rule.ts"
 import { waysOf } from "../waysOf.ts"
 import { transfersPermitted } from "../worstCase.ts"
 import { dayMillis, type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
-import { timesPerDay } from "./payoutRate.ts"
+import { plannedPerDay, timesPerDay } from "./payoutRate.ts"
 
 /** Transfers that do not fit the network's quota, or the policy's, in 24 hours. */
 export const quota = (set: RuleSet): ReadonlyArray<Finding> => [...splitSizes(set), ...payers(set)]
@@ -45,6 +45,9 @@ const decidedPerDay = ({ rule, subject }: Spot, payer: Party): number | undefine
   return transfers * (Math.floor(dayMillis / rule.cooldownMillis) + 1)
 }
 
+const decidedByAll = (own: ReadonlyArray<Spot>, payer: Party): number =>
+  own.reduce((sum, spot) => sum + (decidedPerDay(spot, payer) ?? Number.POSITIVE_INFINITY), 0)
+
 /** Whose transfers, or cancellations, the rule makes. */
 const sendersOf = ({ subject }: Spot): ReadonlyArray<Party> =>
   subject.kind === "cancel" ? subject.payers : waysOf(subject).map(({ from }) => from)
@@ -68,13 +71,24 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
       ]
     }
     const own = spots.filter((spot) => sendersOf(spot).includes(payer))
-    const decided = own.map((spot) => decidedPerDay(spot, payer))
-    const byRules = decided.includes(undefined)
-      ? Number.POSITIVE_INFINITY
-      : decided.reduce<number>((sum, each) => sum + (each ?? 0), 0)
-    const most = Math.min(byRules, transfersPermitted(policy, payer.publicKey))
-    if (most <= free) return []
+    const permitted = transfersPermitted(policy, payer.publicKey)
     const kept = payer.transfersKept > 0 ? ` and ${payer.transfersKept} are kept for people` : ""
+    const payouts = own.flatMap(({ rule }) => (rule.kind === "payout" ? [rule] : []))
+    const planned = plannedPerDay(payouts)
+    if (Math.min(planned, permitted) > free) {
+      const plans = `${payouts.map(({ name }) => name).join(" and ")} ${payouts.length === 1 ? "is" : "are"} planned`
+      return [
+        {
+          lint: "quota",
+          severity: policyGravity(set, payouts[0]!),
+          path: ["parties", payer.name],
+          message: `${plans} ${planned} times in 24 h; the network lets ${payer.name} send ${transfersPerDay}${kept}`,
+          remedy: `plan ${free} times at most`,
+        },
+      ]
+    }
+    const most = Math.min(decidedByAll(own, payer), permitted)
+    if (most <= free) return []
     return [
       {
         lint: "quota",
