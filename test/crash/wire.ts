@@ -11,10 +11,11 @@ export const ask = (
   method: "GET" | "POST" | "DELETE",
   to: { readonly url: string } | { readonly socketPath: string; readonly path: string },
   body?: unknown,
+  timeout = 5_000,
 ): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json", host: "localhost", connection: "close" }
-    const options = { method, headers, timeout: 5_000 }
+    const options = { method, headers, timeout }
     const call = "url" in to ? request(to.url, options) : request({ ...to, ...options })
     call.on("response", (response) => {
       let text = ""

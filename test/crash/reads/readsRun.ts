@@ -32,7 +32,7 @@ export interface ReadsPart extends RowVerdict {
 const blockMillis = 50
 const upMillisMax = 20_000
 /** From the last block of the traffic to the last row. */
-const settleMillisMax = 60_000
+const settleMillisMax = 120_000
 
 interface Part {
   readonly name: string
@@ -135,9 +135,13 @@ const ledgerOf = async ({ networkUrl }: Places) =>
 
 /** The daemon's answer; undefined where none listens. */
 const control = ({ dataDir }: Places, method: "GET" | "POST", path: string) =>
-  ask(method, { socketPath: join(dataDir, "cofferer.sock"), path }, method === "POST" ? {} : undefined).catch(
-    () => undefined,
-  )
+  // A comparison of all that was ever read takes its time.
+  ask(
+    method,
+    { socketPath: join(dataDir, "cofferer.sock"), path },
+    method === "POST" ? {} : undefined,
+    settleMillisMax,
+  ).catch(() => undefined)
 
 const statusOf = async (places: Places): Promise<View | undefined> => {
   const reply = await control(places, "GET", "/api/v1/status")
