@@ -10,6 +10,8 @@ import { isTimeout, within } from "./within.ts"
 
 /** In which an operator's function answers twice; it takes microseconds. */
 export const askMillis = 500
+/** How long one that did not end is not asked again: until it is ended, nothing else of the process runs. */
+const restMillis = 60_000
 const wordsMax = 200
 const amountMax = 2n ** 256n - 1n
 
@@ -18,11 +20,16 @@ type Payer = Pick<CodeRule, "to" | "asset">
 
 /**
  * Asks an operator's function, twice, and takes nothing from it that is not sound: what throws, waits, does not end,
- * has another form or says another thing the second time is broken, and pays nothing.
+ * has another form or says another thing the second time is broken, and pays nothing. One that did not end stays broken
+ * for a minute of the looks' time without being asked.
  */
-export const askCode =
-  (need: (seen: Seen) => unknown, payer: Payer): CodeRule["need"] =>
-  (seen) => {
+export const askCode = (need: (seen: Seen) => unknown, payer: Payer): CodeRule["need"] => {
+  let endless: { readonly answer: CodeAnswer; readonly at: number; readonly until: number } | undefined
+  return (seen, now = seen.time) => {
+    if (endless !== undefined && endless.at <= now && now < endless.until) {
+      return { ...endless.answer, until: endless.until }
+    }
+    endless = undefined
     let timed = false
     const told = toldOf(seen, () => {
       timed = true
@@ -33,9 +40,13 @@ export const askCode =
       if (wordsOf(first) === wordsOf(second)) return { ...first, timed }
       return broken("asked twice on the same balances, its code gives two answers", timed)
     } catch (error) {
-      return broken(isTimeout(error) ? `its code does not end within ${askMillis} ms` : failure(error), timed)
+      if (!isTimeout(error)) return broken(failure(error), timed)
+      const answer = broken(`its code does not end within ${askMillis} ms`, timed)
+      endless = { answer, at: now, until: now + restMillis }
+      return answer
     }
   }
+}
 
 const broken = (detail: string, timed: boolean): CodeAnswer => ({ _tag: "Broken", detail, timed })
 const wrong = (detail: string): Answer => ({ _tag: "Broken", detail })

@@ -168,8 +168,8 @@ export interface CodeRule extends RuleBase {
   /** All whom it may pay; at least one, none twice, never the payer. */
   readonly to: ReadonlyArray<Party>
   readonly asset: PinnedAsset
-  /** Never throws and always ends; the same arguments give the same answer, or one that is broken. */
-  readonly need: (seen: CodeSeen) => CodeAnswer
+  /** Never throws and always ends; the same arguments give the same answer, or one that is broken. `now`: the look's. */
+  readonly need: (seen: CodeSeen, now?: number) => CodeAnswer
 }
 
 /** Ends the standing orders of a key: transfers that recur, whoever made them. */

@@ -37,6 +37,8 @@ export type CodeAnswer = (
 ) & {
   /** Whether it looked at the time: then another minute may have another answer. */
   readonly timed: boolean
+  /** Unix milliseconds before which it is not asked again: this is what became of asking it before. */
+  readonly until?: number
 }
 
 const minuteMillis = 60_000
@@ -51,13 +53,15 @@ export const codeNeed = ({ subject, snapshot, balances }: Seen<"code">): Need =>
   const minute = Math.floor(snapshot.now / minuteMillis) * minuteMillis
   const own = Object.fromEntries(rule.accounts.map((account, i) => [balanceName(account), balances[i] ?? 0n]))
   const pins = [rule.asset, ...rule.accounts.map(({ asset }) => asset)]
-  const answer = rule.need({
+  const told = {
     balances: own,
     one: 10n ** BigInt(rule.asset.decimals),
     assets: Object.fromEntries(pins.map((asset) => [asset.symbol, assetOf(asset, snapshot)])),
     time: minute,
-  })
-  const next = answer.timed ? { next: minute + minuteMillis } : {}
+  }
+  const answer = rule.need(told, snapshot.now)
+  const again = answer.until ?? (answer.timed ? minute + minuteMillis : undefined)
+  const next = again === undefined ? {} : { next: again }
   if (answer._tag === "Broken") return { _tag: "Broken", detail: answer.detail, ...next }
   const seen = rule.accounts
     .map((account, i) => `${formatAmount(balances[i] ?? 0n, account.asset.decimals)} ${balanceName(account)}`)

@@ -102,6 +102,32 @@ describe("an operator's function", () => {
     assert.strictEqual(answer(need), "its code does not end within 500 ms")
   })
 
+  it("is not asked again for a minute where it did not end, or until the file is read again", () => {
+    let asked = 0
+    let ends = false
+    const need = () => {
+      asked++
+      while (!ends);
+      return undefined
+    }
+    const ask = askCode(need, { to: [hot], asset })
+    const first = ask(seen, seen.time + 40_000)
+    for (const later of [40_000, 41_000, 99_999]) {
+      const again = ask({ ...seen, balances: { "hot/TOK": BigInt(later) } }, seen.time + later)
+      assert.deepStrictEqual(again, { ...first, until: seen.time + 100_000 })
+    }
+    assert.strictEqual(asked, 1)
+    assert.strictEqual(ask(seen, seen.time + 100_000)._tag, "Broken")
+    assert.strictEqual(asked, 2)
+    ends = true
+    assert.strictEqual(askCode(need, { to: [hot], asset })(seen, seen.time + 101_000)._tag, "Pays")
+    assert.strictEqual(ask(seen, seen.time + 101_000)._tag, "Broken")
+    assert.strictEqual(ask(seen, seen.time + 160_000)._tag, "Pays")
+    assert.strictEqual(ask(seen, seen.time + 160_001)._tag, "Pays")
+    assert.strictEqual(ask(seen, seen.time)._tag, "Pays")
+    assert.strictEqual(asked, 10)
+  })
+
   it("need not name an only receiver, and is known to have looked at the time", () => {
     assert.strictEqual(
       answer(() => ({ pay: "1" }), [hot]),
