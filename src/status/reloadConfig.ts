@@ -4,10 +4,12 @@ import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts
 import { needsRestart } from "../config/needsRestart.ts"
 import { configParts, hashNumber, partHashes } from "../config/partHashes.ts"
 import { loadTreasury } from "../config/Treasury.ts"
+import { adoptRules, keepRules } from "../engine/adoptRules.ts"
 import { weakens } from "../rules/weakens.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Journal } from "../store/Journal.ts"
+import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -75,7 +77,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const permitted = asked.allowWeaker || (yield* isApprovedByPeople(old, next))
   if (weaker.length > 0 && !permitted) return yield* refuse(old, asked, refusedAsWeaker(weaker))
   const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
-  yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, next }))
+  yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, old, next }))
   yield* tellChange(next, asked, parts)
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
@@ -92,6 +94,7 @@ interface Change {
   readonly after: string
   readonly parts: ReadonlyArray<string>
   readonly weaker: ReadonlyArray<string>
+  readonly old: InForce
   readonly next: InForce
 }
 
@@ -104,29 +107,38 @@ export const noteStartedWith = Effect.fn("Config.started")(function* (inForce: I
   const before = yield* settings.get(hashKey)
   const after = partHashes(treasury.document.value).all
   yield* tellHashes(inForce)
-  if (before === after) return
+  if (before === after) return yield* keepRules(treasury.rules)
   const journal = yield* Journal
   const detail = before === undefined ? "the first configuration" : "started with another configuration"
   const body = { detail, before, after, policy: treasury.policy.hash, mode }
-  const write = Effect.andThen(
-    journal.append({ kind: "config", subject: treasury.name, body }),
-    settings.set(hashKey, after),
-  )
-  yield* (yield* Database).atomically(write)
+  const write = Effect.gen(function* () {
+    yield* journal.append({ kind: "config", subject: treasury.name, body })
+    yield* settings.set(hashKey, after)
+    yield* before === undefined ? keepRules(treasury.rules) : adoptRules(treasury.rules)
+  })
+  yield* asOne(write)
+})
+
+/** All durable together, or none; what was not committed is not remembered either. */
+const asOne = Effect.fnUntraced(function* <E, R>(write: Effect.Effect<void, E, R>) {
+  const states = yield* RuleStates
+  yield* (yield* Database).atomically(write).pipe(Effect.onError(() => states.forget))
 })
 
 const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
   const journal = yield* Journal
-  const { name, policy } = change.next.treasury
+  const { name, policy, rules } = change.next.treasury
   const { author, reason } = asked
-  const { before, after, parts, weaker } = change
+  const { before, after, parts, weaker, old } = change
   const entry = { before, after, parts, weaker, policy: policy.hash, author, reason }
   const detail = `${parts.join(", ")} changed`
-  const write = Effect.andThen(
-    journal.append({ kind: "config", subject: name, body: { detail, ...entry } }),
-    (yield* Settings).set(hashKey, after),
-  )
-  yield* (yield* Database).atomically(write)
+  const settings = yield* Settings
+  const write = Effect.gen(function* () {
+    yield* journal.append({ kind: "config", subject: name, body: { detail, ...entry } })
+    yield* settings.set(hashKey, after)
+    yield* adoptRules(rules, old.treasury.rules)
+  })
+  yield* asOne(write)
 })
 
 const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: ReloadAsked, parts: ReadonlyArray<string>) {

@@ -1,0 +1,70 @@
+import { Clock, Effect, Option, Schema } from "effect"
+import { isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
+import { plannedUntil } from "../rules/Schedule.ts"
+import { type Subject, subjectsOf } from "../rules/Subject.ts"
+import { memoryKey, type RuleMemory, RuleStates } from "../store/RuleStates.ts"
+import { Settings } from "../store/Settings.ts"
+
+/** Plans of payouts as written, by the key of their memories. */
+type Plans = Readonly<Record<string, string>>
+
+const Stored = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
+const decode = Schema.decodeUnknownOption(Stored)
+const encode = Schema.encodeSync(Stored)
+const settingKey = "schedules"
+
+type Subjects = ReadonlyMap<string, Subject>
+
+const byKey = (rules: ReadonlyArray<Rule>): Subjects =>
+  new Map(
+    rules
+      .filter(isPaying)
+      .flatMap(subjectsOf)
+      .map((subject) => [memoryKey(subject.rule.name, subject.name), subject]),
+  )
+
+const planText = ({ schedule: { text, location } }: PayoutRule): string => `${text} ${location}`
+
+const plansOf = (subjects: Subjects): Plans =>
+  Object.fromEntries(
+    [...subjects].flatMap(([key, subject]) => (subject.kind === "payout" ? [[key, planText(subject.rule)]] : [])),
+  )
+
+/** Keeps the plans for the next start. A store that has none, and needs none, is left as it is. */
+const keepPlans = Effect.fnUntraced(function* (plans: Plans) {
+  const settings = yield* Settings
+  const stored = yield* settings.get(settingKey)
+  const text = encode(plans)
+  if (text === (stored ?? "{}")) return
+  yield* settings.set(settingKey, text)
+})
+
+/** What is needed of rules with which no other rules went before. */
+export const keepRules = (rules: ReadonlyArray<Rule>) => keepPlans(plansOf(byKey(rules)))
+
+/**
+ * Fits what is remembered to rules that come into force: a payout that is new, or has another plan, owes nothing of the
+ * time before. Call it in the transaction that puts them in force. `before` are the rules that they replace; undefined
+ * at a start, where the store knows what was planned, or else nothing counts as changed.
+ */
+export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>, before?: ReadonlyArray<Rule>) {
+  const states = yield* RuleStates
+  const settings = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  const subjects = byKey(rules)
+  const known =
+    before === undefined ? Option.getOrUndefined(decode(yield* settings.get(settingKey))) : plansOf(byKey(before))
+  for (const memory of yield* states.all) {
+    const adopted = known === undefined ? memory : replanned(memory, subjects, known, now)
+    if (adopted !== memory) yield* states.save(adopted, memory)
+  }
+  yield* keepPlans(plansOf(subjects))
+})
+
+const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: number): RuleMemory => {
+  const key = memoryKey(memory.rule, memory.subject)
+  const subject = subjects.get(key)
+  if (subject?.kind !== "payout" || known[key] === planText(subject.rule)) return memory
+  const episode = Math.floor(plannedUntil(subject.rule.schedule, now) / 1_000)
+  return episode > memory.episode ? { ...memory, episode } : memory
+}

@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { prepare } from "../../src/daemon.ts"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { daemonLayer } from "../../src/services.ts"
+import { reloadConfig } from "../../src/status/reloadConfig.ts"
+import { type RuleMemory, RuleStates } from "../../src/store/RuleStates.ts"
+import { alice, bob } from "../support/Flow.ts"
+import { chainId, usdt } from "../support/TestSandbox.ts"
+
+const monthly = "0 9 1 * *"
+const daily = "0 9 * * *"
+const fee = (cron: string) => `  - name: fee
+    payout: { from: alice, to: bob, asset: USDT, amount: "40" }
+    schedule: { cron: "${cron}", location: UTC, missed: once }
+`
+const text = (rules: string) => `
+version: 1
+name: adopt
+mode: observe
+network: { chainId: ${chainId}, gateways: { sandbox: "http://127.0.0.1:1" } }
+assets: { USDT: { id: ${usdt}, decimals: 6 } }
+parties:
+  alice: { publicKey: "${alice}", signer: { sandbox: alice } }
+  bob: { publicKey: "${bob}" }
+  eve: { publicKey: "${publicKeyOf("test", "eve")}" }
+rules:
+  - name: keep-eve
+    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "10", target: "20" }] }
+${rules}
+policy:
+  allow:
+    - { from: alice, to: [bob, eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 40 }
+`
+
+const seconds = (time: string): number => Date.parse(time) / 1_000
+const memoryOf = (more: Pick<RuleMemory, "rule" | "subject"> & Partial<RuleMemory>): RuleMemory => ({
+  episode: 1,
+  firingSince: undefined,
+  observations: 0,
+  lastObservation: 0n,
+  state: "inactive",
+  reason: "not_due",
+  detail: "",
+  reasonSince: 0,
+  decidedAt: 0,
+  ...more,
+})
+const fees = { rule: "fee", subject: "bob/USDT" }
+/** All is done up to the first of March. */
+const paidInMarch = memoryOf({ ...fees, episode: seconds("2026-03-01T09:00:00Z") })
+
+const remembered = ({ rule, subject }: Pick<RuleMemory, "rule" | "subject">) =>
+  Effect.map(
+    Effect.flatMap(RuleStates, ({ all }) => all),
+    (all) => all.find((memory) => memory.rule === rule && memory.subject === subject),
+  )
+const remember = (memory: RuleMemory) => Effect.flatMap(RuleStates, ({ save }) => save(memory, undefined))
+
+/** A treasury's files and store: `start` runs with the rules as a new process, `reload` within it. */
+const installed = <E>(use: (machine: ReturnType<typeof machineIn>) => Effect.Effect<void, E>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "cofferer-adopt-"))),
+    (dir) => Effect.andThen(TestClock.setTime(Date.parse("2026-03-10T10:00:00Z")), use(machineIn(dir))),
+    (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true })),
+  )
+
+const machineIn = (dir: string) => {
+  const file = join(dir, "treasury.yaml")
+  const write = (rules: string) => Effect.sync(() => writeFileSync(file, text(rules)))
+  return {
+    start: <A, E>(rules: string, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
+      Effect.gen(function* () {
+        yield* write(rules)
+        const treasury = yield* loadTreasury(file)
+        const options = { treasury, mode: treasury.mode, dataDir: dir }
+        const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
+        return yield* prepare(options).pipe(Effect.andThen(use), Effect.provide(layer))
+      }),
+    reload: (rules: string) =>
+      Effect.gen(function* () {
+        yield* write(rules)
+        const reloaded = yield* reloadConfig({ author: "tester", reason: "a test", allowWeaker: false })
+        assert.strictEqual(reloaded._tag, "Reloaded")
+      }),
+  }
+}
+
+const episodeOf = (of: Pick<RuleMemory, "rule" | "subject">) => Effect.map(remembered(of), (memory) => memory?.episode)
+const today = seconds("2026-03-10T09:00:00Z")
+
+describe("a payout whose plan is another one than before", () => {
+  it.effect("owes nothing that the new plan says of the time before a reload", () =>
+    installed(({ start, reload }) =>
+      start(
+        fee(monthly),
+        Effect.gen(function* () {
+          yield* remember(paidInMarch)
+          yield* reload(fee(daily))
+          assert.strictEqual(yield* episodeOf(fees), today)
+          yield* reload(fee(monthly))
+          assert.strictEqual(yield* episodeOf(fees), today, "what is done stays done")
+        }),
+      ),
+    ),
+  )
+
+  it.effect("owes nothing of the time in which it was not there", () =>
+    installed(({ start, reload }) =>
+      start(
+        fee(daily),
+        Effect.gen(function* () {
+          yield* remember(paidInMarch)
+          yield* reload("")
+          assert.strictEqual(yield* episodeOf(fees), paidInMarch.episode)
+          yield* reload(fee(daily))
+          assert.strictEqual(yield* episodeOf(fees), today)
+        }),
+      ),
+    ),
+  )
+
+  it.effect("owes nothing of before a start with it, whether it changed or came back", () =>
+    installed(({ start }) =>
+      Effect.gen(function* () {
+        yield* start(fee(monthly), remember(paidInMarch))
+        assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), today)
+        yield* start("", Effect.void)
+        yield* TestClock.adjust("30 days")
+        assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), seconds("2026-04-09T09:00:00Z"))
+      }),
+    ),
+  )
+
+  it.effect("owes what an outage kept from being paid, where the plan is as it was", () =>
+    installed(({ start, reload }) =>
+      Effect.gen(function* () {
+        yield* start(fee(daily), remember(paidInMarch))
+        assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), paidInMarch.episode)
+        const dearer = fee(daily).replace('"40"', '"50"')
+        assert.strictEqual(yield* start(dearer, episodeOf(fees)), paidInMarch.episode)
+        yield* start(dearer, reload(fee(daily)))
+        assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), paidInMarch.episode)
+      }),
+    ),
+  )
+})
