@@ -1,4 +1,5 @@
 import { Clock, Effect, Option, Schema } from "effect"
+import { alertSubject } from "../rules/alerting.ts"
 import { isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { plannedUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
@@ -44,18 +45,22 @@ export const keepRules = (rules: ReadonlyArray<Rule>) => keepPlans(plansOf(byKey
 
 /**
  * Fits what is remembered to rules that come into force: a payout that is new, or has another plan, owes nothing of the
- * time before. Call it in the transaction that puts them in force. `before` are the rules that they replace; undefined
- * at a start, where the store knows what was planned, or else nothing counts as changed.
+ * time before; what is gone or comes back has no timer. Call it in the transaction that puts them in force. `before` are
+ * the rules that they replace; undefined at a start, where the store knows what was planned, or else nothing counts as
+ * changed.
  */
 export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>, before?: ReadonlyArray<Rule>) {
   const states = yield* RuleStates
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const subjects = byKey(rules)
+  const replaced = before === undefined ? subjects : byKey(before)
   const known =
-    before === undefined ? Option.getOrUndefined(decode(yield* settings.get(settingKey))) : plansOf(byKey(before))
+    before === undefined ? Option.getOrUndefined(decode(yield* settings.get(settingKey))) : plansOf(replaced)
   for (const memory of yield* states.all) {
-    const adopted = known === undefined ? memory : replanned(memory, subjects, known, now)
+    const key = memoryKey(memory.rule, memory.subject)
+    const timed = subjects.has(key) && replaced.has(key) ? memory : untimed(memory)
+    const adopted = known === undefined ? timed : replanned(timed, subjects, known, now)
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
   yield* keepPlans(plansOf(subjects))
@@ -68,3 +73,9 @@ const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: nu
   const episode = Math.floor(plannedUntil(subject.rule.schedule, now) / 1_000)
   return episode > memory.episode ? { ...memory, episode } : memory
 }
+
+/** Alerts are left alone: they only tell people. */
+const untimed = (memory: RuleMemory): RuleMemory =>
+  memory.subject === alertSubject || memory.firingSince === undefined
+    ? memory
+    : { ...memory, firingSince: undefined, observations: 0 }

@@ -150,3 +150,65 @@ describe("a payout whose plan is another one than before", () => {
     ),
   )
 })
+
+describe("a rule that is gone", () => {
+  const tops = `  - name: keep-bob
+    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
+    for: 30m
+`
+  const bobs = { rule: "keep-bob", subject: "bob/USDT" }
+  const eves = { rule: "keep-eve", subject: "eve/USDT" }
+  const timed = (of: typeof bobs) =>
+    memoryOf({
+      ...of,
+      episode: 7,
+      firingSince: 1_773_000_000_000,
+      observations: 1,
+      lastObservation: 5n,
+      state: "pending",
+    })
+  const timerOf = (of: typeof bobs) =>
+    Effect.map(remembered(of), (memory) => [memory?.episode, memory?.firingSince, memory?.observations])
+  const rememberBoth = Effect.andThen(remember(timed(bobs)), remember(timed(eves)))
+
+  it.effect("keeps no timer, only its count, and leaves the others theirs", () =>
+    installed(({ start, reload }) =>
+      Effect.gen(function* () {
+        yield* start(
+          tops,
+          Effect.gen(function* () {
+            yield* rememberBoth
+            yield* reload("")
+            assert.deepStrictEqual(yield* timerOf(bobs), [7, undefined, 0])
+            assert.deepStrictEqual(yield* timerOf(eves), [7, timed(eves).firingSince, 1])
+          }),
+        )
+        yield* start(tops, remember(timed(bobs)))
+        assert.deepStrictEqual(yield* start("", timerOf(bobs)), [7, undefined, 0])
+      }),
+    ),
+  )
+
+  it.effect("begins anew when it comes back, though an earlier process left it its timer", () =>
+    installed(({ start, reload }) =>
+      start(
+        "",
+        Effect.gen(function* () {
+          yield* rememberBoth
+          yield* reload(tops)
+          assert.deepStrictEqual(yield* timerOf(bobs), [7, undefined, 0])
+        }),
+      ),
+    ),
+  )
+
+  it.effect("keeps its timer over a restart where it is not gone", () =>
+    installed(({ start }) =>
+      Effect.gen(function* () {
+        yield* start(tops, rememberBoth)
+        assert.deepStrictEqual(yield* start(tops, timerOf(bobs)), [7, timed(bobs).firingSince, 1])
+        assert.deepStrictEqual(yield* start(`${tops}${fee(daily)}`, timerOf(bobs)), [7, timed(bobs).firingSince, 1])
+      }),
+    ),
+  )
+})
