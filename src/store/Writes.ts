@@ -1,5 +1,8 @@
 import { Context } from "effect"
 
+const writing =
+  /^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(?!OR\b)"?(\w+)"?(?=[\s(])/i
+
 /** The tables that a statement writes; "*" stands for any, none: it only reads. */
 export const tablesWritten = (sql: string): string | undefined => {
   if (/^\s*(?:SELECT\b|PRAGMA data_version|WITH\b(?![\s\S]*\b(?:INSERT|UPDATE|DELETE|REPLACE)\b))/i.test(sql)) {
@@ -7,7 +10,7 @@ export const tablesWritten = (sql: string): string | undefined => {
   }
   // They end what was written, and write nothing themselves.
   if (/^\s*(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/i.test(sql)) return ""
-  return /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM) "?(\w+)"?(?=[\s(])/i.exec(sql)?.[1] ?? "*"
+  return writing.exec(sql)?.[1] ?? "*"
 }
 
 /**

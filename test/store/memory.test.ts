@@ -99,6 +99,8 @@ describe("the table that a statement writes", () => {
       ["INSERT INTO halts(a) VALUES (1)", "halts"],
       ["INSERT OR IGNORE INTO halts (a) VALUES (1)", "halts"],
       ["\n UPDATE halts SET a = 1", "halts"],
+      ["UPDATE OR IGNORE halts SET a = 1", "halts"],
+      ["UPDATE OR  REPLACE\n halts SET a = 1", "halts"],
       ["DELETE FROM halts WHERE a = 1", "halts"],
       ["BEGIN IMMEDIATE", ""],
       ["ROLLBACK TO SAVEPOINT a", ""],
