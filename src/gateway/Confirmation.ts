@@ -32,7 +32,10 @@ export interface TransferListing {
 interface ListOptions {
   readonly pagesMax?: number
   readonly after?: string | undefined
-  /** Only transfers that have not come to their end; a gateway that cannot tell them apart lists all. */
+  /**
+   * Only transfers that have not come to their end; a gateway that cannot tell them apart lists all. Several gateways
+   * list together only those of them that recur, as a quorum tells them.
+   */
   readonly pending?: boolean
 }
 

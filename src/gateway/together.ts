@@ -1,6 +1,6 @@
 import { Effect, Layer } from "effect"
 import { agreedHead, isForked } from "./agreedHead.ts"
-import { agreedListing, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
+import { agreedListing, agreedOrders, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { Confirmation, type TransferSighting } from "./Confirmation.ts"
 import { escapeText } from "./escapeText.ts"
@@ -98,7 +98,10 @@ const agreed = (gateways: Gateways["Service"], of: (one: Confirmation["Service"]
             ),
           )
       }),
-      (told) => agreedListing(told, gateways.quorum, { after: options?.after, of: gateways.all.length }),
+      (told) => {
+        const agree = options?.pending === true ? agreedOrders : agreedListing
+        return agree(told, gateways.quorum, { after: options?.after, of: gateways.all.length })
+      },
     ),
 })
 

@@ -15,9 +15,10 @@ import { adopt } from "../../src/submitter/adopt.ts"
 import { compareHistory } from "../../src/submitter/compareHistory.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alice, bob, eve, type Flow, type FlowSetup, flow, round } from "../support/Flow.ts"
+import { altered, down, type Front, startFronts } from "../support/Fronts.ts"
 import { behind, nowhere, refusedThere } from "../support/Instead.ts"
 import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
-import { chainId, one, usdt } from "../support/TestSandbox.ts"
+import { chainId, one, usdt, vega } from "../support/TestSandbox.ts"
 
 type Options = Parameters<Flow>[0]
 type Network = Sandbox["Service"]
@@ -102,6 +103,64 @@ const waitForTaken = (client: TestClient) =>
   Effect.gen(function* () {
     while (at(yield* request(client, "/sandbox/ledger"), "mempool.1") === undefined) yield* Effect.yieldNow
   })
+
+/** Gateways a, b and c before the network, of which two must agree. */
+const amongThree = (fronts: Array<Front>) => (url: string) =>
+  Effect.map(startFronts(url), (started) => {
+    fronts.push(...started)
+    return started.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+  })
+
+/** Shows standing orders as such of another asset, changed later than the others know. */
+const miscalled = altered(
+  ({ url }) => url.pathname === "/api/v2/transfers" && url.searchParams.get("status") === "STATUS_PENDING",
+  (answer) => ({
+    ...answer,
+    text: JSON.stringify(JSON.parse(answer.text), (key, value) =>
+      key === "asset" ? vega : key === "timestamp" ? String(BigInt(value) + 1n) : value,
+    ),
+  }),
+)
+
+describe("a cancellation among three gateways", () => {
+  for (const [words, asset, state, silence] of [
+    ["is not made on the word of one of them", "VEGA", "STATUS_PENDING", /1 standing order, none of them/],
+    ["is made although one of them tells of another order", "USDT", "STATUS_CANCELLED", /no standing orders/],
+  ] as const) {
+    it.effect(words, () => {
+      const fronts: Array<Front> = []
+      return flow(
+        (options, sandbox, client) =>
+          Effect.gen(function* () {
+            fronts[0]!.manner = miscalled
+            const order = yield* ordered(client, sandbox)
+            yield* rounds(options, sandbox, 24)
+            assert.strictEqual(yield* statusOf(client, order), state)
+            assert.match((yield* told)?.detail ?? "", silence)
+            assert.lengthOf(yield* cancels, state === "STATUS_PENDING" ? 0 : 1)
+          }),
+        { ...setup, rules: rule.replace("from: alice", `from: alice, asset: ${asset}`), gateways: amongThree(fronts) },
+      )
+    })
+  }
+
+  it.effect("is not made where the two that answer tell of different orders", () => {
+    const fronts: Array<Front> = []
+    return flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          fronts[0]!.manner = miscalled
+          fronts[1]!.manner = down
+          const order = yield* ordered(client, sandbox)
+          yield* rounds(options, sandbox, 12)
+          assert.deepStrictEqual(yield* cancels, [])
+          assert.match((yield* told)?.detail ?? "", /the standing orders of alice were not listed yet/)
+          assert.strictEqual(yield* statusOf(client, order), "STATUS_PENDING")
+        }),
+      { ...setup, gateways: amongThree(fronts) },
+    )
+  })
+})
 
 describe("a cancellation", () => {
   it.effect("ends each standing order once, one after the other, and moves nothing", () =>
