@@ -9,6 +9,8 @@ export interface Rehearsal {
   readonly payments: number
   /** Base units by account (see `accountKey`): what it would have received less what it would have paid with fees. */
   readonly moved: ReadonlyMap<string, bigint>
+  /** Ids of the standing orders that it would have ended: none of them is told of twice, however long it goes on. */
+  readonly ended: ReadonlySet<string>
 }
 
 export const accountKey = (party: string, assetId: string): string => `${party}|${assetId}`
@@ -31,7 +33,7 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
     ({ rule, state, createdAt }) => state === "rehearsed" && names.has(rule) && createdAt > since,
   )
   const { orders } = snapshot
-  const ended = new Set<string>(recent.flatMap(({ command, payment }) => (command === "cancel" ? [payment.toKey] : [])))
+  const ended = new Set(rehearsals.flatMap((rehearsal) => [...rehearsal.ended]))
   return {
     ...snapshot,
     ...(orders === undefined ? {} : { orders: (party: string) => without(ended, orders(party)) }),

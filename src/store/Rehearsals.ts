@@ -11,12 +11,21 @@ const Kept = Schema.fromJsonString(
       since: Schema.Int,
       payments: Schema.Int,
       moved: Schema.Record(Schema.String, Schema.BigIntFromString),
+      ended: Schema.optionalKey(Schema.Array(Schema.String)),
     }),
   ),
 )
 const decode = Schema.decodeUnknownOption(Kept)
 const encode = Schema.encodeSync(Kept)
 const key = "rehearsals"
+
+const begun = (rule: string, now: number): Rehearsal => ({
+  rule,
+  since: now,
+  payments: 0,
+  moved: new Map(),
+  ended: new Set(),
+})
 
 /** What rules that only rehearse would have moved so far: a sum for each, so that months of it cost one row. */
 export class Rehearsals extends Context.Service<
@@ -27,7 +36,7 @@ export class Rehearsals extends Context.Service<
      * forgotten, and begins anew when it rehearses again.
      */
     readonly of: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
-    /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
+    /** Adds a payment or cancellation that would have been made. Call it inside the transaction of the decision. */
     readonly add: (
       rule: string,
       payment: { readonly fromKey: string; readonly toKey: string; readonly assetId: string; readonly amount: bigint },
@@ -43,9 +52,9 @@ export class Rehearsals extends Context.Service<
         const kept = decode(text ?? "")
         if (kept._tag === "None") return new Map()
         return new Map(
-          Object.entries(kept.value).map(([rule, { moved, ...rest }]) => [
+          Object.entries(kept.value).map(([rule, { moved, ended, ...rest }]) => [
             rule,
-            { rule, ...rest, moved: new Map(Object.entries(moved)) },
+            { rule, ...rest, moved: new Map(Object.entries(moved)), ended: new Set(ended) },
           ]),
         )
       })
@@ -54,9 +63,14 @@ export class Rehearsals extends Context.Service<
           key,
           encode(
             Object.fromEntries(
-              [...all].map(({ rule, moved, since, payments }) => [
+              [...all].map(({ rule, moved, since, payments, ended }) => [
                 rule,
-                { since, payments, moved: Object.fromEntries(moved) },
+                {
+                  since,
+                  payments,
+                  moved: Object.fromEntries(moved),
+                  ...(ended.size === 0 ? {} : { ended: [...ended] }),
+                },
               ]),
             ),
           ),
@@ -69,21 +83,24 @@ export class Rehearsals extends Context.Service<
           named = rules.length > 0
           const kept = yield* read
           const now = yield* Clock.currentTimeMillis
-          const all = rules.map((rule) => kept.get(rule) ?? { rule, since: now, payments: 0, moved: new Map() })
+          const all = rules.map((rule) => kept.get(rule) ?? begun(rule, now))
           if (kept.size !== rules.length || rules.some((rule) => !kept.has(rule))) yield* write(all)
           return all
         }),
         add: Effect.fn("Rehearsals.add")(function* (rule, { fromKey, toKey, assetId, amount }, fee) {
           const kept = new Map(yield* read)
           const now = yield* Clock.currentTimeMillis
-          const before = kept.get(rule) ?? { rule, since: now, payments: 0, moved: new Map<string, bigint>() }
+          const before = kept.get(rule) ?? begun(rule, now)
           const moved = new Map(before.moved)
+          const ended = new Set(before.ended)
           const [payer, payee] = [accountKey(fromKey, assetId), accountKey(toKey, assetId)]
-          if (!isCancellation({ assetId })) {
+          if (isCancellation({ assetId })) {
+            ended.add(toKey)
+          } else {
             moved.set(payer, (moved.get(payer) ?? 0n) - amount - fee)
             moved.set(payee, (moved.get(payee) ?? 0n) + amount)
           }
-          yield* write(kept.set(rule, { ...before, payments: before.payments + 1, moved }).values())
+          yield* write(kept.set(rule, { ...before, payments: before.payments + 1, moved, ended }).values())
         }),
       })
     }),

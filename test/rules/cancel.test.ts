@@ -155,11 +155,15 @@ describe("a rule that ends standing orders", () => {
     )
   })
 
-  it("that is on trial tells of each once, as if it were ended", () => {
+  it("that is on trial tells of each once, as if it were ended, however long ago that was", () => {
     const told = intent(one, { state: "rehearsed", updatedAt: now - 80_000 })
-    const after = overlaid(snapshot({ settled: [told] }), [{ rule: "end", since: 0, payments: 1, moved: new Map() }])
+    const rehearsal = { rule: "end", since: 0, payments: 1, moved: new Map(), ended: new Set([one]) }
+    const after = overlaid(snapshot({ settled: [told] }), [rehearsal])
     assert.strictEqual(said(run({}, after)), "2 0")
     assert.strictEqual(after.cancelled?.(policy.cancels![0]!), 1)
+    const later = overlaid(snapshot(), [rehearsal])
+    assert.strictEqual(said(run({}, later)), "2 0")
+    assert.strictEqual(later.cancelled?.(policy.cancels![0]!), 0)
   })
 
   it("explains itself without an asset", () => {

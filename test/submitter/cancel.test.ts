@@ -388,7 +388,7 @@ describe("a cancellation", () => {
     ),
   )
 
-  it.effect("is only told of while the treasury does not run live", () =>
+  it.effect("is only told of while the treasury does not run live, and of each order once, also the day after", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -397,6 +397,9 @@ describe("a cancellation", () => {
           yield* rounds(options, sandbox, 20)
           assert.deepStrictEqual(yield* states, ["rehearsed", "rehearsed"])
           assert.match((yield* cancels)[0]?.detail ?? "", /mode shadow: would have been cancelled/)
+          yield* TestClock.adjust("25 hours")
+          yield* rounds(options, sandbox, 20)
+          assert.deepStrictEqual([yield* states, (yield* told)?.reason], [["rehearsed", "rehearsed"], "in_band"])
           assert.strictEqual(yield* statusOf(client, order), "STATUS_PENDING")
         }),
       { ...setup, mode: "shadow" },
