@@ -4,7 +4,7 @@ import { nameRemedy } from "../config/nearest.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
-import { isRehearsed, judgeOn } from "../engine/judgeAll.ts"
+import { isRehearsed, judgeIdly } from "../engine/judgeAll.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import type { AlertRule } from "../rules/Condition.ts"
@@ -97,7 +97,7 @@ const lookNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
     Effect.gen(function* () {
       const memories = new Map((yield* (yield* RuleStates).all).map((m) => [memoryKey(m.rule, m.subject), m]))
       const snapshot = yield* takeSnapshot(memories.values())
-      return { snapshot, memories, outcomes: yield* judgeOn(snapshot, memories) }
+      return { snapshot, memories, outcomes: yield* judgeIdly(snapshot, memories) }
     }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, mode))),
   )
 })

@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { type InForce, termsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
-import { isRehearsed, judgeOn } from "../engine/judgeAll.ts"
+import { isRehearsed, judgeIdly } from "../engine/judgeAll.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { type ExplainedPayment, explainSubject } from "../rules/explain.ts"
 import type { Memory } from "../rules/Look.ts"
@@ -110,9 +110,9 @@ const judge = Effect.fnUntraced(function* ({ treasury, mode }: InForce, asLastSe
     const seen = yield* takeSnapshot(memories.values())
     // What this process has not compared the daemon had, or its own decisions say so.
     const snapshot = asLastSeen ? { ...seen, catchingUp: undefined } : seen
-    const outcomes = yield* judgeOn(snapshot, memories)
+    const outcomes = yield* judgeIdly(snapshot, memories)
     const waiting = outcomes.filter(isPending)
-    const ripe = waiting.length === 0 ? [] : yield* judgeOn(snapshot, ripened(memories, waiting))
+    const ripe = waiting.length === 0 ? [] : yield* judgeIdly(snapshot, ripened(memories, waiting))
     const subjects = outcomes.map((outcome) => {
       const later = isPending(outcome)
         ? ripe.find(

@@ -36,6 +36,8 @@ export class Rehearsals extends Context.Service<
      * forgotten, and begins anew when it rehearses again.
      */
     readonly of: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
+    /** What `of` would answer. Nothing begins, and nothing is forgotten. */
+    readonly peek: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
     /** Adds a payment or cancellation that would have been made. Call it inside the transaction of the decision. */
     readonly add: (
       rule: string,
@@ -86,6 +88,12 @@ export class Rehearsals extends Context.Service<
           const all = rules.map((rule) => kept.get(rule) ?? begun(rule, now))
           if (kept.size !== rules.length || rules.some((rule) => !kept.has(rule))) yield* write(all)
           return all
+        }),
+        peek: Effect.fn("Rehearsals.peek")(function* (rules) {
+          if (rules.length === 0) return []
+          const kept = yield* read
+          const now = yield* Clock.currentTimeMillis
+          return rules.map((rule) => kept.get(rule) ?? begun(rule, now))
         }),
         add: Effect.fn("Rehearsals.add")(function* (rule, { fromKey, toKey, assetId, amount }, fee) {
           const kept = new Map(yield* read)

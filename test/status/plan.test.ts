@@ -5,12 +5,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { planText } from "../../src/cli/planText.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
+import { explanationOf } from "../../src/status/explanationOf.ts"
 import { planOf } from "../../src/status/planOf.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { Rehearsals } from "../../src/store/Rehearsals.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { callCofferer } from "../support/CommandLine.ts"
-import { arrange, explained, treasuryFrom, treasuryText } from "../support/Explained.ts"
+import { arrange, explained, payment, treasuryFrom, treasuryText } from "../support/Explained.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const live = (treasury: Treasury) => ({ treasury, mode: "live" as const })
@@ -37,6 +39,25 @@ describe("a plan", () => {
       }),
     ),
   )
+
+  it.effect("of rules whose trial ends leaves what the trial has counted so far", () => {
+    const rehearsing = `  - name: keep
+    mode: shadow
+    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_000", target: "2_000" }] }`
+    return explained({ instead: rehearsing }, (treasury) =>
+      Effect.gen(function* () {
+        yield* arrange()
+        const rehearsals = yield* Rehearsals
+        yield* rehearsals.of(["keep"])
+        yield* rehearsals.add("keep", payment().payment, 0n)
+        const { plan, difference } = yield* shown(yield* treasuryFrom(), treasury)
+        assert.deepStrictEqual([plan.fires, difference?.onlyChanged.length], [1, 1])
+        yield* explanationOf(live(yield* treasuryFrom()), { name: "keep" })
+        const [kept] = yield* rehearsals.of(["keep"])
+        assert.deepStrictEqual([kept?.payments, kept?.moved.size], [1, 2])
+      }),
+    )
+  })
 
   it.effect("says what follows once a condition has held for its time", () =>
     explained({ keep: "    for: 90s" }, (treasury) =>
