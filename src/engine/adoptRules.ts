@@ -45,9 +45,9 @@ export const keepRules = (rules: ReadonlyArray<Rule>) => keepPlans(plansOf(byKey
 
 /**
  * Fits what is remembered to rules that come into force: a payout that is new, or has another plan, owes nothing of the
- * time before; what is gone or comes back has no timer. Call it in the transaction that puts them in force. `before` are
- * the rules that they replace; undefined at a start, where the store knows what was planned, or else nothing counts as
- * changed.
+ * time before; what is gone or comes back has no timer. Call it in the transaction that puts them in force. `before`
+ * are the rules that they replace; undefined at a start, where the store knows what was planned, or else nothing counts
+ * as changed.
  */
 export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>, before?: ReadonlyArray<Rule>) {
   const states = yield* RuleStates

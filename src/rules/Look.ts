@@ -19,9 +19,11 @@ export type Allotment = (payer: Party) => bigint | undefined
 /** One transfer after the payer's funds were looked at. */
 export interface Sized {
   readonly transfer: Transfer
-  /** What would be paid now: the transfer's amount, or the part that the payer can afford. */
+  /** What would be paid now if the payer's funds did not limit it: where parts are paid, what is permitted at once. */
+  readonly wanted: bigint
+  /** What would be paid now: what is wanted, or the part that the payer can afford. */
   readonly amount: bigint
-  /** Whether the payer can pay all of it with its fee. */
+  /** Whether the payer can pay all that is wanted with its fee. */
   readonly covered: boolean
   /** What the payer may spend above its floors and beside what is under way; negative where that exceeds it. */
   readonly spendable: bigint
@@ -114,6 +116,7 @@ export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
 
 const atNoCost = (transfer: Transfer): Sized => ({
   transfer,
+  wanted: 0n,
   amount: 0n,
   covered: true,
   spendable: 0n,
@@ -127,26 +130,27 @@ const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: W
   const share = feeShareOf(look)
   const taken = new Map<string, bigint>()
   return need.transfers.map((transfer) => {
+    const wanted = permitted(snapshot, subject, transfer)
     const { from } = transfer
     const observed = snapshot.balance(from.publicKey, asset.id, "free")
     const before = taken.get(from.publicKey) ?? 0n
     const free = (observed ?? 0n) - reservedFrom(snapshot, from.publicKey, asset.id) - floorOf(subject, from) - before
     const allotted = look.allotment?.(from)
     const spendable = allotted === undefined || free < allotted ? free : allotted
-    const covered = spendable >= transfer.amount + feeMax(share, transfer.amount)
+    const covered = spendable >= wanted + feeMax(share, wanted)
     const affordable = spendable > 0n ? (spendable * share.denominator) / (share.denominator + share.numerator) : 0n
-    const wanted = !covered && takesPart(rule) ? affordable : transfer.amount
-    const amount = takesPart(rule) ? least(wanted, perTransfer(snapshot, subject, transfer)) : wanted
+    const amount = !covered && takesPart(rule) ? affordable : wanted
     taken.set(from.publicKey, before + amount + feeMax(share, amount))
-    return { transfer, amount, covered, spendable, observed }
+    return { transfer, wanted, amount, covered, spendable, observed }
   })
 }
 
-const least = (a: bigint, b: bigint | undefined): bigint => (b !== undefined && b < a ? b : a)
-
 /** What the policy permits at once: more is paid in parts, by rules that pay parts. */
-const perTransfer = ({ policy }: Snapshot, { asset }: Subject, { from, to }: Transfer): bigint | undefined =>
-  lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: asset.id })?.perTransfer
+const permitted = ({ policy }: Snapshot, { asset, rule }: Subject, { from, to, amount }: Transfer): bigint => {
+  if (!takesPart(rule)) return amount
+  const line = lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: asset.id })
+  return line !== undefined && line.perTransfer < amount ? line.perTransfer : amount
+}
 
 /** Whether the rule pays less where it cannot pay all. Where the account itself pays, the rest stays in it. */
 export const takesPart = (rule: Subject["rule"]): boolean =>

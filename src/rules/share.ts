@@ -34,10 +34,10 @@ export const share = (looks: ReadonlyArray<Look>, payer: Party, spendable: bigin
   return shares
 }
 
-/** What the look would take from the payer if nothing limited it, fees at their highest included. */
+/** What the look would take from the payer now if its funds did not limit it, fees at their highest included. */
 export const wantOf = (look: Look, payer: Party): bigint =>
   look.sized
     .filter(({ transfer }) => transfer.from === payer)
-    .reduce((sum, { transfer }) => sum + costOf(look, transfer.amount), 0n)
+    .reduce((sum, { wanted }) => sum + costOf(look, wanted), 0n)
 
 const costOf = (look: Look, amount: bigint): bigint => amount + feeMax(feeShareOf(look), amount)

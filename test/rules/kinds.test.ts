@@ -281,6 +281,18 @@ describe("money that does not suffice for all", () => {
     assert.deepStrictEqual(others, ["d 118 b", "d 178 c"])
   })
 
+  it("is not set aside for what the policy does not permit at once", () => {
+    const capped = { ...policy, lines: [{ ...policy.lines[0]!, perTransfer: units(50) }] }
+    const min = new Map([[asset.id, units(10)]])
+    const needs = levels.slice(0, 2).map((level, i) => ({ ...level, target: units(i === 0 ? 1_000 : 50) }))
+    const snapshot = snapshotOf({ a: 0, b: 0, d: 202 }, { policy: capped })
+    const outcomes = step(subjectsOf({ ...rule, levels: needs, min }), snapshot, () => ripe)
+    assert.deepStrictEqual(
+      outcomes.flatMap(({ judgement }) => moves(judgement.decision)),
+      ["d 50 a", "d 50 b"],
+    )
+  })
+
   it("serves who takes all or nothing in the order of the file", () => {
     const [first, second, third] = amounts([{ ...rule, onShort: "hold" }], { a: 0, b: 0, c: 0, d: 420 })
     assert.deepStrictEqual([first, second], ["d 100 a", "d 200 b"])
