@@ -129,8 +129,9 @@ const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: W
   if (subject.kind === "cancel") return need.transfers.map(atNoCost)
   const share = feeShareOf(look)
   const taken = new Map<string, bigint>()
-  return need.transfers.map((transfer) => {
-    const wanted = permitted(snapshot, subject, transfer)
+  const wants = wantsOf(snapshot, subject, need.transfers)
+  return need.transfers.map((transfer, i) => {
+    const wanted = wants[i]!
     const { from } = transfer
     const observed = snapshot.balance(from.publicKey, asset.id, "free")
     const before = taken.get(from.publicKey) ?? 0n
@@ -145,9 +146,20 @@ const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: W
   })
 }
 
+/** What of the transfers would be paid now, whatever the payers' funds: those of a split keep their proportions. */
+const wantsOf = (snapshot: Snapshot, subject: Subject, transfers: ReadonlyArray<Transfer>): ReadonlyArray<bigint> => {
+  if (!takesPart(subject.rule)) return transfers.map(({ amount }) => amount)
+  const parts = transfers.map((transfer) => ({ amount: transfer.amount, part: permitted(snapshot, subject, transfer) }))
+  if (subject.kind !== "split" || parts.every(({ amount, part }) => part === amount))
+    return parts.map(({ part }) => part)
+  const tightest = parts
+    .filter(({ amount }) => amount > 0n)
+    .reduce((a, b) => (b.part * a.amount < a.part * b.amount ? b : a))
+  return parts.map(({ amount }) => (amount * tightest.part) / tightest.amount)
+}
+
 /** What the policy permits at once: more is paid in parts, by rules that pay parts. */
-const permitted = ({ policy }: Snapshot, { asset, rule }: Subject, { from, to, amount }: Transfer): bigint => {
-  if (!takesPart(rule)) return amount
+const permitted = ({ policy }: Snapshot, { asset }: Subject, { from, to, amount }: Transfer): bigint => {
   const line = lineFor(policy, { from: from.publicKey, to: receiverKey(to), assetId: asset.id })
   return line !== undefined && line.perTransfer < amount ? line.perTransfer : amount
 }

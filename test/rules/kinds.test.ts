@@ -161,6 +161,22 @@ describe("a split", () => {
     assert.match(moves(run(rule, snapshotOf({ a: 1_000 })))[0]!, /^in_band: 1,000 is not above 1,000/)
   })
 
+  it("keeps its weights where the policy permits no more than a part at once", () => {
+    const capped = { ...policy, lines: [{ ...policy.lines[0]!, perTransfer: units(100) }] }
+    const partial = { ...rule, onShort: "partial" as const }
+    const held = { a: 1_100, b: 0, c: 0 }
+    for (let looks = 0; looks < 30; looks++) {
+      const decision = run(partial, snapshotOf(held, { policy: capped }))
+      if (decision._tag !== "Act") break
+      for (const { to, amount } of decision.payments) {
+        held.a -= Number(amount)
+        held[to === "b" ? "b" : "c"] += Number(amount)
+      }
+      assert.approximately(held.b / held.c, 70 / 30, 0.05)
+    }
+    assert.isAtMost(held.a, 1_000)
+  })
+
   it("pays all parts or none", () => {
     const none = { ...policy, lines: [{ ...policy.lines[0]!, to: new Set([b.publicKey]) }] }
     assert.match(moves(run(rule, snapshotOf({ a: 1_109 }, { policy: none })))[0]!, /^policy: no policy line/)
