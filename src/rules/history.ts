@@ -69,11 +69,11 @@ const cooldownEnd = (look: Look): number => {
   return asked === undefined ? end : Math.max(end, asked + rule.cooldownMillis)
 }
 
-/** A payment of one of the need's ends, or of an account that code looked at, that is newer than the balances. */
+/** A payment of one of the need's ends, or of an account that it is made of, that is newer than the balances. */
 const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
   if (need?._tag !== "Wanted") return undefined
   const seen = (knownUntil({ subject, snapshot }) ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
-  const looked = subject.kind === "code" ? subject.accounts : []
+  const looked = subject.kind === "code" || subject.kind === "rebalance" ? subject.accounts : []
   const touched = (intent: Intent) =>
     looked.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)) ||
     need.transfers.some(

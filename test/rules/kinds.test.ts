@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cron, Result } from "effect"
 import { baseUnits } from "../../src/domain/Amount.ts"
-import type { Decision } from "../../src/domain/Decision.ts"
-import type { PublicKey } from "../../src/domain/Hex.ts"
+import type { Decision, Payment } from "../../src/domain/Decision.ts"
+import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
 import { decide } from "../../src/rules/decide.ts"
 import type { Memory } from "../../src/rules/Look.ts"
 import { feeMax, type Policy } from "../../src/rules/Policy.ts"
@@ -72,6 +73,23 @@ const moves = (decision: Decision): ReadonlyArray<string> =>
     ? [`${decision.reason}: ${decision.detail}`]
     : decision.payments.map(({ from, to, amount }) => `${from} ${amount} ${to}`)
 
+const outgoing: Omit<Intent, "payment"> = {
+  id: "cd".repeat(32) as IntentId,
+  treasury: "t",
+  rule: "submit",
+  subject: "by hand",
+  episode: 1,
+  command: "transfer",
+  decimals: 0,
+  feeMax: 0n,
+  state: "confirmed",
+  detail: "",
+  fee: undefined,
+  settledAt: BigInt(now) * 1_000_000n,
+  createdAt: now,
+  updatedAt: now,
+}
+
 describe("a rebalance", () => {
   const rule: RebalanceRule = {
     ...plainRule,
@@ -115,6 +133,23 @@ describe("a rebalance", () => {
     assert.deepStrictEqual(moves(run({ ...rule, min }, snapshotOf({ a: 1_000, b: 0, c: 0 }))), ["a 300 b"])
     const [small] = moves(run({ ...rule, min }, snapshotOf({ a: 700, b: 200, c: 100 })))
     assert.strictEqual(small, "too_small: 100 is under the least of 150")
+  })
+
+  it("waits until a payment of any of its accounts is seen in the balances", () => {
+    const even = { ...rule, weights: [a, b, c].map((one) => ({ party: one, weight: 1n })) }
+    const held = { a: 60, b: 20, c: 40 }
+    assert.deepStrictEqual(moves(run(even, snapshotOf(held))), ["a 20 b"])
+    const payment: Payment = {
+      from: "c",
+      fromKey: c.publicKey,
+      to: "d",
+      toKey: d.publicKey,
+      asset: "TOK",
+      assetId: asset.id,
+      amount: units(40),
+    }
+    const unseen: Intent = { ...outgoing, payment }
+    assert.match(moves(run(even, snapshotOf(held, { settled: [unseen] })))[0]!, /^settling: /)
   })
 
   it.each(Array.from({ length: 40 }, (_, i) => i + 1))("converges from any balances (seed %i)", (seed) => {
