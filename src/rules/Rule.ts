@@ -168,7 +168,10 @@ export interface CodeRule extends RuleBase {
   /** All whom it may pay; at least one, none twice, never the payer. */
   readonly to: ReadonlyArray<Party>
   readonly asset: PinnedAsset
-  /** Never throws and always ends; the same arguments give the same answer, or one that is broken. `now`: the look's. */
+  /**
+   * Never throws and always ends; the same arguments give the same answer, or one that is broken. `now`: the look's time,
+   * in Unix milliseconds.
+   */
   readonly need: (seen: CodeSeen, now?: number) => CodeAnswer
 }
 
