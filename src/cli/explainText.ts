@@ -1,13 +1,18 @@
+import type { HoldReason } from "../domain/Decision.ts"
 import { timeText } from "../rules/Check.ts"
 import type { Answer, Explanation, Sign } from "../rules/explain.ts"
+import type { AlertAnswer } from "../status/alertAnswer.ts"
 import type { NotifyAnswer, PastAnswer, PaymentAnswer, RuleAnswer } from "../status/explanationOf.ts"
 import type { StoredDecision } from "../store/decisionsAround.ts"
+import { alertText, toldText } from "./alertText.ts"
 import { table } from "./output.ts"
+import { stampText } from "./stampText.ts"
 import { decisionText, type Story, storyText } from "./storyText.ts"
 
 /** The daemon's answer to a question why. */
 export type Explained =
   | RuleAnswer
+  | AlertAnswer
   | NotifyAnswer
   | PastAnswer
   | (Omit<PaymentAnswer, "story"> & { readonly story: Story })
@@ -26,6 +31,11 @@ export const explainText = (answer: Explained, isRunning: boolean): string => {
   switch (answer.about) {
     case "rule":
       return ruleText(answer, isRunning)
+    case "alert":
+      return [
+        ...stoppedText(isRunning),
+        alertText(answer, knownText(answer.knowledge), decidedText(answer.decided, answer.alert.reason, answer.at)),
+      ].join("\n\n")
     case "notify":
       return notifyText(answer)
     case "past":
@@ -36,31 +46,33 @@ export const explainText = (answer: Explained, isRunning: boolean): string => {
 }
 
 const ruleText = (answer: RuleAnswer, isRunning: boolean): string => {
-  const stopped = isRunning ? [] : ["no daemon runs; this is what its database says, so its knowledge grows old"]
-  return [...stopped, ...answer.subjects.map((subject) => subjectText(subject, answer))].join("\n\n")
+  return [...stoppedText(isRunning), ...answer.subjects.map((subject) => subjectText(subject, answer))].join("\n\n")
 }
 
+const stoppedText = (isRunning: boolean): ReadonlyArray<string> =>
+  isRunning ? [] : ["no daemon runs; this is what its database says, so its knowledge grows old"]
+
+const knownText = (knowledge: RuleAnswer["knowledge"]): string =>
+  knowledge === null
+    ? "no balance was read yet"
+    : `block ${knowledge.block} of ${knowledge.at.slice(11, 19)}Z, ${knowledge.ageSeconds.toFixed(1)} s old, from ${knowledge.source}`
+
 const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer): string => {
-  const { knowledge } = answer
-  const seen =
-    knowledge === null
-      ? "no balance was read yet"
-      : `block ${knowledge.block} of ${knowledge.at.slice(11, 19)}Z, ${knowledge.ageSeconds.toFixed(1)} s old, from ${knowledge.source}`
   const rehearsed =
     answer.rehearsed && subject.verdict !== "holds" ? ["  only rehearsed: nothing is paid or asked for"] : []
   return [
     subject.sentence,
     ...rehearsed,
-    ...decidedText(subject, answer.at),
+    ...decidedText(subject.decided, subject.reason, answer.at),
     table(subject.checks.map(checkRow)),
-    `  known     ${seen}`,
+    `  known     ${knownText(answer.knowledge)}`,
     ...meansText(subject, answer.at),
     `  next      ${nextText(subject, answer.at)}`,
   ].join("\n")
 }
 
 /** Where the engine's last decision stands, and since when. */
-const decidedText = ({ decided, reason }: RuleAnswer["subjects"][number], now: number): ReadonlyArray<string> => {
+const decidedText = (decided: StoredDecision | null, reason: HoldReason | null, now: number): ReadonlyArray<string> => {
   if (decided === null) return ["  the engine has not looked at it yet"]
   const since = `since ${stampText(decided.at)}, ${timeText(now - decided.at)}`
   if (decided.reason === reason) return [`  so ${since}`]
@@ -114,40 +126,38 @@ const nextText = ({ next, verdict }: Explanation, now: number): string => {
   return [...time, ...after].join("; ")
 }
 
-/** "2026-12-24 12:00:05Z" */
-const stampText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}Z`
-
-const notifyText = ({ rule, watches, last }: NotifyAnswer): string =>
-  [
-    `${rule} ${watches}`,
-    last === null
-      ? "  it never told anything"
-      : `  it told last at ${stampText(last.at)}: ${last.subject} ${last.detail}`,
-  ].join("\n")
+const notifyText = ({ rule, watches, at, last }: NotifyAnswer): string => {
+  const then = at === null ? [] : [`  of ${stampText(at)} nothing is stored but what it had told by then`]
+  const told = last === null ? "it never told anything" : `it told last ${toldText(last)}`
+  return [`${rule} ${watches}`, ...then, `  ${told}`].join("\n")
+}
 
 const pastText = (answer: PastAnswer): string =>
   answer.subjects.map((subject) => pastSubjectText(answer, subject)).join("\n\n")
 
 const pastSubjectText = (
-  { rule, at, now }: PastAnswer,
+  { rule, at, now, tells, last }: PastAnswer,
   { subject, inForce, before, after }: PastAnswer["subjects"][number],
 ): string => {
-  const name = `${rule} ${subject}`
+  const name = tells ? rule : `${rule} ${subject}`
+  const told = tells ? [`  told      ${toldText(last)}`] : []
   if (inForce === null) {
     const first =
       after === null ? "nothing was ever decided of it" : `the first decision kept is of ${stampText(after.at)}`
     return [
       `${name}: nothing is known of ${stampText(at)}; ${first}`,
       ...(after === null ? [] : [`  after     ${decisionLine(after)}`]),
+      ...told,
     ].join("\n")
   }
   const lasted =
     after === null ? `in force to this day, ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
   return [
-    `${name} ${inForce.reason === null ? "acted" : "was silent"} at ${stampText(at)}: ${reasonText(inForce)}`,
+    `${name} ${inForce.reason !== null ? "was silent" : tells ? "fired" : "acted"} at ${stampText(at)}: ${reasonText(inForce)}`,
     `  since     ${stampText(inForce.at)}, ${lasted}; numbers as of its beginning`,
     `  before    ${before === null ? "nothing is kept" : decisionLine(before)}`,
     `  after     ${after === null ? "nothing else yet" : decisionLine(after)}`,
+    ...told,
   ].join("\n")
 }
 

@@ -39,7 +39,8 @@ const partText = (part: Condition): string =>
 
 const levelText = (units: bigint, { decimals }: PinnedAsset): string => formatLevel(units, decimals)
 
-const stepText = (step: Step, asset: PinnedAsset): string =>
+/** "-20 %", or the amount. */
+export const stepText = (step: Step, asset: PinnedAsset): string =>
   step._tag === "Units" ? levelText(step.units, asset) : shareText(step)
 
 /** "-20 %" */

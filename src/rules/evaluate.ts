@@ -41,7 +41,7 @@ const seenAs = (truth: Truth, sentence: () => string): Seen => ({
 })
 
 /** Silences of a rule that has nothing to do. */
-const idle: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
+export const idle: ReadonlySet<HoldReason> = new Set(["in_band", "not_due"])
 
 export const evaluate = (condition: Condition, facts: Facts): Seen => {
   switch (condition._tag) {

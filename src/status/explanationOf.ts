@@ -7,8 +7,7 @@ import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
 import { isRehearsed, judgeIdly } from "../engine/judgeAll.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
-import type { AlertRule } from "../rules/Condition.ts"
-import { conditionText } from "../rules/conditionText.ts"
+import { alertSubject } from "../rules/alerting.ts"
 import { type Explanation, explainSubject } from "../rules/explain.ts"
 import { isPaying, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
 import { subjectsOf } from "../rules/Subject.ts"
@@ -26,6 +25,7 @@ import { Outbox } from "../store/Outbox.ts"
 import { memoryKey, RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { isoOf } from "./accountViews.ts"
+import { alertAnswer, type LastAlert } from "./alertAnswer.ts"
 import { storyWithApproval } from "./approvals.ts"
 import { type Problem, problem } from "./stories.ts"
 
@@ -57,11 +57,15 @@ export interface RuleAnswer {
   readonly subjects: ReadonlyArray<Explanation & { readonly decided: StoredDecision | null }>
 }
 
+/** Of a rule that tells of assets: nothing of it is stored but what it told. */
 export interface NotifyAnswer {
   readonly about: "notify"
   readonly rule: string
   readonly watches: string
-  readonly last: { readonly at: number; readonly subject: string; readonly detail: string } | null
+  /** Unix milliseconds of the past that was asked for; null: now. */
+  readonly at: number | null
+  /** By then. */
+  readonly last: LastAlert | null
 }
 
 export interface PastAnswer {
@@ -69,6 +73,10 @@ export interface PastAnswer {
   readonly rule: string
   readonly at: number
   readonly now: number
+  /** Whether it tells people, and pays nothing. */
+  readonly tells: boolean
+  /** What it told last by then; null where it told nothing, and of rules that pay. */
+  readonly last: LastAlert | null
   readonly subjects: ReadonlyArray<DecisionsAround & { readonly subject: string }>
 }
 
@@ -86,8 +94,11 @@ export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: In
   const { rules } = inForce.treasury
   const rule = rules.find(({ name }) => name === asking.name)
   if (asking.at !== undefined) return yield* pastOf(rule, asking, asking.at)
-  if (rule !== undefined) return yield* isPaying(rule) ? ruleAnswer(inForce, rule, asking) : notifyAnswer(rule)
-  return yield* paymentAnswer(inForce, asking.name)
+  if (rule === undefined) return yield* paymentAnswer(inForce, asking.name)
+  if (isPaying(rule)) return yield* ruleAnswer(inForce, rule, asking)
+  if (rule.kind === "notify") return yield* notifyAnswer(rule, null)
+  const named = pick([alertSubject], asking)
+  return "problem" in named ? named : yield* alertAnswer(inForce, rule, yield* knownBy(inForce.treasury))
 })
 
 /** One round over all rules, as the engine's next look would make it: what comes first takes what is scarce. */
@@ -152,17 +163,13 @@ const pick = (
   return problem(`rule "${name}" has no subject "${subject}"`, 404, nameRemedy(subject, own, "it has none"))
 }
 
-const watchesText = (rule: NotifyRule | AlertRule): string => {
-  if (rule.kind === "alert") return conditionText(rule.when)
-  return `${rule.asset === "any" ? "any asset" : rule.asset.symbol} becomes ${rule.becomes.join(" or ")}`
-}
-
-const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule | AlertRule) {
-  const last = yield* lastAlertOf(rule.name)
+const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule, at: number | null) {
+  const last = yield* lastAlertOf(rule, at ?? (yield* Clock.currentTimeMillis))
   return {
     about: "notify",
     rule: rule.name,
-    watches: `tells when ${watchesText(rule)}`,
+    watches: `tells when ${rule.asset === "any" ? "any asset" : rule.asset.symbol} becomes ${rule.becomes.join(" or ")}`,
+    at,
     last: last ?? null,
   } satisfies NotifyAnswer
 })
@@ -170,8 +177,9 @@ const notifyAnswer = Effect.fnUntraced(function* (rule: NotifyRule | AlertRule) 
 const pastOf = Effect.fnUntraced(function* (rule: Treasury["rules"][number] | undefined, asking: Asking, at: number) {
   const now = yield* Clock.currentTimeMillis
   if (at > now) return problem("that time has not come yet", 400, 'see "plan" for what would be done now')
-  if (rule !== undefined && !isPaying(rule)) return yield* notifyAnswer(rule)
-  const own = rule === undefined ? [] : subjectsOf(rule).map(({ name }) => name)
+  if (rule?.kind === "notify") return yield* notifyAnswer(rule, at)
+  const tells = rule?.kind === "alert"
+  const own = rule === undefined ? [] : tells ? [alertSubject] : subjectsOf(rule).map(({ name }) => name)
   const known = [...new Set([...own, ...(yield* subjectsDecided(asking.name))])]
   if (known.length === 0) return problem(`no rule "${asking.name}" has decided anything`, 404, "name a rule")
   const named = pick(known, asking)
@@ -179,7 +187,8 @@ const pastOf = Effect.fnUntraced(function* (rule: Treasury["rules"][number] | un
   const subjects = yield* Effect.forEach(named.names, (subject) =>
     Effect.map(decisionsAround({ rule: asking.name, subject }, at), (around) => ({ subject, ...around })),
   )
-  return { about: "past", rule: asking.name, at, now, subjects } satisfies PastAnswer
+  const last = tells ? ((yield* lastAlertOf(rule, at)) ?? null) : null
+  return { about: "past", rule: asking.name, at, now, tells, last, subjects } satisfies PastAnswer
 })
 
 const paymentAnswer = Effect.fnUntraced(function* ({ treasury }: InForce, name: string) {

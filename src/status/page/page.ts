@@ -1,6 +1,8 @@
 import { html } from "htm/preact"
 import { render } from "preact"
 import type { Explanation } from "../../rules/explain.ts"
+import type { SeenCondition } from "../../rules/explainAlert.ts"
+import type { AlertAnswer } from "../alertAnswer.ts"
 import type { NotifyAnswer, RuleAnswer } from "../explanationOf.ts"
 import type { AccountView, GatewayView, IntentView, PolicyView, RuleView, View } from "../View.ts"
 
@@ -32,8 +34,10 @@ const Account = (a: AccountView) => html`
     </div>
   </div>`
 
+type WhyAnswer = RuleAnswer | AlertAnswer | NotifyAnswer
+
 /** Answers to "why", by what was asked for; undefined while one is awaited. */
-const opened = new Map<string, RuleAnswer | NotifyAnswer | undefined>()
+const opened = new Map<string, WhyAnswer | undefined>()
 
 const whyOf = (r: RuleView) =>
   String(
@@ -50,7 +54,7 @@ const whyOf = (r: RuleView) =>
 const askWhy = async (query: string) => {
   try {
     const answer = await fetch(`/api/v1/explain?${query}`)
-    if (answer.ok && opened.has(query)) opened.set(query, (await answer.json()) as RuleAnswer | NotifyAnswer)
+    if (answer.ok && opened.has(query)) opened.set(query, (await answer.json()) as WhyAnswer)
   } catch {
     // What is shown stays until an answer comes.
   }
@@ -81,14 +85,43 @@ const Tree = (e: Explanation) => html`
     </ul>
   </div>`
 
-const Why = ({ answer }: { readonly answer: RuleAnswer | NotifyAnswer | undefined }) => {
+const truths = { true: "holds", false: "does not hold", null: "not known" } as const
+
+const conditionRows = (c: SeenCondition, depth: number): ReadonlyArray<unknown> => {
+  const sign = c.holds === null ? "not_reached" : c.holds ? "holds" : "passed"
+  const age = c.ageSeconds === null ? "" : `, ${c.ageSeconds.toFixed(1)} s old`
+  const seen = c.join !== null ? "" : c.observed === null ? c.detail : `${c.observed}${age}`
+  return [
+    html`<tr class=${sign}><td title=${truths[String(c.holds) as keyof typeof truths]}>${c.holds === null ? "·" : c.holds ? "●" : "○"}</td>
+      <td style=${{ paddingLeft: `${depth}em` }}>${c.join === null ? c.text : c.join}</td>
+      <td class="detail">${seen}${c.holds === null && c.observed !== null ? `; ${c.detail}` : ""}</td></tr>`,
+    ...c.of.flatMap((part) => conditionRows(part, depth + 1)),
+  ]
+}
+
+const Alert = ({ alert: { sentence, when, clear, firingSince, timers }, last }: AlertAnswer) => html`
+  <div class="why">
+    <p>${sentence}</p>
+    <table>${conditionRows(when, 0)}</table>
+    ${clear === null ? "" : html`<p>over when</p><table>${conditionRows(clear, 0)}</table>`}
+    <ul>
+      ${firingSince === null ? "" : html`<li>true since ${utc(firingSince)}</li>`}
+      ${timers.firesAt === null ? "" : html`<li>fires at ${utc(timers.firesAt)} if it holds until then</li>`}
+      ${timers.overAt === null ? "" : html`<li>over at ${utc(timers.overAt)} if it stays so until then</li>`}
+      ${timers.cooldownEndsAt === null ? "" : html`<li>cooldown until ${utc(timers.cooldownEndsAt)}</li>`}
+      ${timers.opensAt === null ? "" : html`<li>people hear of it from ${utc(timers.opensAt)}</li>`}
+      <li>${lastText(last)}</li>
+    </ul>
+  </div>`
+
+const lastText = (last: AlertAnswer["last"]) =>
+  last === null ? "it never told anything" : `told last ${utc(last.at)}: ${last.subject} ${last.detail}`
+
+const Why = ({ answer }: { readonly answer: WhyAnswer | undefined }) => {
   if (answer === undefined) return html`<div class="why"><p>asking …</p></div>`
   if (answer.about === "rule") return answer.subjects.map(Tree)
-  const last =
-    answer.last === null
-      ? "it never told anything"
-      : `told last ${utc(answer.last.at)}: ${answer.last.subject} ${answer.last.detail}`
-  return html`<div class="why"><p>${last}</p></div>`
+  if (answer.about === "alert") return Alert(answer)
+  return html`<div class="why"><p>${lastText(answer.last)}</p></div>`
 }
 
 const Rule = (r: RuleView) => {
