@@ -3,7 +3,7 @@ import type { Treasury } from "../config/Treasury.ts"
 import { formatLevel } from "../domain/Amount.ts"
 import type { AlertRule } from "../rules/Condition.ts"
 import { conditionText } from "../rules/conditionText.ts"
-import { isAlert, isPaying } from "../rules/Rule.ts"
+import { isAlert, isPaying, receiverKey } from "../rules/Rule.ts"
 import type { RuleMemory } from "../store/RuleStates.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 import type { PolicyView, RuleView } from "./View.ts"
@@ -63,10 +63,11 @@ export const policyView = Effect.fnUntraced(function* (
   const spends = yield* SpendLog
   const used = yield* spends.used({ ...line, since, except: new Set() })
   const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
+  const named = [...treasury.parties.values(), ...treasury.addresses.values()]
   const names = (keys: ReadonlySet<string>) =>
-    [...treasury.parties.values()]
-      .filter((p) => keys.has(p.publicKey))
-      .map((p) => p.name)
+    named
+      .filter((one) => keys.has(receiverKey(one)))
+      .map(({ name }) => name)
       .join(", ")
   const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
   const symbol = asset?.symbol ?? line.assetId

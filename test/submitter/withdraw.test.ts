@@ -6,6 +6,7 @@ import { Command } from "../../src/domain/Command.ts"
 import { type IntentState, noteOf, withdrawnHere } from "../../src/domain/Intent.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { receiptOf } from "../../src/status/receipts.ts"
+import { StatusView } from "../../src/status/StatusView.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { checkReceipt } from "../../src/store/checkReceipt.ts"
@@ -81,6 +82,21 @@ const waitForTaken = (client: TestClient) =>
   })
 
 describe("a withdrawal", () => {
+  it.effect("has its address named where the page tells its limits", () =>
+    flow(
+      ({ treasury, mode }) =>
+        Effect.gen(function* () {
+          const layer = StatusView.layer({ treasury, mode, version: "1" })
+          const { policy } = yield* Effect.flatMap(StatusView, (status) => status.view).pipe(Effect.provide(layer))
+          assert.include(
+            policy.map(({ text }) => text),
+            "alice -> vault, USDT: 600 each",
+          )
+        }),
+      setup,
+    ),
+  )
+
   it.effect("takes the surplus out once, and says that its claim is made by others", () =>
     flow(
       (options, sandbox, client) =>
