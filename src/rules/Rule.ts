@@ -169,8 +169,8 @@ export interface CodeRule extends RuleBase {
   readonly to: ReadonlyArray<Party>
   readonly asset: PinnedAsset
   /**
-   * Never throws and always ends; the same arguments give the same answer, or one that is broken. `now`: the look's time,
-   * in Unix milliseconds.
+   * Never throws and always ends; the same arguments give the same answer, or one that is broken. `now` is the time of
+   * the look, Unix milliseconds.
    */
   readonly need: (seen: CodeSeen, now?: number) => CodeAnswer
 }
