@@ -61,6 +61,14 @@ export const lookAt = (
   return { subject, snapshot, memory, allotment, balances, need, timer, sized }
 }
 
+/** The look of a subject that wants exactly this, whatever its balances are. */
+export const lookAtTransfer = (subject: Subject, snapshot: Snapshot, transfer: Transfer): Look => {
+  const need: Need = { _tag: "Wanted", detail: "it is a part of what is paid already", transfers: [transfer] }
+  const sized = sizesOf({ subject, snapshot, allotment: undefined }, need)
+  const balances = balancesOf(subject, snapshot)
+  return { subject, snapshot, memory: undefined, allotment: undefined, balances, need, timer: idle, sized }
+}
+
 const nothing: ReadonlyArray<Sized> = []
 
 const knownOf = (subject: Subject, snapshot: Snapshot): bigint | undefined =>

@@ -4,7 +4,8 @@ import type { Check } from "./Check.ts"
 import { funds } from "./funds.ts"
 import { history } from "./history.ts"
 import { knowledge } from "./knowledge.ts"
-import { type Allotment, type Look, lookAt, type Memory, type Sized } from "./Look.ts"
+import { type Allotment, type Look, lookAt, lookAtTransfer, type Memory, type Sized } from "./Look.ts"
+import type { Transfer } from "./Need.ts"
 import { receiverKey } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
@@ -51,6 +52,16 @@ export const judge = (look: Look): Judgement => {
   if (blind !== undefined) return { decision: stopped ?? blind, timer: memory ?? idle, planned, concluded }
   const silent = stopped ?? first(history, look) ?? first(funds, look)
   return { decision: silent ?? act(look), timer: look.timer, planned, concluded }
+}
+
+/** What of the past also holds a payment whose need is settled: balances that do not show the last one say nothing. */
+const settling = history.filter(({ reason }) => reason === "settling")
+
+/** Decides a part of something that is being paid already: its need is settled, and only its means are judged. */
+export const decidePart = (subject: Subject, snapshot: Snapshot, transfer: Transfer): Decision => {
+  const look = lookAtTransfer(subject, snapshot, transfer)
+  const silent = [stops, knowledge, settling, funds].map((checks) => first(checks, look))
+  return silent.find((decision) => decision !== undefined) ?? act(look)
 }
 
 const act = (look: Look): Decision => {

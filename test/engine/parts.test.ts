@@ -1,0 +1,100 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { IntentState } from "../../src/domain/Intent.ts"
+import { EngineOptions, type EngineSettings } from "../../src/engine/EngineOptions.ts"
+import { isWanted } from "../../src/engine/isWanted.ts"
+import type { SplitRule } from "../../src/rules/Rule.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { type Flow, flow, round } from "../support/Flow.ts"
+import { one } from "../support/TestSandbox.ts"
+
+const divide = `  - name: divide
+    split: { from: alice, asset: USDT, above: "900", target: "800", to: { bob: 70, eve: 30 } }
+    onShort: hold
+`
+const undone = new Set(["submit", "confirm"])
+
+/** Alone in force, with changes. */
+const dividing = (settings: EngineSettings, change: (rule: SplitRule) => Partial<SplitRule> = () => ({})) => ({
+  ...settings,
+  rules: settings.rules.flatMap((rule) => (rule.kind === "split" ? [{ ...rule, ...change(rule) }] : [])),
+})
+
+/** As if what was paid had brought the account into its band. */
+const inBand = ({ level }: SplitRule): Partial<SplitRule> => ({
+  level: { ...level, trigger: (2_000n * one) as typeof level.trigger },
+})
+const unfunded = (rule: SplitRule): Partial<SplitRule> => ({
+  ...inBand(rule),
+  floor: new Map([[rule.level.asset.id, (999n * one) as typeof rule.level.trigger]]),
+})
+
+/** Both parts of a split are decided; `second` asks of the smaller one whether another attempt is wanted. */
+const halves = (
+  use: (known: {
+    readonly second: (change?: (rule: SplitRule) => Partial<SplitRule>) => ReturnType<typeof isWanted>
+    readonly firstIs: (...states: ReadonlyArray<IntentState>) => Effect.Effect<void, unknown, Observations>
+    readonly look: ReturnType<typeof round>
+  }) => ReturnType<Flow>,
+) =>
+  flow(
+    (options, sandbox) =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const settings = yield* EngineOptions
+        const look = round(options, sandbox, undone).pipe(Effect.provideService(EngineOptions, dividing(settings)))
+        for (let i = 0; i < 3; i++) yield* look
+        const open = (yield* outbox.open).toSorted((a, b) => Number(b.payment.amount - a.payment.amount))
+        const [larger, smaller] = open
+        assert.lengthOf(open, 2)
+        yield* use({
+          look,
+          second: (change) => isWanted(smaller!).pipe(Effect.provideService(EngineOptions, dividing(settings, change))),
+          firstIs: (...states) =>
+            Effect.gen(function* () {
+              let first = larger!
+              const seen = (yield* (yield* Observations).watermark)?.timestamp
+              for (const state of states) {
+                const settledAt = state === "confirmed" ? seen : undefined
+                first = yield* outbox.move(first, state, { detail: "", settledAt })
+              }
+            }),
+        })
+      }),
+    { rules: divide },
+  )
+
+describe("another attempt of one part of a split", () => {
+  it.effect("is wanted while the other part is to be paid, though the account is in its band", () =>
+    halves(({ second }) =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* second(), "wanted")
+        assert.strictEqual(yield* second(inBand), "wanted")
+        assert.strictEqual(yield* second(unfunded), "gone", "funds are judged anew")
+      }),
+    ),
+  )
+
+  it.effect("is wanted where the other part executed, once the balances show it", () =>
+    halves(({ second, firstIs, look }) =>
+      Effect.gen(function* () {
+        yield* firstIs("reserved", "in_flight", "confirmed")
+        assert.strictEqual(yield* second(inBand), "later")
+        for (let i = 0; i < 3; i++) yield* look
+        assert.strictEqual(yield* second(inBand), "wanted")
+        const alone = (rule: SplitRule) => ({ ...inBand(rule), to: rule.to.slice(0, 1) })
+        assert.strictEqual(yield* second(alone), "gone", "the rule pays its receiver no more")
+      }),
+    ),
+  )
+
+  it.effect("is over with the need where the other part came to nothing", () =>
+    halves(({ second, firstIs }) =>
+      Effect.gen(function* () {
+        yield* firstIs("reserved", "abandoned")
+        assert.strictEqual(yield* second(inBand), "gone")
+      }),
+    ),
+  )
+})
