@@ -16,7 +16,7 @@ import { backtestText, differenceText, type Past } from "./backtestText.ts"
 import { failWith } from "./CliFailure.ts"
 import { DateText } from "./export.ts"
 import { printResult, writeOut } from "./output.ts"
-import { asksGateways, readHistory } from "./readHistory.ts"
+import { asksGateways, historyForm, readHistory } from "./readHistory.ts"
 import { configFlag, dataFlag, filesOf } from "./setup.ts"
 
 const optionalText = (name: string, description: string) =>
@@ -30,7 +30,7 @@ const flags = {
   against: optionalText("against", "Treasury file whose rules are played over the same past, and compared"),
   history: optionalText(
     "history",
-    "gateway, or a file that export --what balances wrote, .csv or .jsonl; default the store",
+    `gateway, or a file, .csv or .jsonl, as export --what balances writes it: ${historyForm}; default the store`,
   ),
   payments: optionalText("payments", "Payments that export --what payments wrote, for --history"),
   withTrial: Flag.Boolean("with-trial").pipe(

@@ -8,6 +8,11 @@ import { exportPages } from "./exportPages.ts"
 import { readGateway } from "./readGateway.ts"
 import type { Chosen } from "./setup.ts"
 
+/** Columns and units of a file of balances, in one sentence. */
+export const historyForm =
+  "columns kind (opening or change), at (2026-11-21T10:00:00Z), party (name or publicKey), asset (symbol or id), " +
+  "market (or empty), type (such as ACCOUNT_TYPE_GENERAL), balance (the new one, in base units)"
+
 export interface HistoryAsked extends Chosen {
   readonly history: Option.Option<string>
   readonly payments: Option.Option<string>
@@ -22,6 +27,9 @@ export const asksGateways = ({ history }: Pick<HistoryAsked, "history">): boolea
 
 /** The past as the gateways tell it, or files that `export` wrote, else the store. Times are Unix milliseconds. */
 export const readHistory = Effect.fnUntraced(function* (chosen: HistoryAsked, treasury: Treasury, asked: Span) {
+  if (Option.isSome(chosen.history) && !asksGateways(chosen)) {
+    return { history: yield* readFiles(chosen.history.value, chosen.payments, treasury), unknown: [] }
+  }
   if (!asksGateways(chosen)) return { history: yield* readStored(chosen, asked), unknown: [] }
   const { history, unknown } = yield* readGateway(treasury, asked)
   if (Option.isNone(chosen.payments)) return { history, unknown }
@@ -39,18 +47,39 @@ interface Span {
 const readStored = Effect.fnUntraced(function* (chosen: HistoryAsked, asked: Span) {
   const span = { from: asked.from ?? 0, to: asked.to ?? Number.MAX_SAFE_INTEGER }
   const book = makeHistoryBook()
-  if (Option.isSome(chosen.history)) {
-    book.addBalances(yield* rowsOf(chosen.history.value))
-    if (Option.isSome(chosen.payments)) book.addPayments(yield* rowsOf(chosen.payments.value))
-  } else {
-    yield* exportPages(chosen, { what: "balances", ...span }, ({ rows }) => Effect.sync(() => book.addBalances(rows)))
-    // Payments are listed by their decision: one that was made within the span may have been decided before it.
-    const decided = { ...span, from: Math.max(0, span.from - 86_400_000) }
-    yield* exportPages(chosen, { what: "payments", ...decided }, ({ rows }) =>
-      Effect.sync(() => book.addPayments(rows)),
-    )
-  }
+  yield* exportPages(chosen, { what: "balances", ...span }, ({ rows }) => Effect.sync(() => book.addBalances(rows)))
+  // Payments are listed by their decision: one that was made within the span may have been decided before it.
+  const decided = { ...span, from: Math.max(0, span.from - 86_400_000) }
+  yield* exportPages(chosen, { what: "payments", ...decided }, ({ rows }) => Effect.sync(() => book.addPayments(rows)))
   return yield* checked(book)
+})
+
+const readFiles = Effect.fnUntraced(function* (
+  file: string,
+  payments: Option.Option<string>,
+  { parties, assets }: Treasury,
+) {
+  const book = makeHistoryBook({
+    parties: new Map([...parties.values()].map(({ name, publicKey }) => [name, publicKey])),
+    assets: new Map([...assets.values()].map(({ symbol, id }) => [symbol, id])),
+  })
+  book.addBalances(yield* rowsOf(file))
+  if (Option.isSome(payments)) book.addPayments(yield* rowsOf(payments.value))
+  const strangers = [...book.strangers()].map(
+    ([party, rows]) => `${rows} ${rows === 1 ? "row" : "rows"} of unknown party "${party}"`,
+  )
+  if (strangers.length > 0) {
+    const known = `write its publicKey, or a name of the treasury file: ${[...parties.keys()].join(", ")}`
+    return yield* failWith("failure", `${file}: ${strangers.slice(0, 5).join(", ")}; ${known}`)
+  }
+  const history = yield* checked(book)
+  const keys = new Set<string>([...parties.values()].map(({ publicKey }) => publicKey))
+  const ids = new Set<string>([...assets.values()].map(({ id }) => id))
+  if (![...history.before, ...history.rows].some(({ party, asset }) => keys.has(party) && ids.has(asset))) {
+    const remedy = "write their names, or publicKey and asset id, as in the treasury file"
+    return yield* failWith("failure", `${file}: no row is of a party and an asset of the treasury; ${remedy}`)
+  }
+  return history
 })
 
 const checked = ({ problems, history }: HistoryBook): Effect.Effect<History, ReturnType<typeof failWith>> => {

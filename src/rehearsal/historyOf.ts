@@ -1,7 +1,14 @@
+import { isHex64 } from "../domain/Hex.ts"
 import type { History, HistoryRow, RealPayment } from "./History.ts"
 
 /** A row of an export: texts, numbers, and null where there is nothing. */
 export type ToldRow = Readonly<Record<string, string | number | null | undefined>>
+
+/** What the file of a treasury calls parties and assets, with their keys and ids. */
+export interface HistoryNames {
+  readonly parties: ReadonlyMap<string, string>
+  readonly assets: ReadonlyMap<string, string>
+}
 
 /** Gathers a history from rows as `export` writes them, page by page. */
 export interface HistoryBook {
@@ -9,6 +16,8 @@ export interface HistoryBook {
   readonly addPayments: (rows: Iterable<ToldRow>) => void
   /** What was wrong with rows that could not be used, at most ten of them. */
   readonly problems: ReadonlyArray<string>
+  /** Parties that are neither a name of the treasury nor a key, with the number of their rows. */
+  readonly strangers: () => ReadonlyMap<string, number>
   readonly history: () => History
 }
 
@@ -24,7 +33,7 @@ export const nanosIn = (text: string): bigint | undefined => {
 
 const digits = /^[0-9]{1,78}$/
 
-export const makeHistoryBook = (): HistoryBook => {
+export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
   const before: Array<HistoryRow> = []
   const rows: Array<HistoryRow> = []
   const gaps: Array<History["gaps"][number]> = []
@@ -41,6 +50,18 @@ export const makeHistoryBook = (): HistoryBook => {
     words.set(text, text)
     return text
   }
+  const strangers = new Map<string, number>()
+  const keyOf = (party: ToldRow[string]): string => {
+    const text = word(party)
+    const key = names?.parties.get(text)
+    if (key !== undefined) return key
+    if (names !== undefined && !isHex64(text)) strangers.set(text, (strangers.get(text) ?? 0) + 1)
+    return text
+  }
+  const idOf = (asset: ToldRow[string]): string => {
+    const text = word(asset)
+    return names?.assets.get(text) ?? text
+  }
   const wrong = (row: ToldRow): void => {
     if (problems.length < 10) problems.push(`cannot be used: ${JSON.stringify(row).slice(0, 120)}`)
   }
@@ -51,8 +72,8 @@ export const makeHistoryBook = (): HistoryBook => {
     const { party, asset, market, type } = row
     return {
       at,
-      party: word(party),
-      asset: word(asset),
+      party: keyOf(party),
+      asset: idOf(asset),
       market: word(market),
       type: word(type),
       balance: BigInt(balance),
@@ -61,7 +82,7 @@ export const makeHistoryBook = (): HistoryBook => {
   const addOther = (row: ToldRow): void => {
     const value = String(row["balance"] ?? "")
     if (row["kind"] === "parameter") parameters.set(word(row["type"]), value)
-    else if (row["kind"] === "quantum" && digits.test(value)) quanta.set(word(row["asset"]), BigInt(value))
+    else if (row["kind"] === "quantum" && digits.test(value)) quanta.set(idOf(row["asset"]), BigInt(value))
     else if (row["kind"] === "gap") {
       const since = nanosIn(String(row["at"]))
       const until = nanosIn(String(row["until"]))
@@ -71,6 +92,7 @@ export const makeHistoryBook = (): HistoryBook => {
   }
   return {
     problems,
+    strangers: () => strangers,
     addBalances: (told) => {
       for (const row of told) {
         const { kind } = row

@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "vitest"
+import { root } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-history-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const header = "kind,at,party,asset,market,type,balance"
+const rowOf = (party: string, balance: string, minute: number, asset = "USDT") =>
+  `change,2026-11-21T10:${String(minute).padStart(2, "0")}:00Z,${party},${asset},,ACCOUNT_TYPE_GENERAL,${balance}`
+
+/** Plays the demonstration's rules over a file of this content. */
+const play = (name: string, ...lines: ReadonlyArray<string>) => {
+  const file = join(dir, name)
+  writeFileSync(file, `${lines.join("\n")}\n`)
+  return callCofferer(["backtest", "-c", join(root, "config/sandbox.yaml"), "--history", file])
+}
+
+describe("a file of balances", () => {
+  const past = [rowOf("reserve", "90000000000", 0), rowOf("hot", "30000000000", 0), rowOf("hot", "1000000000", 1)]
+
+  it("may call parties and assets by the names of the treasury file", async () => {
+    const { code, stdout, stderr } = await play("names.csv", header, ...past)
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^1 payment: 24,000.00 USDT/m)
+  })
+
+  it("is refused where it names a party that nobody knows", async () => {
+    const { code, stderr } = await play("mm1.csv", header, ...past, rowOf("mm1", "1", 2), rowOf("mm1", "2", 3))
+    assert.strictEqual(code, 1)
+    assert.match(stderr, /mm1\.csv: 2 rows of unknown party "mm1"; write its publicKey, or a name .*: reserve, hot/)
+  })
+
+  it("is refused where nothing in it is of the treasury", async () => {
+    const { code, stderr } = await play(
+      "other.csv",
+      header,
+      rowOf("ab".repeat(32), "1", 0),
+      rowOf("hot", "1", 2, "USD"),
+    )
+    assert.strictEqual(code, 1)
+    assert.match(stderr, /other\.csv: no row is of a party and an asset of the treasury; write their names/)
+  })
+})
