@@ -1,17 +1,20 @@
-import { readFileSync } from "node:fs"
 import { Effect, Option } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import type { History } from "../rehearsal/History.ts"
-import { type HistoryBook, makeHistoryBook, type ToldRow } from "../rehearsal/historyOf.ts"
+import { type HistoryBook, makeHistoryBook } from "../rehearsal/historyOf.ts"
 import { failWith } from "./CliFailure.ts"
 import { exportPages } from "./exportPages.ts"
 import { readGateway } from "./readGateway.ts"
+import { readRows } from "./readRows.ts"
 import type { Chosen } from "./setup.ts"
 
 /** Columns and units of a file of balances, in one sentence. */
 export const historyForm =
   "columns kind (opening or change), at (2026-11-21T10:00:00Z), party (name or publicKey), asset (symbol or id), " +
   "market (or empty), type (such as ACCOUNT_TYPE_GENERAL), balance (the new one, in base units)"
+
+const paymentsForm =
+  "columns state, decidedAt, executedAt, fromKey, toKey, assetId, amountUnits, feeUnits and rule, as export --what payments writes them"
 
 export interface HistoryAsked extends Chosen {
   readonly history: Option.Option<string>
@@ -34,8 +37,7 @@ export const readHistory = Effect.fnUntraced(function* (chosen: HistoryAsked, tr
   const { history, unknown } = yield* readGateway(treasury, asked)
   if (Option.isNone(chosen.payments)) return { history, unknown }
   const book = makeHistoryBook()
-  book.addPayments(yield* rowsOf(chosen.payments.value))
-  if (book.problems.length > 0) return yield* failWith("failure", `rows ${book.problems.join("\n")}`)
+  yield* readPayments(book, chosen.payments.value)
   return { history: { ...history, payments: book.history().payments }, unknown }
 })
 
@@ -63,8 +65,9 @@ const readFiles = Effect.fnUntraced(function* (
     parties: new Map([...parties.values()].map(({ name, publicKey }) => [name, publicKey])),
     assets: new Map([...assets.values()].map(({ symbol, id }) => [symbol, id])),
   })
-  book.addBalances(yield* rowsOf(file))
-  if (Option.isSome(payments)) book.addPayments(yield* rowsOf(payments.value))
+  yield* readRows(file, book.addBalances)
+  yield* refuseProblems(book, historyForm)
+  if (Option.isSome(payments)) yield* readPayments(book, payments.value)
   const strangers = [...book.strangers()].map(
     ([party, rows]) => `${rows} ${rows === 1 ? "row" : "rows"} of unknown party "${party}"`,
   )
@@ -82,45 +85,18 @@ const readFiles = Effect.fnUntraced(function* (
   return history
 })
 
+const readPayments = Effect.fnUntraced(function* (book: HistoryBook, file: string) {
+  yield* readRows(file, book.addPayments)
+  yield* refuseProblems(book, paymentsForm)
+})
+
+const refuseProblems = ({ problems }: HistoryBook, form: string) =>
+  problems.length === 0 ? Effect.void : Effect.fail(failWith("failure", `${problems.join("\n")}\na row has ${form}`))
+
 const checked = ({ problems, history }: HistoryBook): Effect.Effect<History, ReturnType<typeof failWith>> => {
-  if (problems.length > 0) return Effect.fail(failWith("failure", `rows ${problems.join("\n")}`))
+  if (problems.length > 0) return Effect.fail(failWith("failure", problems.join("\n")))
   const found = history()
   return found.before.length + found.rows.length > 0
     ? Effect.succeed(found)
     : Effect.fail(failWith("notFound", "no balance is known of that time; see backfill, or export --what balances"))
-}
-
-const rowsOf = (file: string) =>
-  Effect.try({
-    try: () => {
-      const text = readFileSync(file, "utf8")
-      return file.endsWith(".csv") ? csvRows(text) : jsonRows(text)
-    },
-    catch: (error) => failWith("failure", `${file}: ${error instanceof Error ? error.message : error}`),
-  })
-
-const jsonRows = function* (text: string): Iterable<ToldRow> {
-  for (const line of text.split("\n")) if (line.trim() !== "") yield JSON.parse(line) as ToldRow
-}
-
-const csvRows = function* (text: string): Iterable<ToldRow> {
-  let columns: ReadonlyArray<string> | undefined
-  for (const cells of csvCells(text)) {
-    if (columns === undefined) columns = cells
-    else yield Object.fromEntries(columns.map((name, i) => [name, cells[i] ?? ""]))
-  }
-}
-
-/** Lines of cells by RFC 4180. */
-export const csvCells = function* (text: string): Iterable<ReadonlyArray<string>> {
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y
-  let cells: Array<string> = []
-  while (cell.lastIndex < text.length) {
-    const match = cell.exec(text)
-    if (match === null) throw new Error("is no CSV")
-    cells.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "")
-    if (match[3] === ",") continue
-    yield cells
-    cells = []
-  }
 }

@@ -12,8 +12,9 @@ export interface HistoryNames {
 
 /** Gathers a history from rows as `export` writes them, page by page. */
 export interface HistoryBook {
-  readonly addBalances: (rows: Iterable<ToldRow>) => void
-  readonly addPayments: (rows: Iterable<ToldRow>) => void
+  /** `place` names the row that is looked at. */
+  readonly addBalances: (rows: Iterable<ToldRow>, place?: () => string) => void
+  readonly addPayments: (rows: Iterable<ToldRow>, place?: () => string) => void
   /** What was wrong with rows that could not be used, at most ten of them. */
   readonly problems: ReadonlyArray<string>
   /** Parties that are neither a name of the treasury nor a key, with the number of their rows. */
@@ -32,6 +33,18 @@ export const nanosIn = (text: string): bigint | undefined => {
 }
 
 const digits = /^[0-9]{1,78}$/
+
+const kinds = ["change", "opening", "before", "gap", "quantum", "parameter"]
+const isBalance = ({ kind }: ToldRow): boolean => kind === "change" || kind === "opening" || kind === "before"
+
+/** Why a row tells no balance. */
+const problemOf = ({ at, type, balance }: ToldRow): string | undefined => {
+  if (nanosIn(String(at)) === undefined) return "at is no time in UTC such as 2026-11-21T10:00:00Z"
+  if (!digits.test(String(balance))) return "balance is no whole number of base units"
+  return /^([0-9]+|ACCOUNT_TYPE_[A-Z_]+)$/.test(String(type)) ? undefined : "type is none such as ACCOUNT_TYPE_GENERAL"
+}
+
+const stored = (): string => "a row of the store"
 
 export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
   const before: Array<HistoryRow> = []
@@ -62,53 +75,43 @@ export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
     const text = word(asset)
     return names?.assets.get(text) ?? text
   }
-  const wrong = (row: ToldRow): void => {
-    if (problems.length < 10) problems.push(`cannot be used: ${JSON.stringify(row).slice(0, 120)}`)
+  const wrong = (row: ToldRow, place: () => string, why: string): void => {
+    if (problems.length < 10) problems.push(`${place()}: ${why}: ${JSON.stringify(row).slice(0, 120)}`)
   }
-  const balanceOf = (row: ToldRow): HistoryRow | undefined => {
-    const at = nanosIn(String(row["at"]))
-    const balance = String(row["balance"])
-    if (at === undefined || !digits.test(balance)) return undefined
-    const { party, asset, market, type } = row
-    return {
-      at,
-      party: keyOf(party),
-      asset: idOf(asset),
-      market: word(market),
-      type: word(type),
-      balance: BigInt(balance),
+  const addBalance = (row: ToldRow, place: () => string): void => {
+    const problem = problemOf(row)
+    if (problem !== undefined) {
+      wrong(row, place, problem)
+      return
     }
+    const { kind, party, asset, market, type } = row
+    const found = { party: keyOf(party), asset: idOf(asset), market: word(market), type: word(type) }
+    const told = { at: nanosIn(String(row["at"])) ?? 0n, ...found, balance: BigInt(String(row["balance"])) }
+    ;(kind === "before" ? before : rows).push(told)
   }
-  const addOther = (row: ToldRow): void => {
+  const addOther = (row: ToldRow, place: () => string): void => {
     const value = String(row["balance"] ?? "")
     if (row["kind"] === "parameter") parameters.set(word(row["type"]), value)
     else if (row["kind"] === "quantum" && digits.test(value)) quanta.set(idOf(row["asset"]), BigInt(value))
     else if (row["kind"] === "gap") {
       const since = nanosIn(String(row["at"]))
       const until = nanosIn(String(row["until"]))
-      if (since === undefined || until === undefined) wrong(row)
+      if (since === undefined || until === undefined) wrong(row, place, "at or until is no time in UTC")
       else gaps.push({ since, until })
-    } else wrong(row)
+    } else wrong(row, place, `kind is none of ${kinds.join(", ")}, or its balance is no whole number`)
   }
   return {
     problems,
     strangers: () => strangers,
-    addBalances: (told) => {
-      for (const row of told) {
-        const { kind } = row
-        if (kind !== "change" && kind !== "opening" && kind !== "before") addOther(row)
-        else {
-          const found = balanceOf(row)
-          if (found === undefined) wrong(row)
-          else (kind === "before" ? before : rows).push(found)
-        }
-      }
+    addBalances: (told, place = stored) => {
+      for (const row of told) (isBalance(row) ? addBalance : addOther)(row, place)
     },
-    addPayments: (told) => {
+    addPayments: (told, place = stored) => {
       for (const row of told) {
+        if (row["state"] === undefined) wrong(row, place, "it has no state")
         if (row["state"] !== "confirmed") continue
         const payment = paymentOf(row)
-        if (payment === undefined) wrong(row)
+        if (payment === undefined) wrong(row, place, "a time or an amount in it is none")
         else payments.push(payment)
       }
     },
