@@ -1,12 +1,9 @@
-import { Cron, Result } from "effect"
 import type { Hours, Window } from "../rules/Hours.ts"
 import type { Level, PayingRule, RuleBase, Weight } from "../rules/Rule.ts"
-import type { Schedule } from "../rules/Schedule.ts"
 import { asArray } from "./Fields.ts"
 import type { Reporter } from "./Reporter.ts"
 import type { RuleText } from "./RuleText.ts"
 import { resolveCode } from "./resolveCode.ts"
-import { isLocation } from "./resolveHours.ts"
 import {
   type Addresses,
   type Assets,
@@ -19,6 +16,7 @@ import {
   refuseSelf,
 } from "./resolveNames.ts"
 import { shareOf } from "./resolvePolicy.ts"
+import { resolveSchedule } from "./resolveSchedule.ts"
 
 /** What the rest of the file defines. */
 export interface Known {
@@ -170,21 +168,6 @@ const resolveWeights = (
     if (Number(weight) === 0) report.add([...path, name], "a part of nothing", "write a whole number above 0")
     return party === undefined || Number(weight) === 0 ? [] : [{ party, weight: BigInt(weight) }]
   })
-
-const resolveSchedule = (raw: Kind<"schedule">, path: Path, report: Reporter): Schedule | undefined => {
-  const location = raw.location ?? "UTC"
-  if (!isLocation(location, [...path, "location"], report)) return undefined
-  const parsed = Cron.parse(raw.cron, location)
-  if (Result.isFailure(parsed)) {
-    report.add(
-      [...path, "cron"],
-      `"${raw.cron}" is no plan`,
-      'write minute hour day month weekday, such as "0 9 1 * *"',
-    )
-    return undefined
-  }
-  return { cron: parsed.success, text: raw.cron, location, missed: raw.missed ?? "once" }
-}
 
 const resolveLevel = (
   raw: {

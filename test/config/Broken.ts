@@ -86,6 +86,12 @@ const mistake = (title: string, from: string, to: string, says: RegExp, after = 
   after,
 })
 
+/** A payout with this plan, before the rule that it is put in front of. */
+const planned = (cron: string): string => `  - name: wages
+    payout: { from: hot, to: cold, asset: VEGA, amount: "1" }
+    schedule: { cron: "${cron}" }
+  - name: new-asset`
+
 export const broken: ReadonlyArray<Broken> = [
   mistake("an address with a wrong capital", '"0x5aAeb', '"0x5AAeb', /mistyped: its capitals do not fit/),
   mistake("an address of another length", '1BeAed"', '1BeAe"', /0x and 40 hex characters/),
@@ -106,6 +112,15 @@ export const broken: ReadonlyArray<Broken> = [
     /means nothing/,
     1,
   ),
+  mistake(
+    "a plan for a day that no month has",
+    "  - name: new-asset",
+    planned("0 9 31 2 *"),
+    /"0 9 31 2 \*" never comes; name a day that its months have/,
+    2,
+  ),
+  mistake("a plan for hour 25", "  - name: new-asset", planned("0 25 1 * *"), /its hour "25": .* 0 and 23/, 2),
+  mistake("a plan without a weekday", "  - name: new-asset", planned("0 9 1 *"), /it has 4 fields/, 2),
   mistake("an address that pays", "from: [reserve], to: [vault]", "from: [vault], to: [vault]", /"vault" is no party/),
   mistake(
     "a cancellation of nobody's",
