@@ -95,14 +95,16 @@ const holdRows = ({ holds }: Backtest): ReadonlyArray<ReadonlyArray<string>> => 
 const shownMax = 20
 
 const conditionRows = ({ conditions, from, to }: Backtest): ReadonlyArray<ReadonlyArray<string>> =>
-  conditions.map(({ rule, severity, told, times, millis, longestMillis }) => [
-    rule,
-    severity,
-    `${told} ${told === 1 ? "alert" : "alerts"}`,
-    times === 0 ? "never held" : `held ${times} ${times === 1 ? "time" : "times"}`,
-    times === 0 ? "" : `${timeText(millis)}${percent(millis, to - from)}`,
-    times === 0 ? "" : `longest ${timeText(longestMillis)}`,
-  ])
+  conditions.map(({ rule, severity, told, times, millis, longestMillis, begun, forMillis }) => {
+    const title = [rule, severity, `${told} ${told === 1 ? "alert" : "alerts"}`]
+    if (times > 0) {
+      const held = `held ${times} ${times === 1 ? "time" : "times"}`
+      return [...title, held, `${timeText(millis)}${percent(millis, to - from)}`, `longest ${timeText(longestMillis)}`]
+    }
+    if (begun === 0) return [...title, "never held", "", ""]
+    const often = `true ${begun} ${begun === 1 ? "time" : "times"}, never for ${timeText(forMillis)}`
+    return [...title, "never long enough", often, ""]
+  })
 
 const toldText = ({ at, severity, kind, rule, detail }: Told): string =>
   `${instantText(at)}  ${severity}  ${kind}  ${rule}  ${detail}`

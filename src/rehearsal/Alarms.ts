@@ -32,6 +32,8 @@ export interface Alarm {
   wakeAt: number
   /** Times that it was on, the last one open where `until` is undefined. */
   readonly spans: Array<{ readonly from: number; until: number | undefined }>
+  /** Times that its condition became true, whether or not it stayed so for as long as the rule asks. */
+  begun: number
 }
 
 /** The rules that tell people of conditions. */
@@ -64,6 +66,7 @@ export const makeAlarms = (rules: ReadonlyArray<AlertRule>, start: number): Alar
       timerAt: start,
       wakeAt: start,
       spans: [],
+      begun: 0,
     }),
   )
   const byName = new Map(all.map((alarm) => [alarm.rule.name, alarm]))
@@ -194,6 +197,7 @@ const note = (alarm: Alarm, seen: SeenBoth, now: number): ReadonlyArray<Told> =>
   alarm.reason = reason
   alarm.timerAt = firstAfter(now, timersOf(rule, alarm.memory, now))
   const wasOn = before !== undefined && isOn(before)
+  if (!wasOn && firingSince !== undefined && before?.firingSince === undefined) alarm.begun++
   if (isFiring(alarm) && !wasOn) spans.push({ from: now, until: undefined })
   if (!isFiring(alarm) && wasOn) spans.at(-1)!.until = now
   if (news === undefined) return []

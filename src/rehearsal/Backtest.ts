@@ -56,6 +56,9 @@ export interface AlertReport {
   readonly times: number
   readonly millis: number
   readonly longestMillis: number
+  /** Times that its condition became true, whether or not for long enough, and how long that is. */
+  readonly begun: number
+  readonly forMillis: number
 }
 
 /** What rules would have done. Times are Unix milliseconds. */
@@ -111,7 +114,7 @@ export const runBacktest = (asked: BacktestAsked): Backtest => {
 }
 
 const conditionsOf = ({ alarms, told }: Rehearsal, until: number): ReadonlyArray<AlertReport> =>
-  alarms.map(({ rule: { name, severity }, spans }) => {
+  alarms.map(({ rule: { name, severity, forMillis }, spans, begun }) => {
     const lengths = spans.map((span) => (span.until ?? until) - span.from)
     return {
       rule: name,
@@ -120,6 +123,8 @@ const conditionsOf = ({ alarms, told }: Rehearsal, until: number): ReadonlyArray
       times: spans.length,
       millis: lengths.reduce((sum, one) => sum + one, 0),
       longestMillis: lengths.reduce((most, one) => Math.max(most, one), 0),
+      begun,
+      forMillis,
     }
   })
 

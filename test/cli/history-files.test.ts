@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
@@ -65,5 +65,24 @@ describe("a file of balances", () => {
     assert.strictEqual(nope.code, 1)
     assert.match(nope.stderr, /nope\.csv: no such file; "export --what balances"/)
     assert.notInclude(nope.stderr, "ENOENT")
+  })
+
+  it("has conditions that held, but never long enough, told apart from those that never held", async () => {
+    const rule = (name: string, below: string) => `  - name: ${name}
+    notify: { when: { balance: { party: hot, asset: USDT, below: "${below}" } }, severity: page }
+    for: 10m
+policy: `
+    const treasury = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+      .replace('below: "10_000"', 'below: "1"')
+      .replace("policy: ", rule("hot-low", "10_000"))
+      .replace("policy: ", rule("hot-dry", "10"))
+    const file = join(dir, "treasury.yaml")
+    writeFileSync(file, treasury)
+    const again = [rowOf("hot", "30000000000", 5), rowOf("hot", "1000000000", 7), rowOf("hot", "30000000000", 9)]
+    const rows = [header, ...past, ...again].join("\n")
+    writeFileSync(join(dir, "short.csv"), rows)
+    const { stdout } = await callCofferer(["backtest", "-c", file, "--history", join(dir, "short.csv")])
+    assert.match(stdout, /hot-low {2}page {2}0 alerts {2}never long enough {2}true 2 times, never for 10 min$/m)
+    assert.match(stdout, /hot-dry {2}page {2}0 alerts {2}never held$/m)
   })
 })
