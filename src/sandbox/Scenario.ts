@@ -92,13 +92,19 @@ export interface Scenario {
 
 /** Reads the `sandbox:` key of a configuration. All problems are reported, each with its line and a remedy. */
 export const decodeScenario = (document: YamlDocument, chainId: string): Effect.Effect<Scenario, ConfigError> =>
-  Effect.flatMap(decodeYaml(ScenarioText, document, ["sandbox"]), (raw) => {
+  Effect.flatMap(Effect.andThen(needSection(document), decodeYaml(ScenarioText, document, ["sandbox"])), (raw) => {
     const problems: Array<Problem> = []
     const scenario = build(raw, chainId, (path, message, remedy) => {
       problems.push(document.problem(["sandbox", ...path], message, remedy))
     })
     return problems.length > 0 ? Effect.fail(new ConfigError({ problems })) : Effect.succeed(scenario)
   })
+
+const needSection = (document: YamlDocument): Effect.Effect<void, ConfigError> => {
+  if ((document.value as { readonly sandbox?: unknown } | null)?.sandbox !== undefined) return Effect.void
+  const remedy = "add sandbox: { seed: any-text, parties: [...], assets: [...] }, as config/sandbox.yaml has it"
+  return Effect.fail(new ConfigError({ problems: [document.problem([], "sandbox is missing", remedy)] }))
+}
 
 const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => {
   const assets = raw.assets.map((asset, i) => buildAsset(asset, report, ["assets", i]))
