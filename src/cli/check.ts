@@ -10,9 +10,10 @@ import { isPaying } from "../rules/Rule.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/worstCase.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
+import { checkKeys } from "./checkKeys.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { printOrigins } from "./printOrigins.ts"
-import { checkKeys, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
+import { configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
 import { worstText } from "./worstCase.ts"
 
 const flags = {
@@ -64,11 +65,12 @@ export const check = Command.make(
   flags,
   Effect.fn(function* (chosen) {
     if (chosen.schema) return yield* Console.log(JSON.stringify(schemaOfFiles(), null, 2))
-    const { treasury, mode } = yield* setup(chosen)
-    yield* checkKeys(treasury)
+    const found = yield* setup(chosen)
+    const { treasury, mode } = found
+    const keys = yield* checkKeys(found, false)
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
-    const notes = warnings(treasury)
+    const notes = [...warnings(treasury), ...keys]
     const { rules, parties, assets, policy } = treasury
     const result = {
       file: treasury.file,

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs"
+import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from "node:fs"
+import { dirname } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { keyOf } from "../signer/KeyFile.ts"
@@ -12,6 +13,7 @@ const writeNew = (file: string): string => {
   const hex = Buffer.from(`${seed.toString("hex")}\n`)
   try {
     const publicKey = keyOf(seed)!.publicKey
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     const fd = openSync(file, "wx", 0o600)
     try {
       writeSync(fd, hex)
@@ -26,31 +28,38 @@ const writeNew = (file: string): string => {
   }
 }
 
-const create = Command.make(
-  "new",
-  {
-    file: Argument.String("file").pipe(Argument.withDescription("Where the key is written: nothing may lie there")),
-    output: outputFlag,
-  },
-  Effect.fn(function* ({ file, output }) {
-    const publicKey = yield* Effect.try({
-      try: () => writeNew(file),
-      catch: (error) => {
-        const { code } = error as NodeJS.ErrnoException
-        return failWith("failure", code === "EEXIST" ? `${file} lies there already` : `cannot write ${file} (${code})`)
-      },
-    })
-    return yield* printResult(output, { file, publicKey }, () => publicKey)
-  }),
-).pipe(Command.withDescription("Make an operator's key: the file is its owner's alone, the public key is printed"))
+const newKey = (description: string) =>
+  Command.make(
+    "new",
+    {
+      file: Argument.String("file").pipe(Argument.withDescription("Where the key is written: nothing may lie there")),
+      output: outputFlag,
+    },
+    Effect.fn(function* ({ file, output }) {
+      const publicKey = yield* Effect.try({
+        try: () => writeNew(file),
+        catch: (error) => {
+          const { code } = error as NodeJS.ErrnoException
+          return failWith(
+            "failure",
+            code === "EEXIST" ? `${file} lies there already` : `cannot write ${file} (${code})`,
+          )
+        },
+      })
+      return yield* printResult(output, { file, publicKey }, () => publicKey)
+    }),
+  ).pipe(Command.withDescription(description))
 
 const operator = Command.make("operator").pipe(
   Command.withDescription("Keys with which operators approve payments"),
-  Command.withSubcommands([create]),
+  Command.withSubcommands([newKey("Make an operator's key: the file is its owner's alone, the public key is printed")]),
 )
 
-/** Keys that move no money. */
+/** Keys of parties, which move money, and of operators, which move none. */
 export const keys = Command.make("keys").pipe(
-  Command.withDescription("Make keys of operators"),
-  Command.withSubcommands([operator]),
+  Command.withDescription("Make keys of parties and operators"),
+  Command.withSubcommands([
+    newKey("Make a party's key for signer: { file }: the file is its owner's alone, the public key is printed"),
+    operator,
+  ]),
 )

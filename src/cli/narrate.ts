@@ -9,7 +9,7 @@ import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { say } from "../telemetry/say.ts"
-import { defaultDataDir, type Setup } from "./setup.ts"
+import { defaultDataDir, type Setup, typedFiles } from "./setup.ts"
 
 const dayMillis = 86_400_000
 const summaryMillis = 600_000
@@ -57,13 +57,19 @@ export const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service
   yield* say("summary", { detail: parts.join("; ") })
 })
 
+const nearer = (path: string): string => {
+  const near = relative(process.cwd(), path)
+  return near.startsWith("..") ? path : near
+}
+
 /** What a person may type next: the same demonstration again, and commands that look at its data. */
 const tryNow = ({ treasury, dataDir }: Pick<Setup, "treasury" | "dataDir">) => {
-  const near = relative(process.cwd(), dataDir)
-  const data = near === defaultDataDir ? "" : ` --data ${near.startsWith("..") ? dataDir : near}`
+  const near = nearer(dataDir)
+  const data = near === defaultDataDir ? "" : ` --data ${near}`
+  const overlaid = treasury.files.map((file) => nearer(file))
+  const files = overlaid.length > 1 ? typedFiles(overlaid) : treasury.file
   const command = (words: string): string => `npm run -s cofferer -- ${words}${data}`
-  const again =
-    `${treasury.file}${data}` === "config/sandbox.yaml" ? "npm start" : command(`run --sandbox ${treasury.file}`)
+  const again = `${treasury.file}${data}` === "config/sandbox.yaml" ? "npm start" : command(`run --sandbox ${files}`)
   return { again, status: command("status"), intents: command("intents") }
 }
 

@@ -1,11 +1,10 @@
 import { userInfo } from "node:os"
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
+import { configFlag, dataDirOf, dataFlag, notRunning } from "./setup.ts"
 
 /** Lets the daemon read its files again: all of it is put in force, or nothing. */
 export const reload = Command.make(
@@ -24,7 +23,7 @@ export const reload = Command.make(
     const dataDir = yield* dataDirOf(chosen)
     const author = userInfo().username
     const answer = yield* control(dataDir, "POST", "/api/v1/reload", { reason, author, allowWeaker })
-    if (answer === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
+    if (answer === undefined) return yield* notRunning(chosen, dataDir)
     const done = (yield* bodyOf(answer)) as {
       readonly hash: string
       readonly parts?: ReadonlyArray<string>

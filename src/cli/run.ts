@@ -1,7 +1,7 @@
 import { join, relative } from "node:path"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
-import { ConfigError } from "../config/ConfigError.ts"
+import { ConfigError, formatProblem } from "../config/ConfigError.ts"
 import { makeDataDir } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
@@ -15,12 +15,13 @@ import { StatusServer } from "../status/StatusServer.ts"
 import { StatusView } from "../status/StatusView.ts"
 import { say } from "../telemetry/say.ts"
 import { failWith } from "./CliFailure.ts"
+import { checkKeys } from "./checkKeys.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
 import { reloadOnHangup } from "./reloadOnHangup.ts"
 import { runOnce } from "./runOnce.ts"
 import { sandboxDir } from "./sandboxClient.ts"
-import { checkKeys, configFlag, dataFlag, fileArgument, type Setup, setup } from "./setup.ts"
+import { configFlag, dataFlag, fileArgument, type Setup, setup } from "./setup.ts"
 import { mayPay } from "./worstCase.ts"
 
 /** Time for answers that are awaited when a stop is asked for. The whole end is bounded at 10 s in main. */
@@ -47,12 +48,13 @@ export const run = Command.make(
   Effect.fn(function* (chosen) {
     const startedAt = yield* Clock.currentTimeMillis
     const found = yield* setup(chosen)
-    yield* checkKeys(found.treasury)
+    const warnings = yield* checkKeys(found, true)
     yield* makeDataDir(found.dataDir)
     const work = chosen.sandbox
       ? withSandbox(found, chosen.once)
       : daemon(optionsOf(found), found, chosen.once, undefined)
-    yield* work.pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
+    const warned = Effect.forEach(warnings, (problem) => Effect.logWarning(formatProblem(problem)))
+    yield* Effect.andThen(warned, work).pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
   }),
 ).pipe(Command.withDescription("Run the daemon"))
 

@@ -2,11 +2,9 @@ import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Effect, Option } from "effect"
 import { Argument, Flag } from "effect/cli"
-import { ConfigError, type Problem } from "../config/ConfigError.ts"
 import { type Environment, lowerMode, readEnvironment } from "../config/Environment.ts"
 import { parseListen } from "../config/Fields.ts"
 import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
-import { openKeyFile } from "../signer/KeyFile.ts"
 import { databaseFile } from "../store/Database.ts"
 import { failWith } from "./CliFailure.ts"
 
@@ -51,6 +49,10 @@ export const filesOf = (chosen: Chosen): readonly [string, ...ReadonlyArray<stri
 
 export const fileOf = (chosen: Chosen): string => filesOf(chosen)[0]
 
+/** The files as one types them behind a command. */
+export const typedFiles = (files: ReadonlyArray<string>): string =>
+  files.length === 1 ? files.join() : files.map((file) => `-c ${file}`).join(" ")
+
 export const defaultDataDir = ".cofferer"
 
 /** Loads the file and settles what the environment and the flags may settle. */
@@ -80,30 +82,17 @@ export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen) {
   return resolve((yield* loadTreasury(...filesOf(chosen))).storeDir ?? defaultDataDir)
 })
 
+/** No daemon answers from the data directory, and what starts one. */
+export const notRunning = (chosen: Chosen, dataDir: string, more = "") => {
+  const named = typedFiles(filesOf(chosen))
+  const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${dir}` })
+  return failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: cofferer run ${named}${data}`)
+}
+
 /** The setup of a data directory whose daemon does not run, for commands that read its database themselves. */
 export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string) {
   if (!existsSync(join(dataDir, databaseFile))) {
-    return yield* failWith("notFound", `no daemon runs in ${dataDir}, and no database lies there`)
+    return yield* notRunning(chosen, dataDir, ", and no database lies there")
   }
   return yield* setup({ ...chosen, data: Option.some(dataDir) })
-})
-
-/** Opens every key file once and lets go of it: a wrong one is found before anything runs, with its line. */
-export const checkKeys = Effect.fnUntraced(function* (treasury: Treasury) {
-  const problems: Array<Problem> = []
-  for (const party of treasury.parties.values()) {
-    const { signer } = party
-    if (signer === undefined || !("file" in signer)) continue
-    yield* openKeyFile(signer.file, party.publicKey).pipe(
-      Effect.catchTag("ConfigError", (error) =>
-        Effect.sync(() => {
-          for (const { message, remedy } of error.problems) {
-            const path = ["parties", party.name, "signer", "file"]
-            problems.push(treasury.document.problem(path, `${signer.file}: ${message}`, remedy))
-          }
-        }),
-      ),
-    )
-  }
-  if (problems.length > 0) return yield* new ConfigError({ problems })
 })

@@ -7,7 +7,7 @@ import type { View } from "../status/View.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag, notRunning, storedSetup } from "./setup.ts"
 import { viewText } from "./viewText.ts"
 
 const flags = {
@@ -28,7 +28,7 @@ export const status = Command.make(
     const dataDir = yield* dataDirOf(chosen)
     if (chosen.live) {
       const alive = yield* control(dataDir, "GET", "/api/v1/live")
-      if (alive === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
+      if (alive === undefined) return yield* notRunning(chosen, dataDir)
       return yield* printResult(chosen.output, yield* bodyOf(alive), () => "live")
     }
     const answer = yield* control(dataDir, "GET", "/api/v1/status")

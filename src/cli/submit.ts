@@ -8,11 +8,12 @@ import { SubmitBody, submitPayment } from "../engine/submitPayment.ts"
 import { daemonLayer } from "../services.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { failWith } from "./CliFailure.ts"
+import { checkKeys } from "./checkKeys.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { loggingLayer } from "./logging.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { openToEnd } from "./runOnce.ts"
-import { checkKeys, configFlag, dataFlag, setup } from "./setup.ts"
+import { configFlag, dataFlag, setup } from "./setup.ts"
 
 const Taken = Schema.Struct({ intentId: Schema.String, created: Schema.Boolean, state: Schema.String })
 
@@ -48,7 +49,7 @@ export const submit = Command.make(
           : `known already as ${taken.intentId}: ${taken.state}`,
       )
     }
-    yield* checkKeys(found.treasury)
+    yield* checkKeys(found, true)
     yield* makeDataDir(found.dataDir)
     const { treasury, mode, dataDir } = found
     const options = { treasury, mode, dataDir }

@@ -47,13 +47,18 @@ export const secretFiles = (
   )
 
 /** Reports a secret's file that is missing or that this process may not read. */
-export const needFile = (file: string, path: ReadonlyArray<PropertyKey>, report: Reporter): void => {
+export const needFile = (
+  file: string,
+  path: ReadonlyArray<PropertyKey>,
+  report: Reporter,
+  remedy = "put the secret there, readable by this process alone",
+): void => {
   try {
     if (statSync(file).isFile()) readFileSync(file)
     else report.add(path, `${file} is not a file`, "name a file")
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     const message = code === "ENOENT" ? `no such file: ${file}` : `${file} cannot be read (${code})`
-    report.add(path, message, "put the secret there, readable by this process alone")
+    report.add(path, message, remedy)
   }
 }

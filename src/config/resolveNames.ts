@@ -31,7 +31,10 @@ export const resolveParties = (raw: TreasuryFile, assets: Assets, report: Report
       keys.set(party.publicKey, name)
       const signer = party.signer
       const file = signer?.file === undefined ? undefined : report.path(signer.file, [...path, "signer", "file"])
-      if (file !== undefined) needFile(file, [...path, "signer", "file"], report)
+      if (file !== undefined && raw.mode === "live") {
+        const remedy = `put the key there, or make one: cofferer keys new ${file}`
+        needFile(file, [...path, "signer", "file"], report, remedy)
+      }
       return [
         name,
         {

@@ -11,7 +11,9 @@ const text = readFileSync(reference, "utf8")
 const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block)
 /** The one file of rules in TypeScript, for the example that names it. */
 const code = /^```ts\n\/\/ rules\.ts\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? ""
-const [treasury = "", ...others] = blocks
+const [treasury = "", ...rest] = blocks
+/** Without the file that is laid over the first one. */
+const others = rest.filter((block) => !block.startsWith("# play.yaml\n"))
 
 /** The treasury of the first example with the rules of another one. */
 const withRules = (block: string): string => {

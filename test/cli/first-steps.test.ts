@@ -1,0 +1,120 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "vitest"
+import { root, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+
+const chapter = readFileSync(join(root, "config/RULES.md"), "utf8")
+const blocks = [...chapter.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block)
+const treasury = blocks[0] ?? ""
+const play = blocks.find((block) => block.startsWith("# play.yaml\n")) ?? ""
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-first-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const written = (name: string, text: string): string => {
+  const file = join(dir, name)
+  writeFileSync(file, text)
+  return file
+}
+const file = written("treasury.yaml", treasury)
+
+describe("the first steps of the reference", () => {
+  it("begin with a file without keys, which is warned of and played while nothing is signed", async () => {
+    const { code, stdout, stderr } = await callCofferer(["check", file])
+    assert.strictEqual(code, 0, stderr)
+    const reserve = join(dir, "secrets/reserve")
+    assert.include(
+      stdout,
+      `:11:109  no such file: ${reserve}; make it: cofferer keys new ${reserve}, and write the pub`,
+    )
+    assert.lengthOf(stdout.match(/no such file/g) ?? [], 3)
+  })
+
+  it("make a payer's key, which the file then names, and which live needs", async () => {
+    const live = written("live.yaml", treasury.replace("mode: shadow", "mode: live"))
+    const refused = await callCofferer(["check", live])
+    assert.strictEqual(refused.code, 3)
+    assert.match(refused.stderr, /live\.yaml:11:109 {2}no such file: .*; .*cofferer keys new .*secrets\/reserve$/m)
+    let text = treasury.replace("mode: shadow", "mode: live")
+    for (const name of ["reserve", "maker-1", "maker-2"]) {
+      const key = join(dir, "secrets", name)
+      const made = await callCofferer(["keys", "new", key])
+      assert.strictEqual(made.code, 0, made.stderr)
+      assert.match(made.stdout, /^[0-9a-f]{64}\n$/)
+      assert.strictEqual(statSync(key).mode & 0o777, 0o600)
+      assert.match(readFileSync(key, "utf8"), /^[0-9a-f]{64}\n$/)
+      const again = await callCofferer(["keys", "new", key])
+      assert.deepStrictEqual([again.code, again.stdout], [1, ""])
+      assert.match(again.stderr, /lies there already/)
+      text = text.replace(new RegExp(`( ${name}: +{ publicKey: )"[0-9a-f]{64}"`), `$1"${made.stdout.trim()}"`)
+    }
+    const { code, stderr } = await callCofferer(["check", written("live.yaml", text)])
+    assert.strictEqual(code, 0, stderr)
+    const other = await callCofferer(["check", file])
+    assert.strictEqual(other.code, 3, "keys that are there are the right ones, whatever the mode")
+    assert.lengthOf(other.stderr.match(/holds the key of/g) ?? [], 3)
+  })
+
+  it("say what starts a daemon where none runs", async () => {
+    for (const command of [["plan"], ["explain", "fund-maker"]]) {
+      const data = join(dir, "nowhere")
+      const { code, stderr } = await callCofferer([...command, "-c", file, "--data", data])
+      assert.strictEqual(code, 4)
+      assert.include(stderr, `no database lies there; start it: cofferer run ${file} --data ${data}`)
+    }
+  })
+
+  it("say what an embedded network needs of the file", async () => {
+    const { code, stderr } = await callCofferer(["sandbox", file, "--data", join(dir, "nowhere")])
+    assert.strictEqual(code, 3)
+    assert.match(stderr, /sandbox is missing; add sandbox: \{ seed: /)
+  })
+
+  it("name every key that the embedded network makes otherwise, with the right one", async () => {
+    const right = await callCofferer(["check", "-c", file, "-c", written("play.yaml", play)])
+    assert.deepStrictEqual([right.code, right.stderr], [0, ""])
+    assert.notMatch(right.stdout, /publicKey|no such file/)
+    const keys = [...play.matchAll(/publicKey: ("[0-9a-f]{64}"), signer/g)].map(([, key = ""]) => key)
+    assert.lengthOf(keys, 3)
+    const others = written(
+      "others.yaml",
+      keys.reduce((text, key, i) => text.replace(key, `"${`${i + 1}`.repeat(64)}"`), play),
+    )
+    for (const command of ["check", "run"]) {
+      const data = join(dir, "nowhere")
+      const { code, stderr } = await callCofferer([command, "-c", file, "-c", others, "--data", data])
+      assert.strictEqual(code, 3)
+      for (const [i, key] of keys.entries()) {
+        assert.match(stderr, new RegExp(`others\\.yaml:${5 + i}:\\d+ .*; write publicKey: ${key}`))
+      }
+    }
+    const nobody = written("nobody.yaml", play.replace("sandbox: maker-1 }", "sandbox: maker-3 }"))
+    const { stderr } = await callCofferer(["check", "-c", file, "-c", nobody])
+    assert.match(stderr, /nobody\.yaml:6:\d+ {2}the sandbox has no party "maker-3"; /)
+  })
+
+  it("end with a payment of play money", async () => {
+    written("treasury-soon.yaml", treasury.replace("for: 30s", "for: 0s"))
+    const faster = play
+      .replace(
+        /^sandbox:\n/m,
+        'sandbox:\n  blockInterval: 200ms\n  pow: { difficulty: "6" }\n  listen: "127.0.0.1:0"\n',
+      )
+      .replace(/^network: \{/m, "network: { poll: { busy: 100ms, idle: 100ms },")
+    written("faster.yaml", faster)
+    const files = ["-c", "treasury-soon.yaml", "-c", "faster.yaml"]
+    const daemon = start(["run", ...files, "--sandbox", "--data", "play", "--output", "json"], {
+      cwd: dir,
+      env: { COFFERER_LISTEN: "127.0.0.1:0" },
+    })
+    try {
+      const paid = await daemon.line((line) => line["msg"] === "confirmed")
+      assert.match(String(paid["detail"]), /^16,000\.00 USDT, fee 1\.00, tx /)
+      assert.deepStrictEqual([paid["from"], paid["to"]], ["reserve", "maker-1"])
+    } finally {
+      await daemon.stop("SIGKILL")
+    }
+  }, 60_000)
+})
