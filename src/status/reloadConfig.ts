@@ -166,7 +166,8 @@ const refusedAsWeaker = (weaker: ReadonlyArray<string>): Refusal => ({
   isConfig: false,
   detail: ["it would permit more than what is in force:", ...weaker.map((words) => `  ${words}`)].join("\n"),
   remedy:
-    'what was in force stays in force; if it is meant, "cofferer reload --allow-weaker", or operators "approve policy"',
+    "what was in force stays in force; if it is meant, " +
+    '"cofferer reload --allow-weaker --reason TEXT", or operators "approve policy"',
 })
 
 /** The last good configuration stays, and people hear of it. */

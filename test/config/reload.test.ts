@@ -71,6 +71,7 @@ describe("a daemon whose treasury file is changed", () => {
     const { code, stderr } = await reload()
     assert.strictEqual(code, 6, stderr)
     assert.match(stderr, /policy line 1, reserve -> hot, USDT: 200,000 in 24 h, before 100,000/)
+    assert.include(stderr, "cofferer reload --allow-weaker --reason TEXT")
     const before = daemon.lines.length
     daemon.child.kill("SIGHUP")
     await daemon.line((line) => daemon.lines.indexOf(line) >= before && word("a new configuration was refused")(line))
