@@ -310,8 +310,16 @@ const limits: ReadonlyArray<LintCase> = [
     "unreachable",
     `${topUp("keep", "reserve", "hot", "100", "500", here)}\n    onShort: partial`,
     ['perTransfer: "401"', 'perTransfer: "500"'],
-    /an empty account needs 500 TOK/,
+    /an empty account needs 500 TOK, above the 401 .* line 1: it is paid 401 TOK in 1 part, and then is not below 100/,
     { policy: line("reserve", "hot", "401", "5_000", 10), severity: "warning" },
+  ),
+  wrong(
+    "a target above one transfer, paid to the end in parts",
+    "unreachable",
+    `${topUp("keep", "reserve", "hot", "490", "500", here)}\n    onShort: partial`,
+    ['perTransfer: "120"', 'perTransfer: "500"'],
+    /the 120 TOK .*: it is paid in 5 parts; nothing to do if that is meant, else raise perTransfer to 500/,
+    { policy: line("reserve", "hot", "120", "5_000", 10), severity: "warning" },
   ),
   wrong(
     "a sweep whose least is above one transfer",

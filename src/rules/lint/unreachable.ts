@@ -46,14 +46,38 @@ const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine):
       `raise perTransfer to ${say(subject.asset, range.most ?? atLeast(spot, range))} or more, or pay less at once`,
     )
   }
-  if (range.most === undefined || range.most <= line.perTransfer) return []
+  const { most } = range
+  if (most === undefined || most <= line.perTransfer) return []
+  const needs = `${way}: an empty account needs ${say(subject.asset, most)}, above the ${limit}`
+  const parts = partsText(spot, line.perTransfer)
+  if (parts !== undefined) {
+    const remedy = `nothing to do if that is meant, else raise perTransfer to ${say(subject.asset, most)}`
+    return found("warning", targetPath(spot), `${needs}: ${parts}`, remedy)
+  }
   return found(
     rule.onShort === "hold" ? policyGravity(set, rule) : "warning",
     targetPath(spot),
-    `${way}: an empty account needs ${say(subject.asset, range.most)}, above the ${limit}`,
+    needs,
     `set target to ${say(subject.asset, line.perTransfer)} or less, or raise perTransfer`,
   )
 }
+
+/** How a top-up that pays in parts fills an empty account: it stops once the account is not below its trigger. */
+const partsText = (spot: Spot, perTransfer: bigint): string | undefined => {
+  const { subject } = spot
+  if (subject.kind !== "topUp" || !takesPart(subject.rule) || perTransfer === 0n) return undefined
+  const { trigger, target, asset } = subject.level
+  const full = trigger / perTransfer
+  const last = min(target - full * perTransfer, perTransfer)
+  const isLastPaid = full * perTransfer < trigger && last >= minOf(spot)
+  const [count, paid] = isLastPaid ? [full + 1n, full * perTransfer + last] : [full, full * perTransfer]
+  const often = `in ${count} ${count === 1n ? "part" : "parts"}`
+  if (paid === target) return `it is paid ${often}`
+  const rest = paid < trigger ? "the rest is too small" : `then is not below ${say(asset, trigger)}`
+  return `it is paid ${say(asset, paid)} ${often}, and ${rest}`
+}
+
+const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /** All transfers of a decision are made, or none: together they have to fit each line's day. */
 const tooMuchAtOnce = (
