@@ -18,6 +18,10 @@ export interface Reporter {
 /** Of an asset that nobody pinned: its amounts are looked at for their form alone. */
 const decimalsUnknown = 30
 
+/** Whether the text is an amount of the asset: where it is not, that is all that is said of it. */
+export const isAmount = (text: string, asset: PinnedAsset | undefined): boolean =>
+  "units" in parseAmount(text, asset?.decimals ?? decimalsUnknown)
+
 /** Collects problems of one document. */
 export const reporter = (document: YamlDocument, problems: Array<Problem>): Reporter => ({
   document,

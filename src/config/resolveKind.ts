@@ -1,7 +1,7 @@
 import type { Hours, Window } from "../rules/Hours.ts"
 import type { Level, PayingRule, RuleBase, Weight } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
-import type { Reporter } from "./Reporter.ts"
+import { isAmount, type Reporter } from "./Reporter.ts"
 import type { RuleText } from "./RuleText.ts"
 import { resolveCode } from "./resolveCode.ts"
 import {
@@ -111,7 +111,8 @@ const resolvePayout = (
   const to = partyOf(raw.to, [...at, "to"], parties, report)
   const asset = assetOf(raw.asset, [...at, "asset"], assets, report)
   const amount = report.amount([...at, "amount"], raw.amount, asset)
-  if (asset !== undefined && amount === 0n) report.add([...at, "amount"], "a payment of nothing", "write an amount")
+  if (asset !== undefined && amount === 0n && isAmount(raw.amount, asset))
+    report.add([...at, "amount"], "a payment of nothing", "write an amount")
   if (raw.from === raw.to) refuseSelf(raw.from, [...at, "to"], report)
   if (plan === undefined) {
     report.add(at, "a payout needs its times", 'add schedule: { cron: "0 9 1 * *", location: Europe/Zurich }')
@@ -188,7 +189,7 @@ const resolveLevel = (
   const trigger = report.amount([...path, raw.word], raw.trigger, asset)
   const target = report.amount([...path, "target"], raw.target, asset)
   const sound = raw.word === "below" ? target >= trigger : target <= trigger
-  if (!sound) {
+  if (!sound && isAmount(raw.trigger, asset) && isAmount(raw.target, asset)) {
     const remedy = raw.word === "below" ? "set target at or over below" : "set target at or under above"
     report.add([...path, "target"], `target ${raw.target} is on the wrong side of ${raw.word} ${raw.trigger}`, remedy)
   }

@@ -4,7 +4,7 @@ import type { CancelLine, Policy, PolicyLine } from "../rules/Policy.ts"
 import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
-import type { Reporter } from "./Reporter.ts"
+import { isAmount, type Reporter } from "./Reporter.ts"
 import { type Approvals, approvalOfLine } from "./resolveApprovals.ts"
 import { addressesOf, partyOf } from "./resolveNames.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
@@ -46,13 +46,14 @@ export const resolvePolicy = (
       })
     const perTransfer = report.amount([...path, "perTransfer"], line.perTransfer, asset)
     const per24h = report.amount([...path, "per24h"], line.per24h, asset)
-    if (asset !== undefined && per24h < perTransfer) {
+    const areAmounts = isAmount(line.perTransfer, asset) && isAmount(line.per24h, asset)
+    if (asset !== undefined && areAmounts && per24h < perTransfer) {
       report.add([...path, "per24h"], `per24h ${line.per24h} is below perTransfer ${line.perTransfer}`, "raise it")
     }
     const group = approvalOfLine(line, approvals, path, report)
     const above = line.approvalAbove ?? "0"
     const aboveUnits = report.amount([...path, "approvalAbove"], above, asset)
-    if (asset !== undefined && group !== undefined && aboveUnits >= perTransfer) {
+    if (asset !== undefined && group !== undefined && areAmounts && aboveUnits >= perTransfer) {
       report.add([...path, "approvalAbove"], `approvalAbove ${above} is no less than perTransfer`, "lower it")
     }
     lines.push({

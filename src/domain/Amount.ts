@@ -14,6 +14,9 @@ const unitsMax = 2n ** 256n - 1n
 const digits = /^(0|[1-9][0-9]{0,77})$/
 const decimal = /^([0-9][0-9_,]*)(?:\.([0-9]+))?$/
 
+/** One comma that separates no group of three digits, or stands behind a zero alone. */
+const decimalComma = /^(0,[0-9]+|[0-9][0-9_.]*,([0-9]{1,2}|[0-9]{4,}))$/
+
 /** A bigint known to be in range, as base units. Throws a RangeError outside 0 … 2^256-1: a defect, not input. */
 export const baseUnits = (n: bigint): BaseUnits => {
   if (n < 0n || n > unitsMax) throw new RangeError(`not an amount: ${n}`)
@@ -49,6 +52,10 @@ export const parseAmount = (
 ): { readonly units: BaseUnits } | { readonly error: string } => {
   const match = decimal.exec(text)
   const quoted = `"${text.length > 90 ? `${text.slice(0, 89)}…` : text}"`
+  if (decimalComma.test(text)) {
+    const pointed = text.replace(/[_.]/g, "").replace(",", ".")
+    return { error: `${quoted} is not an amount, a comma is no decimal mark: write "${pointed.slice(0, 90)}"` }
+  }
   if (match === null) return { error: `${quoted} is not an amount: write digits such as "25_000" or "0.5"` }
   const whole = match[1]!
   const fraction = (match[2] ?? "").replace(/0+$/, "")

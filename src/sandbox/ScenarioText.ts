@@ -19,7 +19,7 @@ const AssetSchema = Schema.Struct({
   symbol: Name,
   decimals: WholeText,
   /** Smallest economically meaningful amount, in base units. */
-  quantum: AmountText,
+  quantum: text(/^[0-9][0-9_,]*$/, 'a whole number of base units, such as "1_000_000"'),
   builtin: Schema.optionalKey(Schema.Struct({ maxFaucetAmountMint: Schema.optionalKey(AmountText) })),
   erc20: Schema.optionalKey(
     Schema.Struct({

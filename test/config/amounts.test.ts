@@ -96,6 +96,14 @@ describe("an amount", () => {
     }),
   )
 
+  it.effect.each(amounts)("is refused for a decimal comma, and for nothing that would follow: %s", (amount) =>
+    Effect.gen(function* () {
+      const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, '"4,50"')))
+      assert.lengthOf(problems, 1, problems.map(({ message }) => message).join("\n"))
+      assert.include(problems[0]?.message, "a comma is no decimal mark")
+    }),
+  )
+
   it.effect.each(amounts)("is refused where it is finer than its asset: %s", (amount) =>
     Effect.gen(function* () {
       const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, `"${amount}.125"`)))

@@ -50,6 +50,11 @@ describe("a scenario", () => {
     ["an unknown key", scenarioText("", { prties: "[]" }), /unknown key "prties"; did you mean "parties"\?/],
     ["an unknown profile", scenarioText("", { profile: '"0.76"' }), /test.yaml:4:12 {2}sandbox.profile is not valid/],
     [
+      "a quantum in units of the asset",
+      scenarioText("").replace(/quantum: "[0-9_]+"/, 'quantum: "0.5"'),
+      /quantum is not valid: it is "0\.5"; write a whole number of base units, such as "1_000_000"/,
+    ],
+    [
       "an unknown party",
       scenarioText('    - { party: mallory, asset: USDT, amount: "1" }\n'),
       /:\d+:16 {2}unknown party "mallory"; known: alice, bob, eve/,
