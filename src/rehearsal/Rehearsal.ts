@@ -151,10 +151,11 @@ const apply = (play: Play, event: WorldEvent): void => {
   }
 }
 
-const applyAsset = (play: Play, { id, status }: Extract<WorldEvent, { kind: "asset" }>): void => {
+const applyAsset = (play: Play, { id, status, decimals }: Extract<WorldEvent, { kind: "asset" }>): void => {
   const { state, settings, notify, told } = play
   const before = state.listed.get(id)
-  const known = before ?? settings.assets.get(id)
+  const newcomer = decimals === undefined ? undefined : { decimals, quantum: 1n }
+  const known = before ?? settings.assets.get(id) ?? newcomer
   state.listed = new Map(state.listed)
   if (status === undefined || known === undefined) state.listed.delete(id)
   else state.listed.set(id, { decimals: known.decimals, quantum: known.quantum, status })

@@ -1,6 +1,8 @@
 import { Schema } from "effect"
 import {
   AmountText,
+  AssetIdText,
+  DecimalsText,
   DurationText,
   exactlyOne,
   Hex64Text,
@@ -31,7 +33,13 @@ const Changes = Schema.Record(
     text(/^[+-]?[0-9][0-9_,.]*$/, 'an amount that is gained or lost, such as "-3_000" or "250"'),
   ),
 )
-const Statuses = Schema.Record(Schema.String, oneOf("proposed", "rejected", "pendingListing", "enabled", "unlisted"))
+const Status = oneOf("proposed", "rejected", "pendingListing", "enabled", "unlisted")
+
+/** By name: the status of a pinned asset, or of any other, whose name is for the reader alone. */
+const Statuses = Schema.Record(
+  Schema.String,
+  Schema.Union([Status, Schema.Struct({ status: Status, id: AssetIdText, decimals: DecimalsText })]),
+)
 
 /** By party: the ids of its transfers that recur, or each with its asset. */
 const Orders = Schema.Record(

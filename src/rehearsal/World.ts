@@ -23,8 +23,14 @@ export type WorldEvent =
       readonly free: bigint
       readonly beside: bigint
     }
-  /** Undefined: the network does not list the asset any more. */
-  | { readonly kind: "asset"; readonly at: number; readonly id: string; readonly status: AssetStatusWord | undefined }
+  /** Undefined: the network does not list the asset any more. Decimals are given of one that nobody pinned. */
+  | {
+      readonly kind: "asset"
+      readonly at: number
+      readonly id: string
+      readonly status: AssetStatusWord | undefined
+      readonly decimals?: number
+    }
   | { readonly kind: "halt"; readonly at: number; readonly reason: string }
   | {
       readonly kind: "pause"

@@ -1,9 +1,10 @@
 import { durationMillis } from "../config/Fields.ts"
-import { nameRemedy } from "../config/nearest.ts"
+import { nameRemedy, nearest } from "../config/nearest.ts"
 import type { Place } from "../config/Placed.ts"
 import type { Reporter } from "../config/Reporter.ts"
 import { assetOf, type Path, partyOf } from "../config/resolveNames.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { TransferId } from "../domain/Hex.ts"
 import { accountKey } from "../rules/overlay.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
@@ -217,8 +218,16 @@ const orderEvents = (
   })
 
 const assetEvents = (map: StepText["assets"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>
-  Object.entries(map ?? {}).flatMap(([symbol, status]): ReadonlyArray<WorldEvent> => {
-    const asset = assetOf(symbol, [...path, symbol], names.treasury.assets, names.report)
-    if (asset === undefined) return []
-    return [{ kind: "asset", at, id: asset.id, status: status === "unlisted" ? undefined : status }]
+  Object.entries(map ?? {}).flatMap(([symbol, told]): ReadonlyArray<WorldEvent> => {
+    const statusOf = (word: AssetStatusWord | "unlisted") => (word === "unlisted" ? undefined : word)
+    if (typeof told !== "string") {
+      return [{ kind: "asset", at, id: told.id, status: statusOf(told.status), decimals: Number(told.decimals) }]
+    }
+    const asset = names.treasury.assets.get(symbol)
+    if (asset !== undefined) return [{ kind: "asset", at, id: asset.id, status: statusOf(told) }]
+    const newcomer = `write ${symbol}: { status: ${told}, id, decimals }`
+    const near = nearest(symbol, [...names.treasury.assets.keys()])
+    const remedy = near === undefined ? newcomer : `did you mean "${near}"? Otherwise ${newcomer}`
+    names.report.add([...path, symbol], `"${symbol}" is not pinned`, remedy)
+    return []
   })

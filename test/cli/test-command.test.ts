@@ -162,6 +162,25 @@ tests:
     assert.strictEqual(code, 0, `${stderr}${stdout}`)
   })
 
+  it("hears of assets that nobody pinned, under any name, one of them under the name of a pinned one", async () => {
+    const file = (assets: string) => `treasury: ${sandbox}
+tests:
+  - name: newcomers
+    start: "2026-03-01T00:00:00Z"
+    balances: { reserve: { USDT: "50_000" }, hot: { USDT: "20_000" } }
+    steps:
+      - { at: 1m, assets: { ${assets} } }
+      - { at: 2m, expect: [{ alert: asset, rule: new-asset, account: ${"cd".repeat(32)}, because: new -> enabled }] }
+      - { at: 3m, assets: { USDT: { status: rejected, id: ${"ef".repeat(32)}, decimals: 18 } } }
+      - { at: 4m, expect: [{ alert: asset, rule: new-asset, account: ${"ef".repeat(32)} }] }
+    ends: { payments: 0, alerts: 2 }
+`
+    const { code, stdout, stderr } = await run(file(`NEW: { status: enabled, id: ${"cd".repeat(32)}, decimals: 6 }`))
+    assert.strictEqual(code, 0, `${stderr}${stdout}`)
+    const unknown = await run(file("NEW: enabled"))
+    assert.match(unknown.stderr, /:\d+:\d+ {2}"NEW" is not pinned; write NEW: \{ status: enabled, id, decimals \}/)
+  })
+
   it("locks a rule whose last three payments failed, tells people, and goes on after its unlock", async () => {
     const { code, stdout, stderr } = await run(`treasury: ${sandbox}
 network: { settles: 30s }
