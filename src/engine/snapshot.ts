@@ -44,9 +44,10 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   // Rules add what they find reserved: one that waits for another signature would count twice.
   const reserved = open.filter((intent) => intent.state === "reserved").map((intent) => intent.id)
   const quotas = yield* quotasOf(options.rules)
-  const windows = yield* windowUses(Math.min(now, blockTime) - dayMillis, new Set(reserved))
+  const day = { since: Math.min(now, blockTime) - dayMillis, except: new Set(reserved) }
+  const windows = yield* windowUses(day)
   const orders = yield* ordersOf(options.rules)
-  const cancelled = yield* cancelUses(Math.min(now, blockTime) - dayMillis, new Set(reserved))
+  const cancelled = yield* cancelUses(day)
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* Disagreement).now)?.detail
@@ -118,12 +119,18 @@ const quotasOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
   return quotas
 })
 
-const windowUses = Effect.fnUntraced(function* (since: number, except: ReadonlySet<string>) {
+/** The time that limits count, without what is counted apart. */
+interface Day {
+  readonly since: number
+  readonly except: ReadonlySet<string>
+}
+
+const windowUses = Effect.fnUntraced(function* (day: Day) {
   const { policy } = yield* EngineOptions
   const spends = yield* SpendLog
   const uses = new Map<number, WindowUse>()
   for (const line of policy.lines) {
-    uses.set(line.line, yield* spends.used({ ...line, since, except }))
+    uses.set(line.line, yield* spends.used({ ...line, ...day }))
   }
   return uses
 })
@@ -132,18 +139,19 @@ const windowUses = Effect.fnUntraced(function* (since: number, except: ReadonlyS
 const ordersOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
   const found = new Map<string, KnownOrders>()
   for (const rule of rules) {
-    const known = rule.kind === "cancel" ? yield* knownOrders(rule.from.publicKey) : undefined
-    if (rule.kind === "cancel" && known !== undefined) found.set(rule.from.publicKey, known)
+    if (rule.kind !== "cancel") continue
+    const known = yield* knownOrders(rule.from.publicKey)
+    if (known !== undefined) found.set(rule.from.publicKey, known)
   }
   return found
 })
 
-const cancelUses = Effect.fnUntraced(function* (since: number, except: ReadonlySet<string>) {
+const cancelUses = Effect.fnUntraced(function* (day: Day) {
   const { policy } = yield* EngineOptions
   const spends = yield* SpendLog
   const uses = new Map<number, number>()
   for (const { line, from } of policy.cancels ?? []) {
-    uses.set(line, (yield* spends.used({ from, assetId: "", since, except })).count)
+    uses.set(line, (yield* spends.used({ from, assetId: "", ...day })).count)
   }
   return uses
 })

@@ -55,7 +55,7 @@ export const lookAt = (
 ): Look => {
   const balances = balancesOf(subject, snapshot)
   const need = balances === undefined ? undefined : needOf({ subject, snapshot, balances, episode: memory?.episode })
-  const timer = timerAfter(memory ?? idle, need, snapshot.now, knownOf(subject, snapshot))
+  const timer = timerAfter(memory ?? idle, need, snapshot.now, knownUntil({ subject, snapshot }))
   // No getter: an object that has one of its own is slow to make and slow to read.
   const sized = need?._tag === "Wanted" ? sizesOf({ subject, snapshot, allotment }, need) : nothing
   return { subject, snapshot, memory, allotment, balances, need, timer, sized }
@@ -71,12 +71,9 @@ export const lookAtTransfer = (subject: Subject, snapshot: Snapshot, transfer: T
 
 const nothing: ReadonlyArray<Sized> = []
 
-const knownOf = (subject: Subject, snapshot: Snapshot): bigint | undefined =>
-  subject.kind === "cancel" ? snapshot.orders?.(subject.rule.from.publicKey)?.asOf : snapshot.asOf
-
 /** Block time (Unix nanoseconds) up to which is known what the subject is decided by; undefined before the first. */
 export const knownUntil = ({ subject, snapshot }: Pick<Look, "subject" | "snapshot">): bigint | undefined =>
-  knownOf(subject, snapshot)
+  subject.kind === "cancel" ? snapshot.orders?.(subject.rule.from.publicKey)?.asOf : snapshot.asOf
 
 /** The timer after a look that could see. */
 const timerAfter = (before: Timer, need: Need | undefined, now: number, asOf: bigint | undefined): Timer =>
@@ -102,7 +99,7 @@ export const sayAmount = ({ subject }: Look, units: bigint): string => formatAmo
 export const sayLevel = ({ subject }: Look, units: bigint): string => formatLevel(units, subject.asset.decimals)
 
 const balancesOf = (subject: Subject, snapshot: Snapshot): ReadonlyArray<bigint> | undefined => {
-  if (subject.kind === "cancel") return knownOf(subject, snapshot) === undefined ? undefined : []
+  if (subject.kind === "cancel") return knownUntil({ subject, snapshot }) === undefined ? undefined : []
   if (subject.accounts.length === 0) return []
   if (snapshot.asOf === undefined) return undefined
   const zero = subject.rule.onNoData === "zero" ? 0n : undefined
