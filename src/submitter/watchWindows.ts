@@ -12,6 +12,8 @@ import { Tip } from "./Tip.ts"
 /** Without block headers nothing says how far an answer reaches: so long after its window an attempt is let go. */
 const settleMillis = 30_000
 const settleBlocks = 10n
+/** So far behind the newest block balances stand still: the ledger's own count waits no longer for them. */
+const stillBlocks = 5n
 
 /**
  * Counts on the ledger itself how often each attempt executed: once its window is over, since no second execution comes
@@ -21,20 +23,30 @@ const settleBlocks = 10n
 export const watchWindows = Effect.fn("Reconcile.watch")(function* () {
   const watched = yield* (yield* Findings).watched
   if (watched.length === 0) return
-  const height = yield* heightNow()
+  const heights = yield* heightsNow()
   for (const party of new Set(watched.map((attempt) => attempt.party))) {
     const own = watched.filter((attempt) => attempt.party === party)
     const excess = yield* excessNow(party, own)
     const seen = yield* doneMoreOften(own)
-    const due = own.filter((a) => height > deadlineHeight(a) + 1n || excess.has(a.intentId) || seen.has(a.transferId))
-    if (due.length > 0) yield* count({ party, due, excess, seen, height })
+    const isOver = (attempt: Attempt) => heights.chain > deadlineHeight(attempt) + 1n
+    const due = own.filter((a) => isOver(a) || excess.has(a.intentId) || seen.has(a.transferId))
+    if (due.length > 0) yield* count({ party, due, excess, seen, heights })
   }
 })
 
-/** The newest height that balances or, where they name none, the chain itself are known to have reached. */
-const heightNow = Effect.fnUntraced(function* () {
+interface Heights {
+  /** Up to which balances or, where they name none, the chain itself are known. */
+  readonly balances: bigint
+  /** The same; the newest block, where balances stand still. */
+  readonly chain: bigint
+}
+
+const heightsNow = Effect.fnUntraced(function* () {
+  const tip = yield* Tip
   const { height } = (yield* (yield* Observations).watermark) ?? { height: 0n }
-  return height > 0n ? height : (yield* (yield* Tip).head).height
+  const balances = height > 0n ? height : (yield* tip.head).height
+  const newest = (yield* tip.recent)[0]?.height ?? 0n
+  return { balances, chain: newest > balances + stillBlocks ? newest : balances }
 })
 
 /** Movements beyond those that payments explain, by intent; looked for again only when a balance moved. */
@@ -61,10 +73,10 @@ interface Due {
   readonly due: ReadonlyArray<Attempt>
   readonly excess: ReadonlyMap<string, number>
   readonly seen: ReadonlyMap<string, number>
-  readonly height: bigint
+  readonly heights: Heights
 }
 
-const count = Effect.fnUntraced(function* ({ party, due, excess, seen, height }: Due) {
+const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }: Due) {
   const findings = yield* Findings
   const looks = yield* Looks
   const now = yield* Clock.currentTimeMillis
@@ -74,11 +86,12 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, height }:
     const more = excess.get(attempt.intentId) ?? 0
     const executions = Math.max(blocks, more === 0 ? 0 : 1 + more)
     yield* judgeCount(attempt, sends === undefined ? executions : (sends.counts.get(attempt.transferId) ?? 0))
-    const isFresh = sends?.mark === undefined || sends.mark.height >= height
+    const isFresh = sends?.mark === undefined || sends.mark.height >= heights.balances
     if (blocks > 0 && isFresh && sends?.complete !== false) yield* looks.noteCounted(attempt.transferId, blocks)
     const end = deadlineHeight(attempt)
-    const reaches = sends?.mark === undefined ? yield* isLongOver(attempt, height, now) : sends.mark.height > end
-    if (!reaches || sends?.complete === false || height <= end + 1n) continue
+    const reaches =
+      sends?.mark === undefined ? yield* isLongOver(attempt, heights.balances, now) : sends.mark.height > end
+    if (!reaches || sends?.complete === false || heights.chain <= end + 1n) continue
     yield* findings.endWatch(attempt)
     yield* looks.forget(attempt.transferId, nameOf(attempt))
   }

@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { prepare, runLoops } from "../../src/daemon.ts"
+import { Health } from "../../src/gateway/Health.ts"
 import { logChannel } from "../../src/notify/logChannel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
@@ -90,6 +91,8 @@ export interface Replica {
   readonly kill: () => void
   /** Ends the halts, as a person does it at this process. */
   readonly lift: () => void
+  /** Whether fewer gateways than must agree may be asked and believed: it can know nothing now. */
+  readonly isBlind: () => boolean
 }
 
 /** Starts the real daemon: all of its loops on the real store, over the wire of the simulation. */
@@ -121,8 +124,10 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     notifier: Notifier.layer(options.treasury.receivers.map(({ name }) => logChannel(name))),
   })
   let sql: SqlClient.SqlClient | undefined
+  let health: Health["Service"] | undefined
   const program = Effect.gen(function* () {
     sql = yield* SqlClient.SqlClient
+    health = yield* Health
     yield* (yield* Settings).set("installation", "51a51a51")
     yield* prepare(daemon)
     return yield* runLoops(daemon)
@@ -152,7 +157,14 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     Effect.runForkWith(context)(sql`UPDATE halts SET ended_at = ${time.now()} WHERE ended_at IS NULL`)
     time.runTo(time.now())
   }
-  return { mortal, fiber, lift, kill: () => kill(mortal) }
+  const isBlind = () => {
+    if (health === undefined) return true
+    const views = Effect.runSyncWith(Context.make(Clock.Clock, time.clock))(health.all)
+    const { quorum } = options.treasury.network
+    const isShut = (state: string) => state === "banned" || (views.length > 1 && state === "quarantined")
+    return views.length - views.filter(({ state }) => isShut(state)).length < quorum
+  }
+  return { mortal, fiber, lift, isBlind, kill: () => kill(mortal) }
 }
 
 const randomOf = (dice: Dice): Random.Random => ({

@@ -109,6 +109,8 @@ class Run {
   /** When each block was made, in virtual milliseconds, and when the trouble was over. */
   private readonly blockTimes = new Map<number, number>()
   private calmAt = 0
+  /** When a process was last seen that may ask or believe too few gateways, after the trouble. */
+  private blindAt = 0
   private dying = true
   /** Finds a payment that is not at its end, in one database. */
   private unrested: { readonly db: DatabaseSync; readonly statement: StatementSync } | undefined
@@ -173,9 +175,11 @@ class Run {
     this.calmAt = this.time.now()
     const isBanned = plan.faults.some(({ spec }) => spec.status === banned)
     const restMax = restBlocksMax + (isBanned ? banBlocks : 0)
+    this.noteBlind()
     for (let rest = 0; rest < restMax && (this.isOpen() || this.isWatching()); rest++) {
       if (rest % 10 === 5) this.resume()
       this.block()
+      this.noteBlind()
     }
     this.statements = this.living[0]?.mortal.statements ?? 0
     for (const replica of this.living) replica.kill()
@@ -295,6 +299,12 @@ class Run {
     this.living[0]?.lift()
   }
 
+  private noteBlind(): void {
+    if (this.thirdParty.replayed.size > 0 && this.living.some((replica) => replica.isBlind())) {
+      this.blindAt = this.time.now()
+    }
+  }
+
   /** Whether a second execution may still be on its way to be seen. */
   private isWatching(): boolean {
     return [...this.thirdParty.replayed].some(
@@ -306,7 +316,10 @@ class Run {
   private seenUntil(height: number): number {
     const { faults, stepsPerLife, sleeps, replicas } = this.plan
     const isCalm = faults.length === 0 && stepsPerLife === undefined && !sleeps && replicas === 1
-    const at = Math.max(this.blockTimes.get(height) ?? this.time.now(), isCalm ? 0 : this.calmAt)
+    const at = Math.max(
+      this.blockTimes.get(height) ?? this.time.now(),
+      isCalm ? 0 : Math.max(this.calmAt, this.blindAt),
+    )
     // Of several processes the next one waits until the lease of the dead has run out.
     const lease = replicas === 1 ? 0 : leaseMillis
     return Math.max(this.blockTimes.get(height + 10) ?? 0, at + lease + seenMillis)
