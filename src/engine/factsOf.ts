@@ -17,10 +17,12 @@ export const factsOf = Effect.fnUntraced(function* <E, R>(
   const { asOf } = snapshot
   const pasts = new Map<string, bigint | undefined>()
   for (const past of alerts.flatMap(pastsOf)) {
-    const { party, asset, balance } = past.account
+    const { overMillis, account } = past
+    const { party, asset, balance } = account
     const key = pastKey(past)
     if (asOf === undefined || pasts.has(key)) continue
-    const rows = yield* observations.at(party.publicKey, asset.id, asOf - BigInt(past.overMillis) * 1_000_000n)
+    const time = asOf - BigInt(overMillis) * 1_000_000n
+    const rows = yield* observations.at(party.publicKey, asset.id, time, overMillis)
     pasts.set(key, rows === undefined ? undefined : balanceOf(rows)(party.publicKey, asset.id, balance))
   }
   const silences = new Map<string, Array<Silence>>()

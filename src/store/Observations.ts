@@ -58,12 +58,14 @@ export class Observations extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Change>, StoreError>
     /**
      * Balances of all accounts of one party and asset at a block time (Unix nanoseconds); undefined where one of them
-     * is not known. Each call for an account goes on from the last one, so times should grow.
+     * is not known. `window` is how far back one looks (milliseconds): each call for an account goes on from the last
+     * one of the same window, so times should grow.
      */
     readonly at: (
       party: string,
       asset: string,
       time: bigint,
+      window: number,
     ) => Effect.Effect<ReadonlyArray<AccountBalance> | undefined, StoreError>
     readonly watermark: Effect.Effect<Watermark | undefined, StoreError>
     /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
@@ -146,8 +148,8 @@ export class Observations extends Context.Service<
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
             WHERE timestamp >= ${from} AND timestamp < ${end}`.pipe(rowsOf(BalanceColumns, "Observations.between")),
         ),
-        at: Effect.fn("Observations.at")((party, asset, time) =>
-          past(party, asset, time).pipe(storeError("Observations.at")),
+        at: Effect.fn("Observations.at")((party, asset, time, window) =>
+          past(party, asset, time, window).pipe(storeError("Observations.at")),
         ),
         history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows

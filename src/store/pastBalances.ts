@@ -24,14 +24,14 @@ interface Found {
 
 /** Rows of the past come late, by a backfill: so long, in block time, a finding is believed. */
 const believedNanos = 600_000_000_000n
-const accountsMax = 10_000
+const placesMax = 10_000
 
 /**
  * Balances of one party and asset as they were. Rows are keyed by time, so one account's last row before a time is
- * looked for backwards from there, once; after that only what is between two looks is read.
+ * looked for backwards from there, once; after that only what is between two looks of the same window is read.
  */
 export const makePastBalances = (sql: SqlClient.SqlClient) => {
-  const found = new Map<number, Found & { readonly since: bigint }>()
+  const found = new Map<string, Found & { readonly since: bigint }>()
   const accountsOf = (party: string, asset: string) =>
     sql`SELECT n.id, n.party, n.asset, n.market, n.type, b.balance, b.timestamp
       FROM account_names AS n JOIN balances AS b ON b.account = n.id
@@ -63,25 +63,26 @@ export const makePastBalances = (sql: SqlClient.SqlClient) => {
     const base = mark.get("base")
     return base !== undefined && base <= at && !mark.has("pruned") ? 0n : undefined
   })
-  const balanceAt = Effect.fnUntraced(function* (account: AccountRow, at: bigint) {
+  const balanceAt = Effect.fnUntraced(function* (account: AccountRow, at: bigint, window: number) {
     if (account.timestamp <= at) return account.balance
-    const known = found.get(account.id)
+    const place = `${account.id} ${window}`
+    const known = found.get(place)
     if (known !== undefined && known.at <= at && at - known.since < believedNanos) {
       const balance = (yield* lastRow(account.id, known.at, at))?.balance ?? known.balance
-      found.set(account.id, { ...known, at, balance })
+      found.set(place, { ...known, at, balance })
       return balance
     }
     const balance = yield* searched(account, at)
-    if (found.size >= accountsMax) found.clear()
-    found.set(account.id, { at, balance, since: at })
+    if (found.size >= placesMax) found.clear()
+    found.set(place, { at, balance, since: at })
     return balance
   })
   /** Undefined where one of the accounts' balances at that time is not known, or the party has none. */
-  return Effect.fnUntraced(function* (party: string, asset: string, at: bigint) {
+  return Effect.fnUntraced(function* (party: string, asset: string, at: bigint, window: number) {
     const accounts = yield* accountsOf(party, asset)
     const past: Array<AccountBalance> = []
     for (const account of accounts) {
-      const balance = yield* balanceAt(account, at)
+      const balance = yield* balanceAt(account, at, window)
       if (balance === undefined) return undefined
       const { market, type, timestamp } = account
       past.push({ party, asset, market, type, balance, timestamp })

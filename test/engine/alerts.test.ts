@@ -129,7 +129,7 @@ describe("conditions over a real store", () => {
         const observations = yield* Observations
         const at = (millis: number) =>
           Effect.map(
-            observations.at(party.publicKey, asset.id, BigInt(millis) * 1_000_000n),
+            observations.at(party.publicKey, asset.id, BigInt(millis) * 1_000_000n, hour),
             (rows) => rows?.[0]?.balance,
           )
         assert.deepStrictEqual(yield* at(start - 1), 0n, "before its first row it had nothing")

@@ -1,0 +1,53 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Observations } from "../../src/store/Observations.ts"
+import { makePastBalances } from "../../src/store/pastBalances.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const [party, asset] = ["b".repeat(64), "aa".repeat(32)]
+const hour = 3_600_000_000_000n
+const start = 1_800_000_000_000_000_000n
+const row = (timestamp: bigint, balance: bigint) => ({
+  party,
+  asset,
+  market: "",
+  type: "ACCOUNT_TYPE_GENERAL",
+  timestamp,
+  balance,
+})
+
+/** The same client, and how often it was asked for the last row since the beginning. */
+const counted = (sql: SqlClient.SqlClient) => {
+  const searches = { count: 0 }
+  const client = new Proxy(sql, {
+    apply: (target, self, args) => {
+      if (args.includes(-1n)) searches.count++
+      return Reflect.apply(target, self, args)
+    },
+  })
+  return { client, searches }
+}
+
+describe("balances as they were", () => {
+  it.effect("are searched for once by each window over an account, whichever of them looks first", () => {
+    const store = testStore()
+    return Effect.gen(function* () {
+      const observations = yield* Observations
+      const rows = Array.from({ length: 31 }, (_, i) => row(start + BigInt(i) * hour, BigInt(i)))
+      yield* observations.advance(rows, { timestamp: start + 31n * hour, height: 31n })
+      const { client, searches } = counted(yield* SqlClient.SqlClient)
+      const past = makePastBalances(client)
+      for (let second = 0n; second < 300n; second++) {
+        const now = start + 30n * hour - 200_000_000_000n + second * 1_000_000_000n
+        const seen = []
+        for (const over of [24n, 1n]) {
+          const found = yield* past(party, asset, now - over * hour, Number(over))
+          seen.push(found?.[0]?.balance)
+        }
+        assert.deepStrictEqual(seen, second < 200n ? [5n, 28n] : [6n, 29n], `after ${second} s`)
+      }
+      assert.strictEqual(searches.count, 2)
+    }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+  })
+})
