@@ -128,7 +128,8 @@ export const backtest = Command.make(
     const files = filesOf(chosen)
     const treasury = yield* loadPlayed(files, asksGateways(chosen))
     const other = Option.isNone(chosen.against) ? undefined : yield* loadPlayed([chosen.against.value])
-    const { history, unknown } = yield* readHistory(chosen, treasury, { from, to })
+    const treasuries = other === undefined ? ([treasury] as const) : ([treasury, other] as const)
+    const { history, unknown, leftOut } = yield* readHistory(chosen, treasuries, { from, to })
     const { start, until } = spanOf(history, from, to)
     if (until <= start) return yield* failWith("notFound", "no balance is known of that time")
     const events = outsideOf(history, start)
@@ -144,7 +145,7 @@ export const backtest = Command.make(
       })
     const result = play(treasury)
     const against = other === undefined ? undefined : play(other)
-    const past = { ...pastOf(history, start, until), unknown }
+    const past = { ...pastOf(history, start, until), unknown, leftOut }
     const svg = result.drawing === undefined ? "" : chart(result.drawing, `${treasury.name}: ${files.join(" + ")}`)
     if (Option.isSome(chosen.chart)) yield* writeChart(chosen.chart.value, svg)
     if (chosen.output === "svg") return yield* writeOut(svg)
@@ -216,7 +217,7 @@ const plainDifference = ({ both, onlyHere, onlyThere, alerts }: Difference) => (
   },
 })
 
-const pastOf = (history: History, start: number, until: number): Omit<Past, "unknown"> => ({
+const pastOf = (history: History, start: number, until: number): Omit<Past, "unknown" | "leftOut"> => ({
   rows: history.before.length + history.rows.length,
   taken: history.payments.filter(({ executedAt }) => millisOf(executedAt) >= start && millisOf(executedAt) <= until)
     .length,

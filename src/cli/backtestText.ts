@@ -3,6 +3,7 @@ import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import type { Backtest } from "../rehearsal/Backtest.ts"
 import type { Difference, Sides } from "../rehearsal/difference.ts"
 import { paidText } from "../rehearsal/runPlan.ts"
+import type { Stranger } from "../rehearsal/Strangers.ts"
 import type { Paid, Told } from "../rehearsal/World.ts"
 import { instantText, timeText } from "../rules/Check.ts"
 import { table } from "./output.ts"
@@ -15,6 +16,19 @@ export interface Past {
   readonly taken: number
   readonly gaps: ReadonlyArray<{ readonly since: number; readonly until: number }>
   readonly unknown: ReadonlyArray<Unknown>
+  /** Whose rows are not played. */
+  readonly leftOut: ReadonlyArray<Stranger>
+}
+
+const brief = (text: string): string => (text.length > 20 ? `${text.slice(0, 8)}..${text.slice(-4)}` : text)
+
+const leftOutText = ({ leftOut }: Past): ReadonlyArray<string> => {
+  if (leftOut.length === 0) return []
+  const rows = leftOut.reduce((sum, one) => sum + one.rows, 0)
+  const shown = leftOut.slice(0, 5).map((one) => `${brief(one.text)} (${one.rows})`)
+  const more = leftOut.length > shown.length ? ` and ${leftOut.length - shown.length} more` : ""
+  const verb = rows === 1 ? "row is" : "rows are"
+  return [`${rows} ${verb} left out, of no party or asset of the treasury: ${shown.join(", ")}${more}`]
 }
 
 const percent = (part: bigint | number, whole: bigint | number): string =>
@@ -124,6 +138,7 @@ export const backtestText = (name: string, result: Backtest, past: Past): string
   return [
     `${name}, ${instantText(from)} to ${instantText(to)}, ${formatDuration(to - from)}`,
     `${past.rows} balances of the past; ${past.taken} payments that were really made are taken out of them`,
+    ...leftOutText(past),
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
     ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),
     `${payments.length} ${payments.length === 1 ? "payment" : "payments"}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${told.length} ${told.length === 1 ? "alert" : "alerts"}`,

@@ -2,9 +2,10 @@ import { Effect, Option } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import type { History } from "../rehearsal/History.ts"
 import { type HistoryBook, makeHistoryBook } from "../rehearsal/historyOf.ts"
+import { type HistoryNames, isMistaken, type Stranger } from "../rehearsal/Strangers.ts"
 import { failWith } from "./CliFailure.ts"
 import { exportPages } from "./exportPages.ts"
-import { readGateway } from "./readGateway.ts"
+import { readGateway, type Unknown } from "./readGateway.ts"
 import { readRows } from "./readRows.ts"
 import type { Chosen } from "./setup.ts"
 
@@ -28,18 +29,44 @@ const gateway = "gateway"
 export const asksGateways = ({ history }: Pick<HistoryAsked, "history">): boolean =>
   Option.isSome(history) && history.value === gateway
 
+/** A past, and what of it is not known or not of the treasury. */
+export interface ReadHistory {
+  readonly history: History
+  readonly unknown: ReadonlyArray<Unknown>
+  readonly leftOut: ReadonlyArray<Stranger>
+}
+
 /** The past as the gateways tell it, or files that `export` wrote, else the store. Times are Unix milliseconds. */
-export const readHistory = Effect.fnUntraced(function* (chosen: HistoryAsked, treasury: Treasury, asked: Span) {
+export const readHistory = Effect.fnUntraced(function* (
+  chosen: HistoryAsked,
+  treasuries: readonly [Treasury, ...ReadonlyArray<Treasury>],
+  asked: Span,
+) {
+  const names = namesOf(treasuries)
   if (Option.isSome(chosen.history) && !asksGateways(chosen)) {
-    return { history: yield* readFiles(chosen.history.value, chosen.payments, treasury), unknown: [] }
+    return yield* readFiles(chosen.history.value, chosen.payments, names)
   }
-  if (!asksGateways(chosen)) return { history: yield* readStored(chosen, asked), unknown: [] }
-  const { history, unknown } = yield* readGateway(treasury, asked)
-  if (Option.isNone(chosen.payments)) return { history, unknown }
-  const book = makeHistoryBook()
+  if (!asksGateways(chosen)) {
+    return { history: yield* readStored(chosen, asked), unknown: [], leftOut: [] } satisfies ReadHistory
+  }
+  const { history, unknown } = yield* readGateway(treasuries[0], asked)
+  if (Option.isNone(chosen.payments)) return { history, unknown, leftOut: [] } satisfies ReadHistory
+  const book = makeHistoryBook(names)
   yield* readPayments(book, chosen.payments.value)
-  return { history: { ...history, payments: book.history().payments }, unknown }
+  const leftOut = yield* refuseMistaken(book, names)
+  return { history: { ...history, payments: book.history().payments }, unknown, leftOut } satisfies ReadHistory
 })
+
+/** What the files call parties and assets; where they differ, as the first one does. */
+const namesOf = (treasuries: ReadonlyArray<Treasury>): HistoryNames => {
+  const all = treasuries.toReversed()
+  return {
+    party: new Map(
+      all.flatMap(({ parties }) => [...parties.values()].map((one) => [one.name, one.publicKey] as const)),
+    ),
+    asset: new Map(all.flatMap(({ assets }) => [...assets.values()].map((one) => [one.symbol, one.id] as const))),
+  }
+}
 
 interface Span {
   readonly from: number | undefined
@@ -56,33 +83,38 @@ const readStored = Effect.fnUntraced(function* (chosen: HistoryAsked, asked: Spa
   return yield* checked(book)
 })
 
-const readFiles = Effect.fnUntraced(function* (
-  file: string,
-  payments: Option.Option<string>,
-  { parties, assets }: Treasury,
-) {
-  const book = makeHistoryBook({
-    parties: new Map([...parties.values()].map(({ name, publicKey }) => [name, publicKey])),
-    assets: new Map([...assets.values()].map(({ symbol, id }) => [symbol, id])),
-  })
+const readFiles = Effect.fnUntraced(function* (file: string, payments: Option.Option<string>, names: HistoryNames) {
+  const book = makeHistoryBook(names)
   yield* readRows(file, book.addBalances)
   yield* refuseProblems(book, historyForm)
   if (Option.isSome(payments)) yield* readPayments(book, payments.value)
-  const strangers = [...book.strangers()].map(
-    ([party, rows]) => `${rows} ${rows === 1 ? "row" : "rows"} of unknown party "${party}"`,
-  )
-  if (strangers.length > 0) {
-    const known = `write its publicKey, or a name of the treasury file: ${[...parties.keys()].join(", ")}`
-    return yield* failWith("failure", `${file}: ${strangers.slice(0, 5).join(", ")}; ${known}`)
-  }
+  const leftOut = yield* refuseMistaken(book, names)
   const history = yield* checked(book)
-  const keys = new Set<string>([...parties.values()].map(({ publicKey }) => publicKey))
-  const ids = new Set<string>([...assets.values()].map(({ id }) => id))
+  const keys = new Set(names.party.values())
+  const ids = new Set(names.asset.values())
   if (![...history.before, ...history.rows].some(({ party, asset }) => keys.has(party) && ids.has(asset))) {
     const remedy = "write their names, or publicKey and asset id, as in the treasury file"
     return yield* failWith("failure", `${file}: no row is of a party and an asset of the treasury; ${remedy}`)
   }
-  return history
+  return { history, unknown: [], leftOut } satisfies ReadHistory
+})
+
+const shownMax = 5
+
+/** Refuses what was mistyped; returns who else is not of the treasury. */
+const refuseMistaken = Effect.fnUntraced(function* (book: HistoryBook, names: HistoryNames) {
+  const strangers = book.strangers()
+  const mistaken = strangers.filter(isMistaken)
+  if (mistaken.length === 0) return strangers
+  const known = [...names.party.keys()].join(", ")
+  const lines = mistaken.slice(0, shownMax).map(({ what, text, rows, place, meant }) => {
+    const remedy =
+      meant === undefined
+        ? `write its publicKey, or a name of the treasury file: ${known}`
+        : `did you mean ${meant.name}, "${meant.key}"?`
+    return `${place}: unknown ${what} "${text}" (${rows} ${rows === 1 ? "row" : "rows"}); ${remedy}`
+  })
+  return yield* failWith("failure", lines.join("\n"))
 })
 
 const readPayments = Effect.fnUntraced(function* (book: HistoryBook, file: string) {

@@ -1,14 +1,8 @@
-import { isHex64 } from "../domain/Hex.ts"
 import type { History, HistoryRow, RealPayment } from "./History.ts"
+import { type HistoryNames, makeStrangers, type Stranger } from "./Strangers.ts"
 
 /** A row of an export: texts, numbers, and null where there is nothing. */
 export type ToldRow = Readonly<Record<string, string | number | null | undefined>>
-
-/** What the file of a treasury calls parties and assets, with their keys and ids. */
-export interface HistoryNames {
-  readonly parties: ReadonlyMap<string, string>
-  readonly assets: ReadonlyMap<string, string>
-}
 
 /** Gathers a history from rows as `export` writes them, page by page. */
 export interface HistoryBook {
@@ -17,8 +11,8 @@ export interface HistoryBook {
   readonly addPayments: (rows: Iterable<ToldRow>, place?: () => string) => void
   /** What was wrong with rows that could not be used, at most ten of them. */
   readonly problems: ReadonlyArray<string>
-  /** Parties that are neither a name of the treasury nor a key, with the number of their rows. */
-  readonly strangers: () => ReadonlyMap<string, number>
+  /** Parties and assets that the treasury does not have; empty where it was not said what it has. */
+  readonly strangers: () => ReadonlyArray<Stranger>
   readonly history: () => History
 }
 
@@ -63,18 +57,16 @@ export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
     words.set(text, text)
     return text
   }
-  const strangers = new Map<string, number>()
-  const keyOf = (party: ToldRow[string]): string => {
+  const strangers = names === undefined ? undefined : makeStrangers(names)
+  const partyOf = (party: ToldRow[string], place: () => string): string => {
     const text = word(party)
-    const key = names?.parties.get(text)
-    if (key !== undefined) return key
-    if (names !== undefined && !isHex64(text)) strangers.set(text, (strangers.get(text) ?? 0) + 1)
-    return text
+    return strangers?.keyOf("party", text, place) ?? text
   }
-  const idOf = (asset: ToldRow[string]): string => {
+  const assetOf = (asset: ToldRow[string], place: () => string): string => {
     const text = word(asset)
-    return names?.assets.get(text) ?? text
+    return strangers?.keyOf("asset", text, place) ?? text
   }
+  const idOf = (asset: ToldRow[string]): string => names?.asset.get(word(asset)) ?? word(asset)
   const wrong = (row: ToldRow, place: () => string, why: string): void => {
     if (problems.length < 10) problems.push(`${place()}: ${why}: ${JSON.stringify(row).slice(0, 120)}`)
   }
@@ -85,8 +77,13 @@ export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
       return
     }
     const { kind, party, asset, market, type } = row
-    const found = { party: keyOf(party), asset: idOf(asset), market: word(market), type: word(type) }
-    const told = { at: nanosIn(String(row["at"])) ?? 0n, ...found, balance: BigInt(String(row["balance"])) }
+    const account = {
+      party: partyOf(party, place),
+      asset: assetOf(asset, place),
+      market: word(market),
+      type: word(type),
+    }
+    const told = { at: nanosIn(String(row["at"])) ?? 0n, ...account, balance: BigInt(String(row["balance"])) }
     ;(kind === "before" ? before : rows).push(told)
   }
   const addOther = (row: ToldRow, place: () => string): void => {
@@ -102,7 +99,7 @@ export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
   }
   return {
     problems,
-    strangers: () => strangers,
+    strangers: () => strangers?.all() ?? [],
     addBalances: (told, place = stored) => {
       for (const row of told) (isBalance(row) ? addBalance : addOther)(row, place)
     },
@@ -112,7 +109,10 @@ export const makeHistoryBook = (names?: HistoryNames): HistoryBook => {
         if (row["state"] !== "confirmed") continue
         const payment = paymentOf(row)
         if (payment === undefined) wrong(row, place, "a time or an amount in it is none")
-        else payments.push(payment)
+        else {
+          partyOf(payment.fromKey, place)
+          payments.push(payment)
+        }
       }
     },
     history: () => ({
