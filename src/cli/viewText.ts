@@ -12,8 +12,12 @@ export const viewText = (view: View): string => {
     a.levels.map((l) => `${l.name} ${l.value}`).join("  "),
     observationText(a.observation),
   ])
-  const rules = view.rules.map((r) => [`  ${r.name}`, r.subject, r.state, r.sentence])
-  const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`])
+  const rules = view.rules.map((r) => [`  ${r.name}`, r.subject, r.fires?.toUpperCase() ?? r.state, r.sentence])
+  const limits = view.policy.map((p) => [
+    `  ${p.text}`,
+    p.used === null ? "" : `${p.used} of ${p.limit}`,
+    `${p.transfers} ${p.kind === "cancel" ? "cancellations" : "transfers"}`,
+  ])
   const { accepted, refused, lost } = view.acceptance
   return [
     `${signs[view.sentence.severity]}${view.sentence.text}`,

@@ -2,7 +2,6 @@ import { Clock, Effect } from "effect"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
 import { isOn } from "../rules/alerting.ts"
-import type { CancelLine, PolicyLine, WindowUse } from "../rules/Policy.ts"
 import { type BalanceKind, isAlert, isPaying, type Rule } from "../rules/Rule.ts"
 import { type Listed, type Quota, type Snapshot, termsOf } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
@@ -17,9 +16,9 @@ import { Listings } from "../store/Listings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import type { RuleMemory } from "../store/RuleStates.ts"
-import { SpendLog } from "../store/SpendLog.ts"
 import { type KnownOrders, knownOrders } from "../store/standingOrders.ts"
 import { EngineOptions } from "./EngineOptions.ts"
+import { cancelledUses, dayOf, signedUses } from "./signedUses.ts"
 
 const dayMillis = 86_400_000
 const unchecked = "the balances are not yet compared with the gateway's own since the start"
@@ -41,13 +40,11 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const cooldownMax = paying.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
   const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
   const open = yield* outbox.open
-  // Rules add what they find reserved: one that waits for another signature would count twice.
-  const reserved = open.filter((intent) => intent.state === "reserved").map((intent) => intent.id)
   const quotas = yield* quotasOf(options.rules)
-  const day = { since: Math.min(now, blockTime) - dayMillis, except: new Set(reserved) }
-  const windows = yield* windowUses(day)
+  const day = dayOf(open, now, blockTime)
+  const signed = yield* signedUses(options.policy, day)
   const orders = yield* ordersOf(options.rules)
-  const cancelled = yield* cancelUses(day)
+  const cancelled = yield* cancelledUses(options.policy, day)
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* Disagreement).now)?.detail
@@ -85,9 +82,9 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     halts,
     pauses,
     policy: options.policy,
-    signed: (line: PolicyLine) => windows.get(line.line) ?? { amount: 0n, count: 0 },
+    ...signed,
     orders: (party: string) => orders.get(party),
-    cancelled: (line: CancelLine) => cancelled.get(line.line) ?? 0,
+    ...cancelled,
   } satisfies Snapshot & Record<string, unknown>
 })
 
@@ -119,22 +116,6 @@ const quotasOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
   return quotas
 })
 
-/** The time that limits count, without what is counted apart. */
-interface Day {
-  readonly since: number
-  readonly except: ReadonlySet<string>
-}
-
-const windowUses = Effect.fnUntraced(function* (day: Day) {
-  const { policy } = yield* EngineOptions
-  const spends = yield* SpendLog
-  const uses = new Map<number, WindowUse>()
-  for (const line of policy.lines) {
-    uses.set(line.line, yield* spends.used({ ...line, ...day }))
-  }
-  return uses
-})
-
 /** The standing orders of keys of which a rule ends some. */
 const ordersOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
   const found = new Map<string, KnownOrders>()
@@ -144,16 +125,6 @@ const ordersOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
     if (known !== undefined) found.set(rule.from.publicKey, known)
   }
   return found
-})
-
-const cancelUses = Effect.fnUntraced(function* (day: Day) {
-  const { policy } = yield* EngineOptions
-  const spends = yield* SpendLog
-  const uses = new Map<number, number>()
-  for (const { line, from } of policy.cancels ?? []) {
-    uses.set(line, (yield* spends.used({ from, assetId: "", ...day })).count)
-  }
-  return uses
 })
 
 const isOf = (kind: BalanceKind, { type, market }: AccountKey): boolean =>

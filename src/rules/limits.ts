@@ -11,7 +11,11 @@ export const isSlot = (intent: Pick<Intent, "state" | "command">): boolean =>
   isUnsigned(intent) && intent.command !== "withdraw"
 
 /** A line's window: what was signed, what open intents will sign, and payments that are to be made beside them. */
-export const windowUse = (snapshot: Snapshot, line: PolicyLine, beside: ReadonlyArray<PolicyPayment>): WindowUse => {
+export const windowUse = (
+  snapshot: Pick<Snapshot, "open" | "signed">,
+  line: PolicyLine,
+  beside: ReadonlyArray<PolicyPayment>,
+): WindowUse => {
   const open = snapshot.open.filter(isUnsigned).map(({ payment: { fromKey, toKey, assetId, amount } }) => ({
     from: fromKey,
     to: toKey,
@@ -24,7 +28,7 @@ export const windowUse = (snapshot: Snapshot, line: PolicyLine, beside: Readonly
 }
 
 /** Cancellations in a line's window: signed, and decided but not signed yet. */
-export const cancelUse = ({ open, cancelled }: Snapshot, line: CancelLine): number => {
+export const cancelUse = ({ open, cancelled }: Pick<Snapshot, "open" | "cancelled">, line: CancelLine): number => {
   const decided = open.filter((i) => i.command === "cancel" && isUnsigned(i) && line.from.has(i.payment.fromKey))
   return (cancelled?.(line) ?? 0) + decided.length
 }

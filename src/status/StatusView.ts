@@ -17,7 +17,8 @@ import type { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { accountViews, isoOf, observationOf } from "./accountViews.ts"
 import { intentView } from "./intentView.ts"
-import { policyView, ruleViews } from "./ruleViews.ts"
+import { limitViews } from "./limitViews.ts"
+import { ruleViews } from "./ruleViews.ts"
 import { sentenceOf } from "./sentence.ts"
 import type { View } from "./View.ts"
 
@@ -101,7 +102,7 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     accounts,
     rules: ruleViews(treasury, memories),
     intents: yield* Effect.forEach([...open, ...finals], intentView),
-    policy: yield* Effect.forEach(treasury.policy.lines, (line) => policyView(treasury, line, now - dayMillis)),
+    policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },

@@ -85,6 +85,10 @@ export interface RuleView {
   readonly subject: string
   readonly state: string
   readonly reason: string | null
+  /** Of a rule that tells people: how grave what it tells is, while its condition holds; null while it does not. */
+  readonly fires: "page" | "ticket" | "info" | null
+  /** What the last look found; empty before it, and of rules that keep no state. */
+  readonly detail: string
   readonly sentence: string
 }
 
@@ -112,10 +116,15 @@ export interface IntentView {
 }
 
 export interface PolicyView {
+  /** What it permits: payments, or to cancel standing orders, which moves nothing. */
+  readonly kind: "allow" | "cancel"
+  /** Position among the lines of its kind in the file, from 1. */
   readonly line: number
   readonly text: string
-  readonly used: string
-  readonly limit: string
+  /** Amounts of the last 24 hours, signed or set aside; null where the line bounds none. */
+  readonly used: string | null
+  readonly limit: string | null
+  /** How much of the limit that is nearest to its end is used, from 0; above 1 where the policy became stricter. */
   readonly share: number
   readonly transfers: string
 }

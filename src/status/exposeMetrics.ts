@@ -13,6 +13,7 @@ import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
+import { limitUses } from "./limitViews.ts"
 
 const dayMillis = 86_400_000
 
@@ -51,6 +52,7 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   yield* accounts(treasury, now)
   yield* drift(treasury)
   yield* quotas(treasury)
+  yield* limits(treasury)
   metrics.ruleHold.reset()
   const longest = new Map<string, { readonly reason: string; readonly since: number }>()
   for (const m of yield* (yield* RuleStates).all) {
@@ -91,6 +93,15 @@ const quotas = Effect.fnUntraced(function* (treasury: Treasury) {
     const labels = { treasury: treasury.name, party: name }
     metrics.epochTransfersUsed.set(labels, quota.used)
     metrics.epochTransfersLimit.set(labels, quota.limit)
+  }
+})
+
+/** What of the policy's limits is signed or set aside. Another policy has other lines. */
+const limits = Effect.fnUntraced(function* (treasury: Treasury) {
+  const metrics = yield* Metrics
+  metrics.policyUsed.reset()
+  for (const { line, limit, share } of yield* limitUses(treasury)) {
+    metrics.policyUsed.set({ treasury: treasury.name, line, limit }, share)
   }
 })
 

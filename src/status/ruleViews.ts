@@ -1,21 +1,25 @@
-import { Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
-import { formatLevel } from "../domain/Amount.ts"
+import { isOn } from "../rules/alerting.ts"
 import type { AlertRule } from "../rules/Condition.ts"
 import { conditionText } from "../rules/conditionText.ts"
-import { isAlert, isPaying, receiverKey } from "../rules/Rule.ts"
+import { isAlert, isPaying } from "../rules/Rule.ts"
 import type { RuleMemory } from "../store/RuleStates.ts"
-import { SpendLog } from "../store/SpendLog.ts"
-import type { PolicyView, RuleView } from "./View.ts"
+import type { RuleView } from "./View.ts"
 
-/** What each rule does, or why it does not. */
+/** What each rule does, or why it does not: what wakes people first, else in the order of the file. */
 export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
+  viewsOf(treasury, memories).toSorted((a, b) => gravity(b) - gravity(a))
+
+const gravity = ({ fires }: RuleView): number => (fires === "page" ? 2 : fires === "ticket" ? 1 : 0)
+
+const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
   treasury.rules.flatMap((rule): ReadonlyArray<RuleView> => {
     if (isAlert(rule)) return alertViews(rule, memories)
     if (!isPaying(rule)) {
       const asset = rule.asset === "any" ? "any asset" : rule.asset.symbol
       const sentence = `tells when ${asset} becomes ${rule.becomes.join(" or ")}`
-      return [{ name: rule.name, kind: rule.kind, subject: asset, state: "watching", reason: null, sentence }]
+      const view = { name: rule.name, kind: rule.kind, subject: asset, state: "watching" }
+      return [{ ...view, reason: null, fires: null, detail: "", sentence }]
     }
     const own = memories.filter((m) => m.rule === rule.name)
     if (own.length === 0) {
@@ -26,6 +30,8 @@ export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory
           subject: "",
           state: "inactive",
           reason: null,
+          fires: null,
+          detail: "",
           sentence: "not yet evaluated",
         },
       ]
@@ -36,6 +42,8 @@ export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory
       subject: m.subject,
       state: m.state,
       reason: m.reason ?? null,
+      fires: null,
+      detail: m.detail,
       sentence:
         m.reason === undefined ? `acting: ${m.detail}` : `silent: ${m.reason.replaceAll("_", " ")}; ${m.detail}`,
     }))
@@ -47,36 +55,15 @@ const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): Reado
   const memory = memories.find((m) => m.rule === name)
   const waits = `tells when ${conditionText(rule.when)}`
   const view = { name, kind: "notify", subject: "" }
-  if (memory === undefined) return [{ ...view, state: "inactive", reason: null, sentence: waits }]
+  if (memory === undefined)
+    return [{ ...view, state: "inactive", reason: null, fires: null, detail: "", sentence: waits }]
   const { state, reason, detail } = memory
+  const fires = isOn(memory) ? rule.severity : null
   const words =
-    state === "acting" ? "fires" : reason === undefined ? "silent" : `silent: ${reason.replaceAll("_", " ")}`
-  return [{ ...view, state, reason: reason ?? null, sentence: `${words}; ${detail} (${waits})` }]
+    state === "acting"
+      ? "fires"
+      : reason === undefined || reason === "in_band"
+        ? "silent"
+        : `silent: ${reason.replaceAll("_", " ")}`
+  return [{ ...view, state, reason: reason ?? null, fires, detail, sentence: `${words}; ${detail} (${waits})` }]
 }
-
-/** A line of the policy, and how much of it was used since a time (Unix milliseconds). */
-export const policyView = Effect.fnUntraced(function* (
-  treasury: Treasury,
-  line: Treasury["policy"]["lines"][number],
-  since: number,
-) {
-  const spends = yield* SpendLog
-  const used = yield* spends.used({ ...line, since, except: new Set() })
-  const asset = [...treasury.assets.values()].find((a) => a.id === line.assetId)
-  const named = [...treasury.parties.values(), ...treasury.addresses.values()]
-  const names = (keys: ReadonlySet<string>) =>
-    named
-      .filter((one) => keys.has(receiverKey(one)))
-      .map(({ name }) => name)
-      .join(", ")
-  const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
-  const symbol = asset?.symbol ?? line.assetId
-  return {
-    line: line.line,
-    text: `${names(line.from)} -> ${names(line.to)}, ${symbol}: ${say(line.perTransfer)} each`,
-    used: `${say(used.amount)} ${symbol}`,
-    limit: `${say(line.per24h)} ${symbol}`,
-    share: line.per24h === 0n ? 1 : Number((used.amount * 1_000n) / line.per24h) / 1_000,
-    transfers: `${used.count} of ${line.transfersPer24h}`,
-  } satisfies PolicyView
-})

@@ -1,5 +1,5 @@
 import { remedyOf } from "../domain/Halt.ts"
-import type { View } from "./View.ts"
+import type { RuleView, View } from "./View.ts"
 
 /** How long a part of the past that was just found lost is the news. */
 const gapMillis = 86_400_000
@@ -19,6 +19,8 @@ export const sentenceOf = (
   }
   const manual = view.intents.filter((i) => i.state === "manual").length
   if (manual > 0) return bad(`A person must resolve ${count(manual, "payment")}: nothing proves what became of it.`)
+  const page = view.rules.find(({ fires }) => fires === "page")
+  if (page !== undefined) return bad(firing(page))
   const pause = view.pauses[0]
   if (pause !== undefined) return warn(`Paused (${pause.scope}) by ${pause.author}: ${pause.reason}.`)
   if (view.ageSeconds === null) return warn("No balance was read yet: no money moves.")
@@ -34,6 +36,8 @@ export const sentenceOf = (
   const gap = view.gaps.find((g) => Date.parse(view.at) - Date.parse(g.seenAt) < gapMillis)
   if (gap !== undefined)
     return warn(`Balance changes from ${minute(gap.since)} to ${minute(gap.until)} are lost: ${gap.cause}.`)
+  const ticket = view.rules.find(({ fires }) => fires === "ticket")
+  if (ticket !== undefined) return warn(firing(ticket))
   const open = view.intents.filter((i) => i.open).length
   const activity = `${count(more.today, "payment")} in 24 h, ${open} open. Knowledge ${age} old.`
   const out = view.accounts.filter((a) => !a.inBand)
@@ -41,6 +45,8 @@ export const sentenceOf = (
     return warn(`Out of band: ${out.map((a) => `${a.party} ${a.balance} ${a.asset}`).join(", ")}. ${activity}`)
   return { severity: "ok", text: `All in band. ${activity}` }
 }
+
+const firing = ({ name, fires, detail }: RuleView): string => `${name} fires (${fires}): ${detail}.`
 
 const minute = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`
 

@@ -124,10 +124,13 @@ const Why = ({ answer }: { readonly answer: WhyAnswer | undefined }) => {
   return html`<div class="why"><p>${lastText(answer.last)}</p></div>`
 }
 
+/** How grave a firing rule is, readable without colour. */
+const firing = { page: "✕", ticket: "!", info: "●" } as const
+
 const Rule = (r: RuleView) => {
   const query = whyOf(r)
   return html`
-  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.state}`}>${r.state}</em>
+  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? r.state}`}>${r.fires === null ? r.state : `${firing[r.fires]} ${r.fires}`}</em>
     <div><button class="sentence" aria-expanded=${opened.has(query)} title="show every check" onClick=${toggle(query)}>${r.sentence}</button></div>
     ${opened.has(query) ? html`<${Why} answer=${opened.get(query)} />` : ""}</li>`
 }
@@ -157,8 +160,8 @@ const Intent = (i: IntentView) => html`
 
 const Policy = (p: PolicyView) => html`
   <li>${p.text}
-    <div class="meter"><i style=${{ width: `${Math.min(100, p.share * 100)}%` }}></i></div>
-    <small>${p.used} of ${p.limit} and ${p.transfers} transfers in 24 h</small></li>`
+    <div class="meter"><i class=${p.share >= 1 ? "full" : ""} style=${{ width: `${Math.min(100, p.share * 100)}%` }}></i></div>
+    <small>${p.used === null ? `${p.transfers} cancellations` : `${p.used} of ${p.limit} and ${p.transfers} transfers`} in 24 h</small></li>`
 
 const Gateway = (g: GatewayView) => html`
   <li><b>${g.name}</b> <span class=${g.state === "up" ? "" : "bad"}>${g.state}</span>${g.height === null ? "" : ` at block ${g.height}`} <small>${g.detail}</small></li>`

@@ -1,0 +1,151 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Layer, Logger } from "effect"
+import { treasuryOf } from "../../src/config/Treasury.ts"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
+import { StatusView } from "../../src/status/StatusView.ts"
+import type { View } from "../../src/status/View.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { SpendLog } from "../../src/store/SpendLog.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const alice = "a".repeat(64)
+const bob = "b".repeat(64)
+const token = "c".repeat(64)
+const file = `
+version: 1
+name: shown
+network: { chainId: c-1, gateways: { node: "http://127.0.0.1:1" } }
+assets: { TOK: { id: ${token}, decimals: 2 } }
+parties:
+  alice: { publicKey: ${alice}, signer: { sandbox: alice } }
+  bob: { publicKey: ${bob} }
+rules:
+  - name: dry
+    notify: { when: { balance: { party: alice, asset: TOK, below: "100" } }, severity: page }
+  - name: thin
+    notify: { when: { balance: { party: alice, asset: TOK, below: "200" } }, severity: ticket }
+policy:
+  maxFee: 1%
+  allow:
+    - { from: alice, to: [bob], asset: TOK, perTransfer: "10", per24h: "40", transfersPer24h: 2 }
+  cancel:
+    - { from: alice, transfersPer24h: 4 }
+alerts: { receivers: { log: { log: {} } } }
+`
+
+/** What the page shows, and what is scraped, of the treasury above after something was stored. */
+const shown = <E, R>(stored: Effect.Effect<unknown, E, R>) =>
+  Effect.gen(function* () {
+    const store = testStore()
+    const treasury = yield* Effect.flatMap(parseYaml("t.yaml", file), treasuryOf)
+    const labels = { gateways: ["node"], rules: ["dry", "thin"], receivers: ["log"], version: "1", revision: "" }
+    const layer = StatusView.layer({ treasury, mode: "live", version: "1" }).pipe(
+      Layer.provideMerge(Metrics.layer({ treasury: "shown", mode: "live", ...labels })),
+      Layer.provideMerge(store.layer()),
+      Layer.provideMerge(Logger.layer([])),
+    )
+    return yield* Effect.gen(function* () {
+      const at = yield* Clock.currentTimeMillis
+      yield* (yield* Observations).advance([], { timestamp: BigInt(at) * 1_000_000n, height: 7n })
+      yield* stored
+      return { view: yield* (yield* StatusView).view, metrics: yield* exposeMetrics(treasury) }
+    }).pipe(Effect.provide(layer), Effect.ensuring(Effect.sync(store.remove)))
+  })
+
+const remember = (rule: string, state: "inactive" | "acting" | "holding") =>
+  Effect.flatMap(RuleStates, (states) =>
+    states.save(
+      {
+        rule,
+        subject: "when",
+        episode: 1,
+        firingSince: state === "inactive" ? undefined : 1,
+        observations: 2,
+        lastObservation: 1n,
+        state,
+        reason: state === "acting" ? undefined : state === "holding" ? "outside_hours" : "in_band",
+        detail: "alice TOK is 90.00",
+        reasonSince: 1,
+        decidedAt: 1,
+      },
+      undefined,
+    ),
+  )
+
+const spend = (intentId: string, to: string, assetId: string, amount: bigint) =>
+  Effect.gen(function* () {
+    const blockTime = yield* Clock.currentTimeMillis
+    const made = { digest: intentId, signature: "", policy: "p", line: 1, blockTime }
+    yield* (yield* SpendLog).record({ ...made, intentId, k: 1, from: alice, to, assetId, amount })
+  })
+
+const names = ({ rules }: View) => rules.map(({ name }) => name)
+const ruleOf = ({ rules }: View, name: string) => rules.find((rule) => rule.name === name)
+
+describe("a rule that tells people", () => {
+  it.live("is shown as grave as it is while it fires, and the first sentence says so", () =>
+    Effect.gen(function* () {
+      const { view } = yield* shown(Effect.andThen(remember("dry", "acting"), remember("thin", "acting")))
+      assert.deepInclude(ruleOf(view, "dry"), { state: "acting", fires: "page" })
+      assert.deepInclude(ruleOf(view, "thin"), { state: "acting", fires: "ticket" })
+      assert.deepStrictEqual(view.sentence, { severity: "bad", text: "dry fires (page): alice TOK is 90.00." })
+    }),
+  )
+
+  it.live("fires as well where people do not hear of it now", () =>
+    Effect.gen(function* () {
+      const { view } = yield* shown(Effect.andThen(remember("dry", "inactive"), remember("thin", "holding")))
+      assert.strictEqual(ruleOf(view, "dry")?.fires, null)
+      assert.deepInclude(ruleOf(view, "thin"), { state: "holding", fires: "ticket" })
+      assert.deepStrictEqual(names(view), ["thin", "dry"], "what fires comes first")
+      assert.deepStrictEqual(view.sentence, { severity: "warn", text: "thin fires (ticket): alice TOK is 90.00." })
+    }),
+  )
+
+  it.live("does not fire before its first look", () =>
+    Effect.gen(function* () {
+      const { view } = yield* shown(Effect.void)
+      assert.strictEqual(ruleOf(view, "dry")?.fires, null)
+      assert.strictEqual(view.sentence.severity, "ok")
+    }),
+  )
+})
+
+describe("the limits", () => {
+  it.live("are shown for cancellations as for payments, by what of them is nearest to its end", () =>
+    Effect.gen(function* () {
+      const { view, metrics } = yield* shown(
+        Effect.all([spend("i1", bob, token, 1_000n), spend("i2", "d".repeat(64), "", 0n)]),
+      )
+      assert.deepStrictEqual(view.policy, [
+        {
+          kind: "allow",
+          line: 1,
+          text: "alice -> bob, TOK: 10 each",
+          used: "10 TOK",
+          limit: "40 TOK",
+          share: 0.5,
+          transfers: "1 of 2",
+        },
+        {
+          kind: "cancel",
+          line: 1,
+          text: "alice: cancels standing orders",
+          used: null,
+          limit: null,
+          share: 0.25,
+          transfers: "1 of 4",
+        },
+      ])
+      const used = metrics.split("\n").filter((line) => line.startsWith("cofferer_policy_used_ratio"))
+      assert.deepStrictEqual(used, [
+        'cofferer_policy_used_ratio{treasury="shown",line="1",limit="per_24h"} 0.25',
+        'cofferer_policy_used_ratio{treasury="shown",line="1",limit="transfers_per_24h"} 0.5',
+        'cofferer_policy_used_ratio{treasury="shown",line="cancel 1",limit="transfers_per_24h"} 0.25',
+      ])
+    }),
+  )
+})
