@@ -10,6 +10,7 @@ import { databaseFile } from "../../src/store/Database.ts"
 import { leaseMillis } from "../../src/store/Lease.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { makeDice } from "../support/Dice.ts"
+import { type Allowance, makeAllowance } from "./Allowance.ts"
 import type { Failing } from "./CrashPoints.ts"
 import { hostileGateway } from "./hostile.ts"
 import { judge, judgeReplays, problemOfSubmission } from "./Judge.ts"
@@ -25,8 +26,6 @@ const startMillis = Date.parse("2026-11-21T10:00:00Z")
 const restBlocksMax = 400
 /** As many more where a gateway shut us out: so long it is not asked. */
 const banBlocks = 610
-/** Ten blocks of a calm run, and a little for requests on their way. */
-const seenMillis = 12_000
 /** From a death to the next start, at most. */
 const downMillisMax = 20_000
 
@@ -106,11 +105,7 @@ class Run {
   /** Whether balances are read as they are, if perhaps late: a rule that is shown wrong ones decides by them. */
   private readonly readsAreTrue: boolean
   private readonly thirdParty: ThirdParty
-  /** When each block was made, in virtual milliseconds, and when the trouble was over. */
-  private readonly blockTimes = new Map<number, number>()
-  private calmAt = 0
-  /** When a process was last seen that may ask or believe too few gateways, after the trouble. */
-  private blindAt = 0
+  private readonly allowance: Allowance
   private dying = true
   /** Finds a payment that is not at its end, in one database. */
   private unrested: { readonly db: DatabaseSync; readonly statement: StatementSync } | undefined
@@ -143,6 +138,7 @@ class Run {
     this.network = makeNetwork(plan, this.fork, this.atOnce)
     const { window } = plan
     this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, run: this.atOnce })
+    this.allowance = makeAllowance(plan, () => this.time.now())
     this.dataDir = join(bench.dir, "store")
     rmSync(this.dataDir, { recursive: true, force: true })
     mkdirSync(this.dataDir, { recursive: true })
@@ -172,11 +168,12 @@ class Run {
     this.dying = false
     this.reviveAll()
     this.atOnce(network.node.disarmFault(undefined))
-    this.calmAt = this.time.now()
+    this.allowance.noteCalm()
     const isBanned = plan.faults.some(({ spec }) => spec.status === banned)
     const restMax = restBlocksMax + (isBanned ? banBlocks : 0)
+    const { replayed } = this.thirdParty
     this.noteBlind()
-    for (let rest = 0; rest < restMax && (this.isOpen() || this.isWatching()); rest++) {
+    for (let rest = 0; rest < restMax && (this.isOpen() || this.allowance.isOpen(replayed)); rest++) {
       if (rest % 10 === 5) this.resume()
       this.block()
       this.noteBlind()
@@ -198,7 +195,7 @@ class Run {
     this.thirdParty.noteLate()
     this.atOnce(this.network.node.stepBlock)
     if (this.plan.manyNodes) this.network.chain.mempool.cache.clear()
-    this.blockTimes.set(this.network.chain.height, this.time.now())
+    this.allowance.noteBlock(this.network.chain.height)
     if (this.readsAreTrue && this.thirdParty.replayed.size === 0) this.watchBalances()
   }
 
@@ -300,29 +297,8 @@ class Run {
   }
 
   private noteBlind(): void {
-    if (this.thirdParty.replayed.size > 0 && this.living.some((replica) => replica.isBlind())) {
-      this.blindAt = this.time.now()
-    }
-  }
-
-  /** Whether a second execution may still be on its way to be seen. */
-  private isWatching(): boolean {
-    return [...this.thirdParty.replayed].some(
-      (replay) => this.seenUntil(Number(replay.split(" ")[1])) > this.time.now(),
-    )
-  }
-
-  /** Until when a second execution in the block must have been seen: ten blocks, and time enough for a poll or two. */
-  private seenUntil(height: number): number {
-    const { faults, stepsPerLife, sleeps, replicas } = this.plan
-    const isCalm = faults.length === 0 && stepsPerLife === undefined && !sleeps && replicas === 1
-    const at = Math.max(
-      this.blockTimes.get(height) ?? this.time.now(),
-      isCalm ? 0 : Math.max(this.calmAt, this.blindAt),
-    )
-    // Of several processes the next one waits until the lease of the dead has run out.
-    const lease = replicas === 1 ? 0 : leaseMillis
-    return Math.max(this.blockTimes.get(height + 10) ?? 0, at + lease + seenMillis)
+    const isMatter = this.thirdParty.replayed.size > 0
+    if (isMatter && this.living.some((replica) => replica.isBlind())) this.allowance.noteBlind()
   }
 
   private anyDatabase(): DatabaseSync | undefined {
@@ -345,7 +321,7 @@ class Run {
       const { replayed } = this.thirdParty
       const found = judge({ db, chain: network.chain, gateways: plan.gateways, replayed })
       const isJudged = plan.gateways === "honest" && (plan.profile === "0.74" || plan.profile === "0.75")
-      const seenUntil = (height: number) => this.seenUntil(height)
+      const { seenUntil } = this.allowance
       if (isJudged) this.wrong.push(...judgeReplays({ db, chain: network.chain, replayed, seenUntil }))
       const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as
         | { hash: string }

@@ -1,0 +1,43 @@
+import { leaseMillis } from "../../src/store/Lease.ts"
+import type { Plan } from "./Plan.ts"
+
+/** Ten blocks of a calm run, and a little for requests on their way. */
+const seenMillis = 12_000
+
+/** Until when what a third party did must have been seen. Times are virtual milliseconds. */
+export interface Allowance {
+  readonly noteBlock: (height: number) => void
+  /** The trouble is over. */
+  readonly noteCalm: () => void
+  /** A process may ask or believe too few gateways. */
+  readonly noteBlind: () => void
+  /** Until when a second execution in the block must have been seen: ten blocks, and time enough for a poll or two. */
+  readonly seenUntil: (height: number) => number
+  /** Whether one of these executions, "id height", may still be on its way to be seen. */
+  readonly isOpen: (replayed: ReadonlySet<string>) => boolean
+}
+
+export const makeAllowance = (plan: Plan, now: () => number): Allowance => {
+  const { faults, stepsPerLife, sleeps, replicas } = plan
+  const blockTimes = new Map<number, number>()
+  const isCalm = faults.length === 0 && stepsPerLife === undefined && !sleeps && replicas === 1
+  let calmAt = 0
+  let blindAt = 0
+  const seenUntil = (height: number): number => {
+    const at = Math.max(blockTimes.get(height) ?? now(), isCalm ? 0 : Math.max(calmAt, blindAt))
+    // Of several processes the next one waits until the lease of the dead has run out.
+    const lease = replicas === 1 ? 0 : leaseMillis
+    return Math.max(blockTimes.get(height + 10) ?? 0, at + lease + seenMillis)
+  }
+  return {
+    noteBlock: (height) => blockTimes.set(height, now()),
+    noteCalm: () => {
+      calmAt = now()
+    },
+    noteBlind: () => {
+      blindAt = now()
+    },
+    seenUntil,
+    isOpen: (replayed) => [...replayed].some((replay) => seenUntil(Number(replay.split(" ")[1])) > now()),
+  }
+}
