@@ -128,7 +128,7 @@ const nextText = ({ next, verdict }: Explanation, now: number): string => {
 
 const notifyText = ({ rule, watches, at, last }: NotifyAnswer): string => {
   const then = at === null ? [] : [`  of ${stampText(at)} nothing is stored but what it had told by then`]
-  const told = last === null ? "it never told anything" : `it told last ${toldText(last)}`
+  const told = last === null ? "no alert of it is stored" : `it told last ${toldText(last)}`
   return [`${rule} ${watches}`, ...then, `  ${told}`].join("\n")
 }
 

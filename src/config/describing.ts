@@ -143,7 +143,7 @@ const words: Readonly<Record<string, string>> = {
   "alerts.routes[].to": "Names of receivers",
   store: "Where and how long data are kept",
   "store.dir": "Data directory; default .cofferer. COFFERER_DATA_DIR wins",
-  "store.keep": "How long balance rows are kept; default 400d",
+  "store.keep": "How long balance rows, decisions and delivered alerts are kept; default 400d",
   "store.watermark": "A file outside the directory that says how far the journal had come",
   daemon: "How the process runs; in a folder only in its daemon.yaml",
   "daemon.listen": "Page, probes and metrics; default 127.0.0.1:9464. COFFERER_LISTEN wins",

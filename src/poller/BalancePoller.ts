@@ -20,6 +20,7 @@ import { explainAnswer } from "./explainAnswer.ts"
 import { reachNanos } from "./historyBegins.ts"
 import { noteContradictions } from "./noteContradictions.ts"
 import { nextLargeFor, nextSpan, type Pace, type Paces, paceOf, pageRowsMax } from "./Pace.ts"
+import { pruneHourly } from "./pruneHourly.ts"
 import { readBaseTogether } from "./readBase.ts"
 import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
@@ -27,8 +28,6 @@ import { tellChanges } from "./tellChanges.ts"
 
 /** How far a reading by cursors goes back behind what is known. */
 const cursorOverlapNanos = 60_000_000_000n
-
-const pruneMillis = 3_600_000
 
 /**
  * Reads balance changes up to the newest final block, or a part of the way there. Rows and the new watermark become
@@ -72,7 +71,7 @@ export const balanceLoop = (options: BalancePollerOptions) =>
     return Effect.gen(function* () {
       const cycle = yield* Cycle
       const signals = yield* Signals
-      yield* prune(options)
+      yield* pruneHourly(options.keepMillis)
       const more = yield* cycle
         .counted("balances", pollBalances(options, paces))
         .pipe(
@@ -84,16 +83,6 @@ export const balanceLoop = (options: BalancePollerOptions) =>
       yield* signals.wait("balances", (yield* isBusy) ? options.pollBusyMillis : options.pollIdleMillis)
     }).pipe(Effect.forever)
   })
-
-/** Once an hour, by the store's own clock, so that a restart storm does not repeat it. */
-const prune = Effect.fnUntraced(function* (options: BalancePollerOptions) {
-  const settings = yield* Settings
-  const now = yield* Clock.currentTimeMillis
-  if (now - Number((yield* settings.get("prunedAt")) ?? 0) < pruneMillis) return
-  yield* (yield* Observations).prune(BigInt(now - options.keepMillis) * 1_000_000n)
-  yield* (yield* RuleStates).prune(now - options.keepMillis)
-  yield* settings.set("prunedAt", String(now))
-})
 
 const isBusy = Effect.gen(function* () {
   if ((yield* (yield* Outbox).open).length > 0) return true

@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
+import { pruneAlerts } from "./pruneAlerts.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** Something people should know. */
@@ -61,6 +62,8 @@ export class AlertQueue extends Context.Service<
       ReadonlyArray<{ readonly receiver: string; readonly n: number; readonly oldest: number }>,
       StoreError
     >
+    /** Forgets alerts that every receiver took before a time (Unix milliseconds); what was not taken stays. */
+    readonly prune: (before: number) => Effect.Effect<void, StoreError>
   }
 >()("cofferer/store/AlertQueue") {
   static readonly layer = (receiversFor: (severity: Alert["severity"]) => ReadonlyArray<string>) =>
@@ -146,6 +149,7 @@ export class AlertQueue extends Context.Service<
           JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
             rowsOf(PendingRow, "AlertQueue.pending"),
           ),
+          prune: pruneAlerts(sql),
         })
       }),
     )

@@ -4,7 +4,7 @@ import { rowsOf } from "./columns.ts"
 
 const AlertRow = Schema.Struct({ at: Schema.Int, subject: Schema.String, detail: Schema.String })
 
-/** What a notify rule told last by a time (Unix milliseconds); undefined where it never told anything. */
+/** What a notify rule told last by a time (Unix milliseconds); undefined where none of it is stored. */
 export const lastAlertOf = Effect.fn("Alerts.lastOf")(function* (
   { kind, name }: { readonly kind: "notify" | "alert"; readonly name: string },
   until: number,

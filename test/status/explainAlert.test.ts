@@ -146,7 +146,7 @@ describe("explain of a rule that tells of a condition", () => {
         )
         assert.match(
           yield* textTo(treasury, "news", now - 1_000),
-          /\n {2}of 2027-01-15 07:59:59Z nothing is stored but what it had told by then\n {2}it never told anything$/,
+          /\n {2}of 2027-01-15 07:59:59Z nothing is stored but what it had told by then\n {2}no alert of it is stored$/,
         )
       }),
     ),

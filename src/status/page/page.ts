@@ -115,7 +115,7 @@ const Alert = ({ alert: { sentence, when, clear, firingSince, timers }, last }: 
   </div>`
 
 const lastText = (last: AlertAnswer["last"]) =>
-  last === null ? "it never told anything" : `told last ${utc(last.at)}: ${last.subject} ${last.detail}`
+  last === null ? "no alert of it is stored" : `told last ${utc(last.at)}: ${last.subject} ${last.detail}`
 
 const Why = ({ answer }: { readonly answer: WhyAnswer | undefined }) => {
   if (answer === undefined) return html`<div class="why"><p>asking …</p></div>`

@@ -1,0 +1,110 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { pruneHourly } from "../../src/poller/pruneHourly.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const alert = (dedup: string, severity: "page" | "info" = "info") => ({
+  dedup,
+  severity,
+  kind: "rule",
+  subject: "s",
+  detail: "d",
+  fields: {},
+})
+
+const hour = 3_600_000
+
+const kept = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql`SELECT dedup FROM alerts ORDER BY seq`, (rows) => rows.map(({ dedup }) => dedup)),
+)
+const deliveries = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql`SELECT count(*) AS n FROM deliveries`, (rows) => rows[0]?.["n"]),
+)
+
+const deliverAll = Effect.gen(function* () {
+  const queue = yield* AlertQueue
+  for (const delivery of yield* queue.due(100)) yield* queue.delivered(delivery)
+})
+
+describe("alerts", () => {
+  it.effect("are forgotten once they were delivered so long ago, and never before each receiver has them", () =>
+    Effect.gen(function* () {
+      const queue = yield* AlertQueue
+      yield* TestClock.setTime(1_000)
+      yield* queue.raise(alert("old"))
+      yield* deliverAll
+      yield* queue.raise(alert("stuck", "page"))
+      const [first, second] = yield* queue.due(100)
+      yield* queue.delivered(first!)
+      yield* queue.failed(second!, "down", 9_000)
+      yield* queue.raise(alert("given up"))
+      const [last] = yield* queue.due(100)
+      yield* queue.failed(last!, "no such receiver", undefined)
+      yield* queue.raise(alert("late"))
+      yield* TestClock.setTime(5_000)
+      yield* deliverAll
+
+      yield* queue.prune(1_000)
+      assert.deepStrictEqual(yield* kept, ["old", "stuck", "given up", "late"])
+      yield* queue.prune(2_000)
+      assert.deepStrictEqual(yield* kept, ["stuck", "given up", "late"], "late was delivered at 5,000")
+      assert.strictEqual(yield* deliveries, 4)
+
+      yield* TestClock.setTime(9_000)
+      yield* deliverAll
+      yield* queue.prune(9_001)
+      assert.deepStrictEqual(yield* kept, ["given up"])
+      assert.strictEqual(yield* deliveries, 1)
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+
+  it.effect("of what stands until a person acts are told once, however long it stands", () =>
+    Effect.gen(function* () {
+      const queue = yield* AlertQueue
+      const standing = ["halt/operator/1", "overflow/1795220000000000000"]
+      for (const dedup of standing) yield* queue.raise(alert(dedup))
+      yield* deliverAll
+      yield* TestClock.setTime(1_000_000)
+      yield* queue.prune(1_000_000)
+      assert.deepStrictEqual(yield* Effect.forEach(standing, (dedup) => queue.raise(alert(dedup))), [false, false])
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+
+  it.effect("go with the balance rows, once an hour", () =>
+    Effect.gen(function* () {
+      const queue = yield* AlertQueue
+      yield* pruneHourly(10 * hour)
+      yield* queue.raise(alert("old"))
+      yield* deliverAll
+      yield* TestClock.setTime(10 * hour)
+      yield* pruneHourly(10 * hour)
+      assert.deepStrictEqual(yield* kept, ["old"])
+      yield* TestClock.setTime(11 * hour - 1)
+      yield* pruneHourly(10 * hour)
+      assert.deepStrictEqual(yield* kept, ["old"], "the last time is less than an hour ago")
+      yield* TestClock.setTime(11 * hour)
+      yield* pruneHourly(10 * hour)
+      assert.deepStrictEqual(yield* kept, [])
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+
+  it.effect("are forgotten however many they are, and ids are not given twice", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const queue = yield* AlertQueue
+      yield* sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+        INSERT INTO alerts (dedup, severity, kind, subject, detail, fields, at)
+        SELECT 'a' || i, 'info', 'rule', 's', 'd', '{}', 5 FROM n`
+      yield* sql`INSERT INTO deliveries (alert, receiver, state, next_at, updated_at)
+        SELECT seq, 'log', 'delivered', 0, 6 FROM alerts`
+      yield* queue.prune(7)
+      assert.deepStrictEqual(yield* kept, [])
+      assert.strictEqual(yield* deliveries, 0)
+      yield* queue.raise(alert("next"))
+      assert.strictEqual((yield* queue.due(1))[0]?.seq, 12_001)
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+})
