@@ -1,3 +1,4 @@
+import { formatLevel } from "../domain/Amount.ts"
 import type { Condition } from "../rules/Condition.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { durationMillis } from "./Fields.ts"
@@ -65,8 +66,9 @@ const clearOf = (
   const units = report.amount(path, raw, when.account.asset)
   const isBelow = when.side === "below"
   if (isBelow ? units < when.units : units > when.units) {
-    const remedy = `set clear at or ${isBelow ? "over" : "under"} ${when.side}`
-    report.add(path, `clear ${raw} is on the wrong side of ${when.side}`, remedy)
+    const level = formatLevel(when.units, when.account.asset.decimals)
+    const remedy = `set clear ${isBelow ? "over" : "under"} ${level}, or take it away: it is over at ${level} then`
+    report.add(path, `clear ${raw} is on the wrong side of ${when.side} ${level}`, remedy)
   }
   // Back at the level itself is back.
   return { _tag: "Not", of: { ...when, units } }

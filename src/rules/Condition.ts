@@ -73,7 +73,8 @@ export interface Past {
 /** A condition without others in it. */
 export type PlainCondition = Exclude<Condition, { readonly of: unknown }>
 
-const plainIn = (condition: Condition): ReadonlyArray<PlainCondition> => {
+/** The conditions in it that hold no others. */
+export const plainIn = (condition: Condition): ReadonlyArray<PlainCondition> => {
   switch (condition._tag) {
     case "All":
     case "Any":

@@ -39,7 +39,7 @@ export interface LintCase {
   readonly says: RegExp
 }
 
-const wrong = (
+export const wrong = (
   title: string,
   lint: LintKind,
   rules: string,
@@ -51,7 +51,7 @@ const wrong = (
 const line = (from: string, to: string, perTransfer: string, per24h: string, transfers: number): string =>
   `    - { from: [${from}], to: [${to}], asset: TOK, perTransfer: "${perTransfer}", per24h: "${per24h}", transfersPer24h: ${transfers} }`
 
-const topUp = (
+export const topUp = (
   name: string,
   from: string,
   party: string,
@@ -64,7 +64,7 @@ const topUp = (
       levels:
         - { party: ${party}, asset: TOK, below: "${below}", target: "${target}" }${mark}
     cooldown: 6h`
-const sweep = (name: string, from: string, to: string, above: string, target: string, mark = ""): string =>
+export const sweep = (name: string, from: string, to: string, above: string, target: string, mark = ""): string =>
   `  - name: ${name}
     sweep: { from: ${from}, to: ${to}, asset: TOK, above: "${above}", target: "${target}" }${mark}
     cooldown: 6h`

@@ -8,7 +8,10 @@ import { loadTreasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { lintKinds } from "../../src/rules/lint/Finding.ts"
 import { root } from "../support/Cofferer.ts"
-import { lintCases } from "./Lints.ts"
+import { alerts } from "./AlertLints.ts"
+import { lintCases as aboutMoney } from "./Lints.ts"
+
+const lintCases = [...aboutMoney, ...alerts]
 
 const load = (text: string) => Effect.flatMap(parseYaml("lint.yaml", text), treasuryOf)
 

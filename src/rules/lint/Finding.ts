@@ -18,6 +18,8 @@ export const lintKinds = [
   "quota",
   "inhibition",
   "hours",
+  "condition",
+  "clear",
 ] as const
 export type LintKind = (typeof lintKinds)[number]
 

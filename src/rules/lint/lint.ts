@@ -1,4 +1,5 @@
 import { atOdds } from "./atOdds.ts"
+import { clearing } from "./clearing.ts"
 import { cycle } from "./cycle.ts"
 import { denied } from "./denied.ts"
 import type { Finding, RuleSet } from "./Finding.ts"
@@ -16,9 +17,8 @@ import { unreachable } from "./unreachable.ts"
  * forever, what acts otherwise than it reads.
  */
 export const lint = (set: RuleSet): ReadonlyArray<Finding> => {
-  const plain = [denied, unreachable, floors, narrow, opposite, inhibition, payoutRate, quota, hours].flatMap((each) =>
-    each(set),
-  )
+  const all = [denied, unreachable, floors, narrow, opposite, inhibition, payoutRate, quota, hours, clearing]
+  const plain = all.flatMap((each) => each(set))
   // Opposite aims on one account are the plainer word for the circle that they close.
   const aims = plain.some(({ lint: kind, severity }) => kind === "opposite" && severity === "error")
   if (aims) return plain
