@@ -1,23 +1,34 @@
-import type { IntentId } from "../../src/domain/Hex.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import type { Memory } from "../../src/rules/Look.ts"
 import { type Spot, spotsOf } from "../../src/rules/lint/Finding.ts"
 import { needRanges } from "../../src/rules/lint/needs.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
-import { feeMax, judge, lineFor, type PolicyLine, type WindowUse } from "../../src/rules/Policy.ts"
-import { receiverKey } from "../../src/rules/Rule.ts"
-import type { Snapshot } from "../../src/rules/Snapshot.ts"
+import {
+  type CancelLine,
+  judge,
+  judgeCancel,
+  lineFor,
+  type PolicyLine,
+  type WindowUse,
+} from "../../src/rules/Policy.ts"
+import { levelsOf, receiverKey } from "../../src/rules/Rule.ts"
+import type { Snapshot, StandingOrders } from "../../src/rules/Snapshot.ts"
 import type { Subject } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { calmSnapshot } from "../support/Rules.ts"
-import { assets, pick, type Random, type RandomTreasury } from "./RandomTreasury.ts"
+import { pick, type Random } from "./dice.ts"
+import { assets, namedOrders, orderId } from "./RandomRule.ts"
+import type { RandomTreasury } from "./RandomTreasury.ts"
+import { WalkAsks } from "./WalkAsks.ts"
+import { walkIntent } from "./walkIntent.ts"
 
 export const dayMillis = 86_400_000
 export const maxAgeMillis = 30_000
 
 /** One payment that engine and signer let through. */
-export interface Signed {
-  readonly line: PolicyLine
+export interface Signed<Line = PolicyLine> {
+  readonly line: Line
   readonly intent: Intent
   /** By the ledger's clock as the signer takes it, and by ours. */
   readonly recordedAt: number
@@ -25,12 +36,15 @@ export interface Signed {
 }
 
 /**
- * A gateway that says what it likes: balances, listings, the age of its blocks, the fate of payments. Engine and signer
- * are the real decisions; between them stands what the store would keep.
+ * A gateway that says what it likes: balances, listings, standing orders, the age of its blocks, the fate of payments.
+ * Engine and signer are the real decisions; between them stands what the store would keep.
  */
 export class HostileWorld {
   now = Date.UTC(2026, 10, 21)
+  /** Transfers and withdrawals. */
   readonly signed: Array<Signed> = []
+  readonly cancelled: Array<Signed<CancelLine>> = []
+  readonly asks = new WalkAsks()
   readonly treasury: RandomTreasury
   readonly #random: Random
   readonly #spots: ReadonlyArray<Spot>
@@ -79,8 +93,8 @@ export class HostileWorld {
     if (line === undefined) return
     const left = line.per24h - this.#used(line, this.#blockTime).amount
     const most = left < line.perTransfer && left > 0n ? left : line.perTransfer
-    const level = subject.kind === "topUp" || subject.kind === "sweep" ? subject.level : undefined
-    const target = level?.target ?? (rule.kind === "split" ? rule.level.target : 0n)
+    const level = subject.kind === "topUp" || subject.kind === "sweep" ? subject.level : levelsOf(rule)[0]
+    const target = level?.target ?? 0n
     const parts = BigInt(subject.kind === "split" ? subject.rule.to.length : 1)
     const at = subject.kind === "topUp" ? target - most : target + most * parts
     this.#balances.set(accountKey(account.party.publicKey, id), at < 0n ? 0n : at)
@@ -111,12 +125,30 @@ export class HostileWorld {
       })
   }
 
+  #cancelsUsed({ from }: CancelLine): number {
+    const since = Math.min(this.now, this.#blockTime) - dayMillis
+    return this.cancelled.filter(({ recordedAt, intent: { payment } }) => {
+      return recordedAt > since && from.has(payment.fromKey)
+    }).length
+  }
+
+  /** Those that were ended, too, those that are to be left alone, and more of them with each look. */
+  #orders(): StandingOrders {
+    const random = this.#random
+    const made = Array.from({ length: 3 }, () => orderId(1_000 + random(1_000_000)))
+    const active = [...namedOrders, ...made]
+      .filter(() => random(3) > 0)
+      .map((id) => ({ id, assetId: pick(random, assets).id }))
+    return { asOf: BigInt(this.#blockTime - random(1_000)) * 1_000_000n, active }
+  }
+
   #snapshot(): Snapshot {
     const random = this.#random
     const listed = assets.map(({ id, decimals }) => {
       const status = random(30) === 0 ? ("rejected" as const) : ("enabled" as const)
       return [id, { status, decimals, quantum: BigInt(random(3)) }] as const
     })
+    const orders = new Map([...this.treasury.parties.values()].map((party) => [party.publicKey, this.#orders()]))
     return {
       ...calmSnapshot,
       now: this.now,
@@ -131,8 +163,11 @@ export class HostileWorld {
       },
       open: this.#open,
       settled: this.#settled,
+      asked: this.asks.all,
       policy: this.treasury.policy,
       signed: (line) => this.#used(line, this.#blockTime),
+      orders: (key) => orders.get(key as PublicKey),
+      cancelled: (line) => this.#cancelsUsed(line),
     }
   }
 
@@ -140,8 +175,10 @@ export class HostileWorld {
     const keyOf = (subject: Subject) => `${subject.rule.name}|${subject.name}`
     const subjects = this.#spots.map(({ subject }) => subject)
     const outcomes = step(subjects, this.#snapshot(), (subject) => this.#memories.get(keyOf(subject)))
-    for (const { look, judgement } of outcomes) {
+    for (const outcome of outcomes) {
+      const { look, judgement } = outcome
       const { subject } = look
+      this.asks.keep(outcome, this.now)
       const before = this.#memories.get(keyOf(subject))?.episode ?? 0
       const episode = judgement.planned ?? judgement.concluded ?? before
       const acts = judgement.decision._tag === "Act"
@@ -158,33 +195,30 @@ export class HostileWorld {
   #sign(subject: Subject, payment: Intent["payment"]): void {
     const { policy } = this.treasury
     const recordedAt = Math.min(this.#blockTime, this.now)
-    const asked = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
-    const verdict = judge(policy, asked, (line) => this.#used(line, this.#blockTime))
-    if (!verdict.permitted) return
-    const intent: Intent = {
-      id: String(++this.#sequence).padStart(64, "0") as IntentId,
-      treasury: "t",
-      rule: subject.rule.name,
-      subject: subject.name,
-      episode: this.#sequence,
-      payment,
-      decimals: 0,
-      command: "transfer",
-      feeMax: feeMax(policy.maxFee, payment.amount),
-      state: pick(this.#random, ["in_flight", "unknown"] as const),
-      detail: "",
-      fee: undefined,
-      settledAt: undefined,
-      createdAt: this.now,
-      updatedAt: this.now,
+    const state = pick(this.#random, ["in_flight", "unknown"] as const)
+    const sequence = ++this.#sequence
+    const intent = walkIntent(subject, payment, { policy, state, sequence, now: this.now })
+    const signed = { intent, recordedAt, at: this.now }
+    if (intent.command === "cancel") {
+      const verdict = judgeCancel(policy, payment.fromKey, (line) => this.#cancelsUsed(line))
+      if (!verdict.permitted) return
+      this.cancelled.push({ ...signed, line: verdict.line })
+    } else {
+      const asked = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
+      const verdict = judge(policy, asked, (line) => this.#used(line, this.#blockTime))
+      if (!verdict.permitted) return
+      this.signed.push({ ...signed, line: verdict.line })
     }
     this.#open = [...this.#open, intent]
-    this.signed.push({ line: verdict.line, intent, recordedAt, at: this.now })
   }
 }
 
 /** Sums of the fullest window: no longer than `millis`, its beginning excluded. */
-export const fullest = (signed: ReadonlyArray<Signed>, millis: number, clock: (each: Signed) => number) =>
+export const fullest = <A extends Pick<Signed, "intent" | "at">>(
+  signed: ReadonlyArray<A>,
+  millis: number,
+  clock: (each: A) => number,
+) =>
   signed.reduce(
     (most, last) => {
       const inside = signed.filter((each) => clock(each) <= clock(last) && clock(each) > clock(last) - millis)

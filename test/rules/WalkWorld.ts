@@ -1,13 +1,16 @@
-import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import type { Memory } from "../../src/rules/Look.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
-import { feeMax } from "../../src/rules/Policy.ts"
 import { networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../src/rules/Subject.ts"
 import { type Outcome, step } from "../../src/rules/step.ts"
 import { calmSnapshot } from "../support/Rules.ts"
-import { assets, pick, type Random, type RandomTreasury } from "./RandomTreasury.ts"
+import { pick, type Random } from "./dice.ts"
+import { assets } from "./RandomRule.ts"
+import { accountsOf, type RandomTreasury } from "./RandomTreasury.ts"
+import { WalkAsks } from "./WalkAsks.ts"
+import { WalkOrders } from "./WalkOrders.ts"
+import { walkIntent } from "./walkIntent.ts"
 
 const dayMillis = 86_400_000
 const terms = {
@@ -21,6 +24,8 @@ const listed: Snapshot["listed"] = new Map(
 
 interface Flight {
   intent: Intent
+  /** Whether the network refused it as it executed: the standing order was over. */
+  isVain: boolean
   readonly executesAt: number
   readonly seenAt: number
 }
@@ -47,13 +52,21 @@ const fromStore = ({ firingSince, observations, lastObservation, episode }: Memo
   return { firingSince: since ?? undefined, observations: seen, lastObservation: BigInt(last), episode: count }
 }
 
-/** Accounts on which others deposit and spend, a ledger that executes late, and rules that see both late. */
+/**
+ * Accounts on which others deposit and spend, keys with which they begin and end standing orders, a ledger that
+ * executes late, and rules that see all of it late.
+ */
 export class WalkWorld {
   now = Date.UTC(2026, 10, 21)
-  readonly treasury: RandomTreasury
+  treasury: RandomTreasury
   /** Base units by account. */
   readonly balances = new Map<string, bigint>()
+  readonly orders: WalkOrders
+  readonly asks = new WalkAsks()
+  /** All that was decided: transfers, withdrawals and cancellations. */
   readonly paid: Array<Intent> = []
+  /** Cancellations of what was over as they executed. */
+  vain = 0
   memories = new Map<string, Memory>()
   subjects: ReadonlyArray<Subject>
   readonly #random: Random
@@ -66,14 +79,14 @@ export class WalkWorld {
     this.treasury = treasury
     this.#random = random
     this.subjects = treasury.rules.flatMap(subjectsOf)
-    for (const key of this.accounts()) this.balances.set(key, BigInt(random(12_000)))
+    for (const key of accountsOf(treasury)) this.balances.set(key, BigInt(random(12_000)))
     this.#remember(this.now - dayMillis)
+    this.orders = new WalkOrders(random)
+    for (let i = 0; i < 6; i++) this.orders.begin(this.now - dayMillis, this.#payers())
   }
 
-  accounts(): ReadonlyArray<string> {
-    return [...this.treasury.parties.values()].flatMap((party) =>
-      assets.map(({ id }) => accountKey(party.publicKey, id)),
-    )
+  #payers() {
+    return [...this.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
   }
 
   /** Time passes, payments execute, others use the accounts unless it is calm, and all rules are looked at. */
@@ -96,14 +109,22 @@ export class WalkWorld {
     this.now = until
     const over = this.#flights.filter(({ seenAt }) => seenAt <= until)
     this.#flights = this.#flights.filter(({ seenAt }) => seenAt > until)
-    const ended = over.map(({ intent }): Intent => ({ ...intent, state: "confirmed", updatedAt: until }))
+    const ended = over.map(({ intent, isVain }): Intent => {
+      return { ...intent, state: isVain ? "failed" : "confirmed", updatedAt: until }
+    })
     this.#settled = [...this.#settled, ...ended].filter(({ updatedAt }) => updatedAt > until - dayMillis)
   }
 
-  /** The process starts again: it knows what the store does. */
-  restart(): void {
+  /** Others use the accounts so many times at once. */
+  stir(times: number): void {
+    for (let i = 0; i < times; i++) this.#outside()
+  }
+
+  /** The process starts again: it knows what the store does, and reads its file anew. */
+  restart(treasury: RandomTreasury): void {
+    this.treasury = treasury
     this.memories = new Map([...this.memories].map(([key, memory]) => [key, fromStore(memory)]))
-    this.subjects = this.treasury.rules.flatMap(subjectsOf)
+    this.subjects = treasury.rules.flatMap(subjectsOf)
   }
 
   #remember(at: number): void {
@@ -116,18 +137,26 @@ export class WalkWorld {
   }
 
   #execute(flight: Flight): void {
-    const { payment } = flight.intent
-    const asset = assets.find(({ id }) => id === payment.assetId)!
-    const fee = networkFee(this.#snapshot(), asset, payment.amount) ?? 0n
-    this.#move(accountKey(payment.fromKey, asset.id), -payment.amount - fee)
-    this.#move(accountKey(payment.toKey, asset.id), payment.amount)
+    const { payment, command } = flight.intent
+    const asset = assets.find(({ id }) => id === payment.assetId)
+    if (asset === undefined) {
+      flight.isVain = !this.orders.end(flight.executesAt, payment.toKey)
+      if (flight.isVain) this.vain++
+    } else {
+      const fee = command === "transfer" ? (networkFee(this.#snapshot(), asset, payment.amount) ?? 0n) : 0n
+      this.#move(accountKey(payment.fromKey, asset.id), -payment.amount - fee)
+      this.#move(accountKey(payment.toKey, asset.id), payment.amount)
+    }
     this.#remember(flight.executesAt)
     flight.intent = { ...flight.intent, settledAt: BigInt(flight.executesAt) * 1_000_000n }
   }
 
   /** Others deposit anywhere, and spend from where no payment of ours is under way. */
   #outside(): void {
-    const key = pick(this.#random, this.accounts())
+    const dice = this.#random(8)
+    if (dice === 0) this.orders.begin(this.now, this.#payers())
+    if (dice === 1) this.orders.lose(this.now)
+    const key = pick(this.#random, accountsOf(this.treasury))
     const by = BigInt(this.#random(6_000) - 3_000)
     const busy = this.#flights.some(({ intent: { payment } }) => accountKey(payment.fromKey, payment.assetId) === key)
     const held = this.balances.get(key) ?? 0n
@@ -137,6 +166,7 @@ export class WalkWorld {
 
   #snapshot(): Snapshot {
     const asOf = this.now - this.#random(20_000)
+    const listedAt = this.now - this.#random(20_000)
     const seen = this.#history.findLast(({ at }) => at < asOf)?.balances ?? this.#history[0]?.balances
     const recent = this.paid.filter(({ createdAt }) => createdAt > asOf - dayMillis)
     return {
@@ -149,6 +179,10 @@ export class WalkWorld {
       terms,
       open: this.#flights.map(({ intent }) => ({ ...intent, settledAt: undefined })),
       settled: this.#settled,
+      asked: this.asks.all,
+      firing: new Set(
+        [...this.memories].flatMap(([key, { firingSince }]) => (firingSince === undefined ? [] : [key.split("|")[0]!])),
+      ),
       policy: this.treasury.policy,
       signed: ({ from, to, assetId }) =>
         recent
@@ -159,13 +193,17 @@ export class WalkWorld {
             amount: 0n,
             count: 0,
           }),
+      orders: (key) => ({ asOf: BigInt(listedAt) * 1_000_000n, active: this.orders.active(key, listedAt) }),
+      cancelled: ({ from }) => recent.filter((i) => i.command === "cancel" && from.has(i.payment.fromKey)).length,
     }
   }
 
   #keep(outcomes: ReadonlyArray<Outcome>): void {
     const kept = new Map(this.memories)
-    for (const { look, judgement } of outcomes) {
+    for (const outcome of outcomes) {
+      const { look, judgement } = outcome
       const { subject } = look
+      this.asks.keep(outcome, this.now)
       const { decision, timer, planned, concluded } = judgement
       const before = kept.get(keyOf(subject))?.episode ?? 0
       const episode = decision._tag === "Act" ? (planned ?? before + 1) : (concluded ?? before)
@@ -178,25 +216,11 @@ export class WalkWorld {
 
   #start(subject: Subject, payment: Intent["payment"]): void {
     const random = this.#random
-    const intent: Intent = {
-      id: String(++this.#sequence).padStart(64, "0") as IntentId,
-      treasury: "t",
-      rule: subject.rule.name,
-      subject: subject.name,
-      episode: this.#sequence,
-      command: "transfer",
-      payment,
-      decimals: subject.asset.decimals,
-      feeMax: feeMax(this.treasury.policy.maxFee, payment.amount),
-      state: "in_flight",
-      detail: "",
-      fee: undefined,
-      settledAt: undefined,
-      createdAt: this.now,
-      updatedAt: this.now,
-    }
+    const { policy } = this.treasury
+    const sequence = ++this.#sequence
+    const intent = walkIntent(subject, payment, { policy, state: "in_flight", sequence, now: this.now })
     const executesAt = this.now + random(random(6) === 0 ? 1_200_000 : 30_000)
-    this.#flights = [...this.#flights, { intent, executesAt, seenAt: executesAt + random(60_000) }]
+    this.#flights = [...this.#flights, { intent, isVain: false, executesAt, seenAt: executesAt + random(60_000) }]
     this.paid.push(intent)
   }
 }

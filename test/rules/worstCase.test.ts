@@ -1,51 +1,97 @@
 import { assert, describe, it } from "@effect/vitest"
 import { worstCase } from "../../src/rules/worstCase.ts"
-import { dayMillis, fullest, HostileWorld, maxAgeMillis } from "./HostileWorld.ts"
-import { randomOf, randomTreasury, seedsOf } from "./RandomTreasury.ts"
+import { randomOf, seedsOf } from "./dice.ts"
+import { dayMillis, fullest, HostileWorld, maxAgeMillis, type Signed } from "./HostileWorld.ts"
+import { randomTreasury } from "./RandomTreasury.ts"
 
 const ticks = 400
 
-/** Plays one seed; how much of each line's worst case was reached, in thousandths. */
-const play = (seed: number): ReadonlyArray<number> => {
-  const random = randomOf(seed)
-  const treasury = randomTreasury(random)
+/** By the ledger's clock; by our own a day is shorter by what a block may be old. */
+const fullestDays = <A extends Signed<unknown>>(signed: ReadonlyArray<A>) => [
+  fullest(signed, dayMillis, ({ recordedAt }) => recordedAt),
+  fullest(signed, dayMillis - maxAgeMillis, ({ at }) => at),
+]
+
+/** What was let through, against what the worst case says of it. */
+const judge = ({ signed, cancelled, treasury }: HostileWorld, seed: number): void => {
   const worst = worstCase(treasury)
-  const world = new HostileWorld(treasury, random)
-  for (let i = 0; i < ticks; i++) world.tick()
   const stated = new Map(worst.lines.map((line) => [line.line, line]))
-  for (const { line, intent } of world.signed) {
-    const { payment } = intent
+  for (const { line, intent } of signed) {
+    const { payment, command } = intent
     const said = stated.get(line.line) ?? assert.fail(`line ${line.line} paid and is not told of`)
     assert.include(said.from, payment.from)
     assert.include(said.to, payment.to)
     assert.isTrue(payment.amount <= said.perTransfer, `${payment.amount} of ${said.perTransfer} each time`)
+    if (command === "withdraw") assert.include(said.leavesNetworkTo, payment.to)
+    else assert.notInclude(said.leavesNetworkTo, payment.to)
   }
-  return worst.lines.map((said) => {
-    const own = world.signed.filter(({ line }) => line.line === said.line)
-    const ledger = fullest(own, dayMillis, ({ recordedAt }) => recordedAt)
-    // By our own clock a day is shorter by what a block may be old.
-    const ours = fullest(own, dayMillis - maxAgeMillis, ({ at }) => at)
-    for (const most of [ledger, ours]) {
+  for (const said of worst.lines) {
+    for (const most of fullestDays(signed.filter(({ line }) => line.line === said.line))) {
       assert.isTrue(most.amount <= said.amount, `line ${said.line}: ${most.amount} of ${said.amount} (seed ${seed})`)
       assert.isTrue(most.fees <= said.fees, `line ${said.line}: ${most.fees} of ${said.fees} in fees (seed ${seed})`)
       assert.isAtMost(most.count, said.transfers, `line ${said.line} (seed ${seed})`)
     }
-    for (const { party, permitted } of worst.quotas) {
-      const paid = fullest(
-        world.signed.filter(({ intent }) => intent.payment.from === party),
-        dayMillis,
-        ({ recordedAt }) => recordedAt,
-      )
-      assert.isAtMost(paid.count, permitted)
+  }
+  for (const { line, intent } of cancelled) {
+    const said = worst.cancels.find((each) => each.line === line.line)
+    assert.isTrue(said?.from.includes(intent.payment.from), `cancel line ${line.line} is not told of (seed ${seed})`)
+    assert.strictEqual(intent.payment.amount, 0n)
+    const rule = treasury.rules.find(({ name }) => name === intent.rule)
+    if (rule?.kind !== "cancel") throw new Error(`${intent.rule} ends no orders (seed ${seed})`)
+    assert.strictEqual(rule.from.name, intent.payment.from)
+    assert.isTrue(rule.transfers?.has(intent.payment.toKey) ?? true, `${intent.rule} does not name it (seed ${seed})`)
+    assert.isFalse(rule.except.has(intent.payment.toKey), `${intent.rule} leaves it alone (seed ${seed})`)
+  }
+  for (const said of worst.cancels) {
+    for (const { count } of fullestDays(cancelled.filter(({ line }) => line.line === said.line))) {
+      assert.isAtMost(count, said.transfers, `cancel line ${said.line} (seed ${seed})`)
     }
-    return Number((ledger.amount * 1_000n) / said.amount)
-  })
+  }
+  const counted = [...signed.filter(({ intent }) => intent.command === "transfer"), ...cancelled]
+  for (const { party, permitted } of worst.quotas) {
+    const own = counted.filter(({ intent }) => intent.payment.from === party)
+    assert.isAtMost(fullest(own, dayMillis, ({ recordedAt }) => recordedAt).count, permitted)
+  }
+}
+
+/** Plays one seed; kinds that were let through or asked, and thousandths of a line's worst case that were reached. */
+const play = (seed: number) => {
+  const random = randomOf(seed)
+  const treasury = randomTreasury(random)
+  const world = new HostileWorld(treasury, random)
+  for (let i = 0; i < ticks; i++) world.tick()
+  judge(world, seed)
+  const { lines, cancels } = worstCase(treasury)
+  const made = [...world.signed.map(({ intent }) => intent.rule), ...world.cancelled.map(({ intent }) => intent.rule)]
+  const asked = world.asks.all.map(({ rule }) => rule)
+  const kindOf = (rule: string) => treasury.rules.find(({ name }) => name === rule)?.kind ?? "unknown"
+  const reachedBy = (command: "transfer" | "withdraw") =>
+    lines.map((said) => {
+      const own = world.signed.filter(({ line, intent }) => line.line === said.line && intent.command === command)
+      return Number((fullest(own, dayMillis, ({ recordedAt }) => recordedAt).amount * 1_000n) / said.amount)
+    })
+  return {
+    made: made.map(kindOf),
+    asked: asked.map(kindOf),
+    transfers: Math.max(0, ...reachedBy("transfer")),
+    withdrawals: Math.max(0, ...reachedBy("withdraw")),
+    cancels: cancels.some((said) => {
+      const own = world.cancelled.filter(({ line }) => line.line === said.line)
+      return fullest(own, dayMillis, ({ recordedAt }) => recordedAt).count === said.transfers
+    }),
+  }
 }
 
 describe("the worst case", () => {
   it("holds against a gateway that says what it likes, and is reached by it", () => {
-    const reached = seedsOf(25).map(play)
-    const full = reached.filter((lines) => lines.some((part) => part >= 900))
-    assert.isAbove(full.length, reached.length / 4, `reached at most ${reached.map((lines) => Math.max(0, ...lines))}`)
+    const played = seedsOf(30).map(play)
+    const full = played.filter(({ transfers }) => transfers >= 900)
+    assert.isAbove(full.length, played.length / 4, `reached at most ${played.map(({ transfers }) => transfers)}`)
+    assert.isAbove(played.filter(({ withdrawals }) => withdrawals >= 900).length, 0, "by withdrawals alone")
+    assert.isAbove(played.filter(({ cancels }) => cancels).length, played.length / 8, "all cancellations of a line")
+    const made = new Set(played.flatMap((one) => one.made))
+    const moving = ["cancel", "code", "payout", "rebalance", "split", "sweep", "topUp", "withdraw"]
+    assert.deepStrictEqual([...made].toSorted(), moving, "people are asked, and nothing is signed for it")
+    assert.deepStrictEqual([...new Set(played.flatMap(({ asked }) => asked))], ["request"])
   })
 })
