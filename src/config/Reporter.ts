@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { type BaseUnits, parseAmount } from "../domain/Amount.ts"
+import { type BaseUnits, parseWritten } from "../domain/Amount.ts"
 import type { PinnedAsset } from "../rules/Rule.ts"
 import type { Problem } from "./ConfigError.ts"
 import type { YamlDocument } from "./Yaml.ts"
@@ -20,16 +20,17 @@ const decimalsUnknown = 30
 
 /** Whether the text is an amount of the asset: where it is not, that is all that is said of it. */
 export const isAmount = (text: string, asset: PinnedAsset | undefined): boolean =>
-  "units" in parseAmount(text, asset?.decimals ?? decimalsUnknown)
+  "units" in parseWritten(text, asset?.decimals ?? decimalsUnknown)
 
 /** Collects problems of one document. */
 export const reporter = (document: YamlDocument, problems: Array<Problem>): Reporter => ({
   document,
   add: (path, message, remedy) => problems.push(document.problem(path, message, remedy)),
   amount: (path, text, asset) => {
-    const parsed = parseAmount(text, asset?.decimals ?? decimalsUnknown)
+    const parsed = parseWritten(text, asset?.decimals ?? decimalsUnknown)
     if ("units" in parsed) return parsed.units
-    problems.push(document.problem(path, parsed.error, "write it in units of the asset"))
+    const [message = "", remedy] = parsed.error.split(/: (?=write )/)
+    problems.push(document.problem(path, message, remedy ?? "write it in units of the asset, and no finer"))
     return 0n as BaseUnits
   },
   path: (written, at = []) => resolve(dirname(document.problem(at, "", "").file), written),

@@ -14,6 +14,10 @@ const unitsMax = 2n ** 256n - 1n
 const digits = /^(0|[1-9][0-9]{0,77})$/
 const decimal = /^([0-9][0-9_,]*)(?:\.([0-9]+))?$/
 
+/** One point before exactly three digits: half of the world groups thousands so. */
+const thousandsPoint = /^([1-9][0-9]{0,2})\.([0-9]{3})$/
+const severalPoints = /^[0-9]{1,3}(\.[0-9]{3}){2,}$/
+
 /** One comma that separates no group of three digits, or stands behind a zero alone. */
 const decimalComma = /^(0,[0-9]+|[0-9][0-9_.]*,([0-9]{1,2}|[0-9]{4,}))$/
 
@@ -56,6 +60,11 @@ export const parseAmount = (
     const pointed = text.replace(/[_.]/g, "").replace(",", ".")
     return { error: `${quoted} is not an amount, a comma is no decimal mark: write "${pointed.slice(0, 90)}"` }
   }
+  if (severalPoints.test(text)) {
+    return {
+      error: `${quoted} is not an amount, points do not group: write "${text.replaceAll(".", "_").slice(0, 90)}"`,
+    }
+  }
   if (match === null) return { error: `${quoted} is not an amount: write digits such as "25_000" or "0.5"` }
   const whole = match[1]!
   const fraction = (match[2] ?? "").replace(/0+$/, "")
@@ -68,6 +77,21 @@ export const parseAmount = (
   const plain = whole.replace(/[_,]/g, "").replace(/^0+(?=[0-9])/, "") + fraction.padEnd(decimals, "0")
   const units = parseBaseUnits(plain.replace(/^0+(?=[0-9])/, ""))
   return units === undefined ? { error: `${quoted} is too large: at most 2^256-1 base units` } : { units }
+}
+
+/**
+ * As `parseAmount`, for files that people write: "4.000" is refused, since it may mean four or four thousand. Amounts
+ * that were computed are never doubtful.
+ */
+export const parseWritten = (text: string, decimals: number): ReturnType<typeof parseAmount> => {
+  const [, whole = "", fraction] = thousandsPoint.exec(text) ?? []
+  const parsed = parseAmount(text, decimals)
+  if (fraction === undefined) return parsed
+  if (!("units" in parsed)) return { error: `${parsed.error}, and points do not group: write "${whole}_${fraction}"` }
+  const plain = /^0+$/.test(fraction) ? whole : `${whole}.${fraction}0`
+  return {
+    error: `"${text}" may mean ${whole}.${fraction} or ${whole},${fraction}: write "${plain}" or "${whole}_${fraction}"`,
+  }
 }
 
 /** More decimals than any real asset has; whoever lists one with millions of them must not fill our memory. */

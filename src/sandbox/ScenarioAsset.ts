@@ -1,4 +1,4 @@
-import { formatAmount, parseAmount } from "../domain/Amount.ts"
+import { formatAmount, parseWritten } from "../domain/Amount.ts"
 import type { ScenarioAsset, ScenarioDeposit } from "./Scenario.ts"
 import type { ScenarioText } from "./ScenarioText.ts"
 
@@ -44,7 +44,7 @@ export const checkDeposits = (
 }
 
 export const units = (text: string, decimals: number, report: Report, path: ReadonlyArray<PropertyKey>): bigint => {
-  const parsed = parseAmount(text, decimals)
+  const parsed = parseWritten(text, decimals)
   if ("units" in parsed) return parsed.units
   report(path, parsed.error.split(": ")[0]!, parsed.error.split(": ")[1] ?? "write a smaller amount")
   return 0n

@@ -104,6 +104,14 @@ describe("an amount", () => {
     }),
   )
 
+  it.effect.each(amounts)("is refused where its point may group thousands: %s", (amount) =>
+    Effect.gen(function* () {
+      const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, '"4.000"')))
+      assert.lengthOf(problems, 1, problems.map(({ message }) => message).join("\n"))
+      assert.include(formatProblem(problems[0]!), '"4.000" may mean 4.000 or 4,000; write "4" or "4_000"')
+    }),
+  )
+
   it.effect.each(amounts)("is refused where it is finer than its asset: %s", (amount) =>
     Effect.gen(function* () {
       const { problems } = yield* Effect.flip(load(good.replace(`"${amount}"`, `"${amount}.125"`)))

@@ -7,6 +7,7 @@ import {
   formatLevel,
   parseAmount,
   parseBaseUnits,
+  parseWritten,
   toDouble,
 } from "../../src/domain/Amount.ts"
 
@@ -109,6 +110,7 @@ describe("amounts as people write them", () => {
     ["4,50", 6, 'a comma is no decimal mark: write "4.50"'],
     ["0,500", 6, 'a comma is no decimal mark: write "0.500"'],
     ["1.234,5", 6, 'a comma is no decimal mark: write "1234.5"'],
+    ["1.234.567", 6, 'points do not group: write "1_234_567"'],
     ["0.1234567", 6, "has 6 decimals"],
     ["0.5", 0, "has 0 decimals"],
     [(max + 1n).toString(), 0, "is too large"],
@@ -116,6 +118,21 @@ describe("amounts as people write them", () => {
   ])("refuses %s with %i decimals, and says that it %s", (text, decimals, words) => {
     assert.include(errorOf(text, decimals), words)
   })
+
+  it.each([
+    ["4.000", 6, '"4.000" may mean 4.000 or 4,000: write "4" or "4_000"'],
+    ["100.000", 0, '"100.000" may mean 100.000 or 100,000: write "100" or "100_000"'],
+    ["1.125", 6, '"1.125" may mean 1.125 or 1,125: write "1.1250" or "1_125"'],
+    ["1.125", 2, 'it has 2 decimals, and points do not group: write "1_125"'],
+  ])("refuses %s in a file, with %i decimals: %s", (text, decimals, words) => {
+    const read = parseWritten(text, decimals)
+    assert.include("error" in read ? read.error : "", words)
+  })
+
+  it.each(["4", "4.0", "4.00", "4.0000", "4,000", "4_000.125", "1,125.500", "0.125", "1.1250", "1000.125"])(
+    "reads %s in a file as anywhere",
+    (text) => assert.deepStrictEqual(parseWritten(text, 6), parseAmount(text, 6)),
+  )
 
   it("refuses two million digits at once, in a message that fits a line", () => {
     const before = process.cpuUsage()
