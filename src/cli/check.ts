@@ -1,11 +1,12 @@
-import { Console, Effect, Schema } from "effect"
+import { Clock, Console, Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { formatProblem, type Problem } from "../config/ConfigError.ts"
+import { ConfigError, formatProblem, type Problem } from "../config/ConfigError.ts"
 import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { WrittenTreasury } from "../config/TreasuryFile.ts"
+import { tryCode } from "../config/tryCode.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/worstCase.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
@@ -70,7 +71,9 @@ export const check = Command.make(
     const keys = yield* checkKeys(found, false)
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
-    const notes = [...warnings(treasury), ...keys]
+    const tried = tryCode(treasury, yield* Clock.currentTimeMillis)
+    if (tried.errors.length > 0) return yield* new ConfigError({ problems: [...tried.errors] })
+    const notes = [...warnings(treasury), ...tried.warnings, ...keys]
     const { rules, parties, assets, policy } = treasury
     const result = {
       file: treasury.file,
