@@ -28,14 +28,15 @@ export const sayReady = Effect.fnUntraced(function* (treasury: Treasury) {
       return units === undefined ? [] : [`${party.name} ${formatAmount(units, asset.decimals)} ${asset.symbol}`]
     }),
   )
-  const bands = treasury.rules.flatMap((rule) =>
-    levelsOf(rule).map(({ trigger, target, asset }) => {
-      const [low, high] = trigger < target ? [trigger, target] : [target, trigger]
-      return `band ${formatLevel(low, asset.decimals)} .. ${formatLevel(high, asset.decimals)}`
-    }),
-  )
+  const levels = treasury.rules.flatMap(levelsOf)
+  const bands = levels.map(({ trigger, target, asset, party }) => {
+    const [low, high] = trigger < target ? [trigger, target] : [target, trigger]
+    const whose = levels.length > 1 ? ` ${party.name}/${asset.symbol}` : ""
+    return `band${whose} ${formatLevel(low, asset.decimals)} .. ${formatLevel(high, asset.decimals)}`
+  })
+  const rules = `${treasury.rules.length} rule${treasury.rules.length === 1 ? "" : "s"}`
   const block = watermark === undefined || watermark.height === 0n ? "" : `block ${watermark.height}    `
-  yield* say("ready", { detail: `${block}${[...seen, ...bands, `${treasury.rules.length} rules`].join("   ")}` })
+  yield* say("ready", { detail: `${block}${[...seen, ...bands, rules].join("   ")}` })
 })
 
 /** What came of everything, in one line. The ledger's own count stands beside it where the network is embedded. */

@@ -36,6 +36,9 @@ const permitOf = (body: Body, decimals: number): string => {
   return `policy ${said(body["policy"])} line ${said(body["line"])} permits ${limits}`
 }
 
+/** How a send ended, in words that tell what was wrong. */
+const outcomeOf = ({ outcome }: Body): Body[string] => (outcome === "framing" ? "in the wrong wire form" : outcome)
+
 const ofAttempt = (body: Body): string => {
   const name = `attempt ${said(body["k"])}`
   switch (body["state"]) {
@@ -44,11 +47,11 @@ const ofAttempt = (body: Body): string => {
       return `${name} on block ${said(body["anchorHeight"])}, void after block ${end}; transfer ${short(body["transferId"])}`
     }
     case "sending": {
-      const where = `${said(body["gateway"])} ${said(body["framing"])}`
+      const where = `${said(body["gateway"])} in the ${said(body["framing"])} wire form`
       return `${name}: send ${said(body["n"])} begins to ${where}, tx ${short(body["txHash"])}`
     }
     default:
-      return `${name}${behind(": ", body["detail"] ?? body["outcome"])}`
+      return `${name}${behind(": ", body["detail"] ?? outcomeOf(body))}`
   }
 }
 
@@ -74,7 +77,7 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
     case "work":
       return ["work", `${k}: nonce ${said(body["nonce"])}, tid ${short(body["tid"])}`]
     case "send": {
-      const answer = `${said(body["outcome"])}${behind(" code ", body["code"])}${behind(": ", body["data"])}`
+      const answer = `${said(outcomeOf(body))}${behind(" code ", body["code"])}${behind(": ", body["data"])}`
       return ["answer", `${k}: send ${said(body["n"])} ${answer}`]
     }
     case "evidence":

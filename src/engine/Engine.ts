@@ -1,11 +1,9 @@
 import { Effect } from "effect"
-import { formatAmount } from "../domain/Amount.ts"
 import type { Decision, RuleState } from "../domain/Decision.ts"
-import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { sumText } from "../domain/sumText.ts"
 import { isOn } from "../rules/alerting.ts"
-import { isPaying } from "../rules/Rule.ts"
+import { isPaying, type Rule } from "../rules/Rule.ts"
+import { subjectsOf } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import type { Timer } from "../rules/Timer.ts"
 import type { Ask } from "../store/Asks.ts"
@@ -14,7 +12,6 @@ import { memoryKey, type RuleMemory, RuleStates } from "../store/RuleStates.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { say } from "../telemetry/say.ts"
 import { Attention } from "./Attention.ts"
 import { askPeople, endAsk } from "./askPeople.ts"
 import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
@@ -25,18 +22,14 @@ import { record } from "./record.ts"
 import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
 import { tellBroken } from "./tellBroken.ts"
+import { type Change, tellDecisions } from "./tellDecisions.ts"
 import { watchConditions } from "./watchConditions.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
 const waitMillis = 1_000
 
-/** What one evaluation changed, to be told once it is durable. */
-interface Change {
-  readonly memory: RuleMemory
-  readonly before: RuleMemory | undefined
-  readonly intents: ReadonlyArray<Intent>
-  /** What people were asked for now, or have sent. */
-  readonly asked: Ask | undefined
+/** What one evaluation came to. */
+interface Evaluated extends Change {
   /** Whether the rule's own code gave no answer that can be relied on. */
   readonly isBroken: boolean
 }
@@ -60,8 +53,8 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   for (const change of changes) {
     const decision = change.isBroken ? "error" : change.memory.reason === undefined ? "act" : "hold"
     metrics.ruleEvaluations.inc({ treasury: options.treasury, rule: change.memory.rule, decision })
-    yield* tell(change)
   }
+  yield* tellDecisions(changes, subjectsIn(options.rules))
   const signals = yield* Signals
   if (changes.some(({ asked }) => asked !== undefined)) yield* signals.wake("alerts")
   if (changes.some(({ intents }) => intents.length > 0)) {
@@ -129,7 +122,7 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
   if (!sameMemory(memory, before)) yield* states.save(memory, before)
   const isBroken = outcome.look.need?._tag === "Broken"
   if (isBroken) yield* tellBroken(memory, before)
-  return { memory, before, intents, asked, isBroken } satisfies Change
+  return { memory, before, intents, asked, isBroken } satisfies Evaluated
 })
 
 const pickTimer = ({ firingSince, observations, lastObservation }: Timer): Timer => ({
@@ -154,34 +147,14 @@ const stateOf = (decision: Decision, timer: Timer): RuleState => {
   return timer.firingSince === undefined ? "inactive" : "holding"
 }
 
-const quiet: ReadonlySet<string> = new Set(["in_flight", "settling", "no_data", "asset_status", "not_due"])
-
-const tell = Effect.fnUntraced(function* ({ memory, before, intents, asked }: Change) {
-  const subject = memory.rule
-  for (const intent of intents) {
-    const { payment } = intent
-    const amount = sumText(payment, intent.decimals)
-    const word = intent.state === "rehearsed" ? "rehearsed" : "proposed"
-    const detail = `${memory.rule}: ${amount} ${payment.from} -> ${payment.to}; ${memory.detail}`
-    yield* say(word, { subject: shortId(intent.id).slice(0, 4), detail, intent: intent.id })
-  }
-  if (asked !== undefined) {
-    const amount = `${formatAmount(asked.amount, asked.decimals)} ${asked.asset}`
-    const verb =
-      asked.endedAt === undefined ? "people are asked for" : "the account is back in its band, asked for were"
-    yield* say(asked.endedAt === undefined ? "asked" : "received", {
-      subject,
-      detail: `${verb} ${amount} ${asked.from} -> ${asked.to}; ${memory.detail}`,
-    })
-  }
-  if (intents.length > 0 || memory.reason === undefined || memory.reason === before?.reason) return
-  if (memory.reason === "pending") return yield* say("pending", { subject, detail: memory.detail })
-  const first = before === undefined || quiet.has(memory.reason)
-  const calm = memory.reason === "in_band" && (before?.reason === undefined || quiet.has(before.reason))
-  if (first || calm)
-    return yield* Effect.logDebug("hold", { rule: subject, reason: memory.reason, detail: memory.detail })
-  yield* say("hold", { subject, detail: `${memory.reason.replaceAll("_", " ")}: ${memory.detail}` })
-})
+/** How many subjects a rule has; read where something is told alone. */
+const subjectsIn =
+  (rules: ReadonlyArray<Rule>) =>
+  (name: string): number =>
+    rules
+      .filter(isPaying)
+      .filter((rule) => rule.name === name)
+      .reduce((sum, rule) => sum + subjectsOf(rule).length, 0)
 
 /** The loop. Alerts are looked at on their own: what stops money does not stop them. */
 export const engineLoop = Effect.gen(function* () {

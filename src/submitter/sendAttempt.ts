@@ -190,7 +190,7 @@ const tell = (attempt: Attempt, verdict: SendVerdict, seen: { readonly hash: str
           )
     case "refused":
       return verdict.outcome === "framing"
-        ? told("framing", "code 60: the same signature once more, in the other wire form")
+        ? told("retried", "code 60, signature not recognised: the same one again, in the network's other wire form")
         : told("refused", `code ${verdict.code}: ${text}; live until block ${deadlineHeight(attempt)}`)
     default:
       return told(verdict.evidence, `${verdict.code === undefined ? "" : `code ${verdict.code}: `}${text}`)

@@ -1,5 +1,6 @@
 import { Cause, Layer, Logger, type LogLevel, References } from "effect"
 import { type DestinationStream, type Level, pino } from "pino"
+import { makeRepeats } from "./makeRepeats.ts"
 
 const levels: Record<LogLevel.LogLevel, Level | undefined> = {
   All: "trace",
@@ -37,12 +38,18 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
     { base: null, level: "trace", timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: redact, censor: "***" } },
     destination,
   )
+  const repeats = makeRepeats()
   const logger = Logger.make<unknown, void>((o) => {
     const level = levels[o.logLevel]
     if (level === undefined) return
     const { message, fields } = entryOf(o.message)
     Object.assign(fields, o.fiber.getRef(References.CurrentLogAnnotations))
     if (o.cause.reasons.length > 0) fields["cause"] = Cause.pretty(o.cause)
+    if (level === "warn") {
+      const unwritten = repeats(message, fields, o.date.getTime())
+      if (unwritten === undefined) return
+      if (unwritten > 0) fields["repeated"] = unwritten
+    }
     if (options.format === "text") destination.write(textLine(level, message, fields, o.date, options.startedAt))
     else log[level](fields, message)
   })
@@ -69,6 +76,9 @@ const entryOf = (message: unknown): Entry => {
 const escape = String.fromCharCode(27)
 const colours: Record<string, number> = { warn: 33, error: 31, fatal: 31, ALERT: 35, confirmed: 32, unknown: 33 }
 
+/** Ids stand in a column; a longer name is set off from what follows. */
+const columnOf = (subject: string): string => subject.padEnd(Math.max(8, subject.length + 2))
+
 /** " 12.1 s  proposed   7k2m    keep-hot-funded: 16,210.00 USDT reserve -> hot". Colour only adds. */
 const textLine = (
   level: Level,
@@ -82,7 +92,7 @@ const textLine = (
     process.stdout.isTTY && process.env["NO_COLOR"] === undefined ? (colours[message] ?? colours[level]) : undefined
   const paint = (text: string) => (colour === undefined ? text : `${escape}[${colour}m${text}${escape}[0m`)
   if (level === "info" && typeof fields["detail"] === "string") {
-    const subject = typeof fields["subject"] === "string" ? `${fields["subject"].padEnd(7)} ` : ""
+    const subject = typeof fields["subject"] === "string" ? columnOf(fields["subject"]) : ""
     return `${seconds}  ${paint(message.padEnd(10))} ${subject}${fields["detail"]}\n`
   }
   const shown = Object.entries(fields).map(

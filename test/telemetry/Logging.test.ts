@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { layer } from "../../src/telemetry/Logging.ts"
 import { say } from "../../src/telemetry/say.ts"
 
@@ -27,6 +28,29 @@ describe("the log", () => {
         assert.include(format === "json" ? line.replaceAll("\\\\", "\\") : line, shown)
         assert.notMatch(line.trimEnd(), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u)
       }
+    }),
+  )
+
+  it.effect.each(["json", "text"] as const)("counts a warning that comes again within a minute, in %s", (format) =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const destination = { write: (line: string) => void lines.push(line) }
+      const outage = Effect.logWarning("balances could not be read", { reason: "503" })
+      const logging = layer({ level: "Info", format, destination, startedAt: 0 })
+      yield* Effect.gen(function* () {
+        for (let second = 0; second < 61; second++) {
+          yield* outage
+          yield* TestClock.adjust("1 second")
+        }
+        yield* Effect.logWarning("balances could not be read", { reason: "429" })
+        yield* Effect.logError("a halt is held in memory alone")
+        yield* Effect.logError("a halt is held in memory alone")
+      }).pipe(Effect.provide(logging))
+      assert.lengthOf(lines, 5)
+      assert.notInclude(lines[0], "repeated")
+      assert.match(lines[1] ?? "", /repeated"?[=:]59/)
+      assert.include(lines[2], "429", "another reason is another fact")
+      assert.deepStrictEqual(lines[3], lines[4], "what a human must act on is never held back")
     }),
   )
 })
