@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import { contradiction, pinScope } from "../rules/contradiction.ts"
+import { contradiction, pinRemedy, pinScope } from "../rules/contradiction.ts"
 import type { PinnedAsset } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
@@ -22,7 +22,7 @@ export const watchPins = Effect.fn("AssetPoller.pins")(function* (pins: Readonly
     const found = contradiction(pin, listed.get(pin.id)) ?? ""
     if (found === known) continue
     yield* settings.set(keyOf(pin), found)
-    yield* found === "" ? agreed(pin) : contradicted(pin, found)
+    yield* found === "" ? agreed(pin) : contradicted(pin, { reason: found, remedy: pinRemedy(pin, listed.get(pin.id)) })
   }
 })
 
@@ -30,13 +30,16 @@ const keyOf = ({ symbol, id }: PinnedAsset): string => `pin/${symbol}/${id}`
 
 const author = "asset listing"
 
-const contradicted = Effect.fnUntraced(function* (pin: PinnedAsset, reason: string) {
+const contradicted = Effect.fnUntraced(function* (
+  pin: PinnedAsset,
+  { reason, remedy }: { readonly reason: string; readonly remedy: string },
+) {
   const brake = yield* Brake
   const scope = pinScope(pin.symbol)
   if (!(yield* brake.pauses).some((pause) => pause.scope === scope)) {
     yield* brake.pause({ scope, reason, author, until: undefined })
   }
-  yield* alert(pin, "page", `${reason}: no payment of ${pin.symbol} is signed or sent`)
+  yield* alert(pin, "page", `${reason}: no payment of ${pin.symbol} is signed or sent; ${remedy}`)
 })
 
 const agreed = Effect.fnUntraced(function* (pin: PinnedAsset) {

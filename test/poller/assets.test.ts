@@ -240,7 +240,7 @@ describe("a pinned asset", () => {
           const told = yield* look
           assert.include(
             told,
-            "page USDT USDT is listed with 18 decimals, pinned with 6: no payment of USDT is signed or sent",
+            'page USDT USDT is listed with 18 decimals, pinned with 6: no payment of USDT is signed or sent; if the listing is right, write "decimals: 18" for USDT in the treasury file, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it',
           )
           assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
         }),
@@ -250,7 +250,10 @@ describe("a pinned asset", () => {
           assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
           node.assets = [vega]
           yield* look
-          assert.include(yield* look, `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent`)
+          assert.include(
+            yield* look,
+            `page USDT USDT (${usdt.id}) is not listed: no payment of USDT is signed or sent; if its id in the treasury file is wrong, mend it, then "cofferer reload --reason TEXT"; if not, the gateway is wrong: ask who runs it`,
+          )
           node.assets = [usdt, vega]
           assert.include(yield* look, "info USDT the listing of USDT agrees with its pin again")
           assert.deepStrictEqual(yield* scopes, [])
@@ -262,7 +265,10 @@ describe("a pinned asset", () => {
     withNode((node, look) =>
       Effect.gen(function* () {
         node.assets = [{ ...usdt, status: "STATUS_PENDING_LISTING" }, vega]
-        assert.include(yield* look, "page USDT USDT is pending listing: no payment of USDT is signed or sent")
+        assert.include(
+          yield* look,
+          "page USDT USDT is pending listing: no payment of USDT is signed or sent; it goes on once the listing says enabled",
+        )
         yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "known", author: "ann" })
         yield* look
         assert.deepStrictEqual(yield* scopes, [])
