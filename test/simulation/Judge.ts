@@ -5,6 +5,7 @@ import type { StoredEntry } from "../../src/store/archive.ts"
 import { genesis } from "../../src/store/Journal.ts"
 import { brokenLink } from "../../src/store/verifyStore.ts"
 import { decodeTransaction, transferId, txHash } from "../../src/tx/Transaction.ts"
+import { cancelCommand } from "./Orders.ts"
 import type { Gateways } from "./Plan.ts"
 import { perDay, perTransfer, receivers, reserve } from "./Replica.ts"
 
@@ -12,6 +13,8 @@ interface IntentRow {
   readonly id: string
   readonly state: IntentState
   readonly detail: string
+  readonly command: string
+  readonly to_key: string
 }
 
 interface AttemptRow {
@@ -54,6 +57,8 @@ export interface Evidence {
   readonly gateways: Gateways
   /** "id height" of executions that a third party brought about: the network itself has that hole. */
   readonly replayed: ReadonlySet<string>
+  /** Standing orders that a person ended: a cancellation of theirs is confirmed by that. */
+  readonly endedByHand: ReadonlySet<string>
 }
 
 const all = <Row>(db: DatabaseSync, sql: string): ReadonlyArray<Row> => db.prepare(sql).all() as unknown as Array<Row>
@@ -62,9 +67,9 @@ const all = <Row>(db: DatabaseSync, sql: string): ReadonlyArray<Row> => db.prepa
 const called: ReadonlySet<IntentState> = new Set(["manual", "failed", "abandoned", "denied"])
 
 /** Everything that must hold once a run has come to rest: what the journal says against what the ledger did. */
-export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArray<string> => {
+export const judge = ({ db, chain, gateways, replayed, endedByHand }: Evidence): ReadonlyArray<string> => {
   const wrong: Array<string> = []
-  const intents = all<IntentRow>(db, "SELECT id, state, detail FROM intents")
+  const intents = all<IntentRow>(db, "SELECT id, state, detail, command, to_key FROM intents")
   const attempts = all<AttemptRow>(db, "SELECT intent_id, transfer_id, state FROM attempts")
   const intentOf = new Map(attempts.map((row) => [row.transfer_id, row.intent_id]))
   const ours = chain.included.filter(({ party, code }) => party === reserve && code === 0).map(executionOf)
@@ -80,18 +85,19 @@ export const judge = ({ db, chain, gateways, replayed }: Evidence): ReadonlyArra
     else executed.set(intent, (executed.get(intent) ?? 0) + 1)
   }
   if (gateways === "honest") {
-    for (const { id, state, detail } of intents) {
+    for (const { id, state, detail, command, to_key: to } of intents) {
       const times = executed.get(id) ?? 0
       const name = `intent ${id.slice(0, 8)} (${state}: ${detail})`
       if (times > 1) wrong.push(`${name} executed ${times} times`)
-      if (state === "confirmed" && times === 0 && !replays.has(id)) wrong.push(`${name} never executed`)
+      const isMoot = replays.has(id) || (command === "cancel" && endedByHand.has(to))
+      if (state === "confirmed" && times === 0 && !isMoot) wrong.push(`${name} never executed`)
       if (isFinalIntent(state) && state !== "confirmed" && times > 0) wrong.push(`${name} executed all the same`)
       if (!isFinalIntent(state) && state !== "manual") wrong.push(`${name} never came to an end`)
     }
   }
   if (gateways === "honest") {
     // Nobody else has the key, so each of these is a false alarm.
-    for (const { id } of all<{ id: string }>(db, "SELECT id FROM strangers")) {
+    for (const { id } of all<{ id: string }>(db, "SELECT id FROM strangers WHERE known_as IS NULL")) {
       wrong.push(`${id.slice(0, 40)} was taken for a payment made elsewhere`)
     }
   }
@@ -131,7 +137,7 @@ export const judgeReplays = ({
   chain,
   replayed,
   seenUntil,
-}: Omit<Evidence, "gateways"> & {
+}: Omit<Evidence, "gateways" | "endedByHand"> & {
   /** The last moment at which a second execution in this block counts as seen in time. */
   readonly seenUntil: (height: number) => number
 }): ReadonlyArray<string> => {
@@ -163,6 +169,7 @@ const judgeOutflow = (chain: Chain, ours: ReadonlyArray<Execution>): ReadonlyArr
   const wrong: Array<string> = []
   let sum = 0n
   for (const entry of ours) {
+    if (entry.command === cancelCommand) continue
     const paid = chain.transfers.get(entry.id)
     if (paid === undefined) {
       wrong.push(`the key signed another command than a transfer: ${entry.command}`)

@@ -2,6 +2,7 @@ import { type FaultKind, type FaultSpec, faultKinds, operations } from "../../sr
 import { fits } from "../../src/sandbox/faults/kinds.ts"
 import { type ProfileName, profileNames, profiles } from "../../src/sandbox/Profiles.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
+import { type Order, ordersOf } from "./Orders.ts"
 
 /** Who the gateways are. honest: they err, but do not lie about height and listing. hostile: all of them, about all. */
 export type Gateways = "honest" | "hostile"
@@ -40,6 +41,8 @@ export interface Plan {
   readonly latencyMillis: number
   /** Blocks at which money leaves the accounts that are kept funded. */
   readonly spends: ReadonlyArray<{ readonly block: number; readonly from: "hot" | "warm"; readonly amount: number }>
+  /** Standing orders of the treasury's key, all but the first of which a rule ends; none: there is no such rule. */
+  readonly orders: ReadonlyArray<Order>
 }
 
 /** Lies about the newest block or about what it holds: told by a minority only, where exactly-once is judged. */
@@ -79,6 +82,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     // More than a block on the way would be a slow line beside a quick network: no margin of blocks helps there.
     latencyMillis: chance(0.5) ? between(1, 40) : between(40, Math.floor(0.7 * blockMillis)),
     spends: spendsOf(dice, blocks),
+    orders: ordersOf(seed, blocks),
   }
   return blinded(plan)
 }
@@ -204,6 +208,7 @@ export const describePlan = (plan: Plan): string =>
     plan.rebroadcaster ? "rebroadcaster" : "",
     plan.manyNodes ? "many nodes" : "",
     plan.liar ? "one of three gateways lies" : "",
+    plan.orders.length === 0 ? "" : `${plan.orders.length} standing orders`,
     [...new Set(plan.faults.map(({ spec }) => spec.kind))].join(" "),
   ]
     .filter((part) => part !== "")

@@ -19,6 +19,8 @@ import type { Dice } from "../support/Dice.ts"
 import { usdt } from "../support/TestSandbox.ts"
 import { type Failing, kill, type Mortal, own } from "./CrashPoints.ts"
 import { chainId, keySeed } from "./Network.ts"
+import { adoptOrders } from "./Orders.ts"
+import type { Plan } from "./Plan.ts"
 import type { VirtualTime } from "./VirtualTime.ts"
 import { layerWire, type WireOptions } from "./Wire.ts"
 
@@ -42,7 +44,7 @@ export const threeGateways =
 export const liarHost = "127.0.0.1:3"
 
 /** The treasury of every run. `dir` holds its keys; the text does not name it, so that its hash is always the same. */
-export const treasuryIn = (dir: string, network: string) => {
+export const treasuryIn = (dir: string, network: string, orders = { rule: "", policy: "" }) => {
   mkdirSync(dir, { recursive: true })
   writeKeys(dir, keySeed, ["reserve"])
   const text = `version: 1
@@ -59,11 +61,11 @@ rules:
     topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "20_000" }, { party: warm, asset: USDT, below: "8_000", target: "15_000" }] }
     for: 500ms
     cooldown: 1s
-policy:
+${orders.rule}policy:
   maxFee: 0.5%
   allow:
     - { from: reserve, to: [hot, warm], asset: USDT, perTransfer: "25_000", per24h: "150_000", transfersPer24h: 40 }
-`
+${orders.policy}`
   return Effect.flatMap(parseYaml(join(dir, "simulation.yaml"), text), treasuryOf)
 }
 
@@ -79,6 +81,8 @@ export interface ReplicaOptions {
   /** Steps until it dies of itself; Infinity: never. */
   readonly dieAt: number
   readonly failing: Failing | undefined
+  /** Known to the store from the beginning. */
+  readonly orders: Plan["orders"]
   readonly onStatement: Mortal["onStatement"]
   /** It died, or gave up by itself. */
   readonly onEnd: () => void
@@ -130,6 +134,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     health = yield* Health
     yield* (yield* Settings).set("installation", "51a51a51")
     yield* prepare(daemon)
+    yield* adoptOrders(options.orders)
     return yield* runLoops(daemon)
   }).pipe(Effect.provide(Layer.merge(layer, Logger.layer([]))))
   const context = Context.empty().pipe(

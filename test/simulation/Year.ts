@@ -113,6 +113,7 @@ export class Year {
       dice: this.dice,
       dieAt: Number.POSITIVE_INFINITY,
       failing: undefined,
+      orders: [],
       onEnd: () => {
         this.replica = undefined
       },

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
+import { cancelRule, orderTexts } from "./Orders.ts"
 import { oneGateway, threeGateways, treasuryIn } from "./Replica.ts"
 import type { Bench } from "./runSeed.ts"
 
@@ -16,9 +17,14 @@ export const emptyDir = (prefix: string): string => mkdtempSync(join(existsSync(
 export const makeBench = async (): Promise<Bench & { readonly close: () => void }> => {
   installCrashPoints()
   const dir = emptyDir("cofferer-simulation-")
-  const treasuryOf = (network: string) => Effect.runPromise(treasuryIn(join(dir, "keys-of-all"), network))
+  const treasuryOf = (network: string, orders?: typeof orderTexts) =>
+    Effect.runPromise(treasuryIn(join(dir, "keys-of-all"), network, orders))
   const treasury = await treasuryOf(oneGateway)
   const amongThree = await treasuryOf(threeGateways)
+  const ending = {
+    treasury: await treasuryOf(oneGateway, orderTexts),
+    amongThree: await treasuryOf(threeGateways, orderTexts),
+  }
   const metrics = await Effect.runPromise(
     Effect.scoped(
       Layer.build(
@@ -26,7 +32,7 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
           treasury: "simulation",
           mode: "live",
           gateways: ["only", "a", "b", "c"],
-          rules: ["keep"],
+          rules: ["keep", cancelRule],
           receivers: [],
           version: "0",
           revision: "",
@@ -34,5 +40,5 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
       ),
     ),
   )
-  return { treasury, amongThree, metrics, dir, close: () => rmSync(dir, { recursive: true, force: true }) }
+  return { treasury, amongThree, ending, metrics, dir, close: () => rmSync(dir, { recursive: true, force: true }) }
 }

@@ -15,6 +15,7 @@ import type { Failing } from "./CrashPoints.ts"
 import { hostileGateway } from "./hostile.ts"
 import { judge, judgeReplays, problemOfSubmission } from "./Judge.ts"
 import { makeNetwork, type Network } from "./Network.ts"
+import { beginOrders, cancellations, endByHand, judgeOrders } from "./Orders.ts"
 import { banned, type Gateways, type Plan, planOf } from "./Plan.ts"
 import { liarHost, type Replica, startReplica, targets } from "./Replica.ts"
 import { bytesOf, makeThirdParty, type ThirdParty } from "./ThirdParty.ts"
@@ -36,6 +37,8 @@ export interface Bench {
   readonly treasury: DaemonOptions["treasury"]
   /** The same treasury, with three gateways. */
   readonly amongThree: DaemonOptions["treasury"]
+  /** Both with a rule that ends standing orders. */
+  readonly ending: Readonly<Record<"treasury" | "amongThree", DaemonOptions["treasury"]>>
   readonly metrics: Context.Context<Metrics>
   /** Empty folder for the store of one run after the other. */
   readonly dir: string
@@ -48,6 +51,8 @@ export interface Verdict {
   readonly trace: string
   readonly intents: number
   readonly executed: number
+  /** Of those: standing orders that were ended. */
+  readonly cancelled: number
   readonly deaths: number
   readonly manual: number
   readonly blocks: number
@@ -102,6 +107,7 @@ class Run {
   private deaths = 0
   private statements = 0
   private readonly overfilled = new Set<string>()
+  private readonly endedByHand = new Set<string>()
   /** Whether balances are read as they are, if perhaps late: a rule that is shown wrong ones decides by them. */
   private readonly readsAreTrue: boolean
   private readonly thirdParty: ThirdParty
@@ -136,6 +142,7 @@ class Run {
       lives: 0,
     }))
     this.network = makeNetwork(plan, this.fork, this.atOnce)
+    beginOrders(this.network.chain, plan)
     const { window } = plan
     this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, run: this.atOnce })
     this.allowance = makeAllowance(plan, () => this.time.now())
@@ -163,6 +170,7 @@ class Run {
     for (const slot of this.slots) this.start(slot)
     for (let block = 1; block <= plan.blocks; block++) {
       for (const fault of plan.faults) if (fault.block === block) this.atOnce(network.node.armFault(fault.spec))
+      for (const id of endByHand(network.chain, plan, block)) this.endedByHand.add(id)
       this.block()
     }
     this.dying = false
@@ -224,7 +232,7 @@ class Run {
     slot.lives++
     const dieAt = plan.stepsPerLife === undefined || !this.dying ? Number.POSITIVE_INFINITY : this.lifeSpan()
     const replica: Replica = startReplica({
-      treasury: plan.liar ? bench.amongThree : bench.treasury,
+      treasury: (plan.orders.length > 0 ? bench.ending : bench)[plan.liar ? "amongThree" : "treasury"],
       dataDir: this.dataDir,
       name: plan.replicas === 1 ? undefined : nameOf(slot),
       time: this.time,
@@ -232,6 +240,7 @@ class Run {
       metrics: bench.metrics,
       dieAt,
       failing: this.deaths === 0 ? this.options.failing : undefined,
+      orders: plan.orders,
       onEnd: () => {
         this.deaths++
         slot.replica = undefined
@@ -319,7 +328,8 @@ class Run {
     const db = new DatabaseSync(join(this.dataDir, databaseFile))
     try {
       const { replayed } = this.thirdParty
-      const found = judge({ db, chain: network.chain, gateways: plan.gateways, replayed })
+      const evidence = { db, chain: network.chain, gateways: plan.gateways, endedByHand: this.endedByHand }
+      const found = [...judge({ ...evidence, replayed }), ...judgeOrders({ ...evidence, plan })]
       const isJudged = plan.gateways === "honest" && (plan.profile === "0.74" || plan.profile === "0.75")
       const { seenUntil } = this.allowance
       if (isJudged) this.wrong.push(...judgeReplays({ db, chain: network.chain, replayed, seenUntil }))
@@ -335,6 +345,7 @@ class Run {
         intents: count("SELECT count(*) AS n FROM intents"),
         manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),
         executed: network.chain.included.filter(({ code }) => code === 0).length,
+        cancelled: cancellations(network.chain),
         deaths: this.deaths,
         blocks: network.chain.height,
         statements: this.statements,

@@ -19,6 +19,10 @@ describe("the simulation of the whole daemon", () => {
       10,
     )
     assert.isAtLeast(
+      verdicts.reduce((sum, { cancelled }) => sum + cancelled, 0),
+      3,
+    )
+    assert.isAtLeast(
       verdicts.reduce((sum, { deaths }) => sum + deaths, 0),
       10,
     )
