@@ -12,6 +12,7 @@ import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/wors
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { checkKeys } from "./checkKeys.ts"
+import { checkPast } from "./checkPast.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { printOrigins } from "./printOrigins.ts"
 import { configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
@@ -73,7 +74,8 @@ export const check = Command.make(
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
     const tried = tryCode(treasury, yield* Clock.currentTimeMillis)
     if (tried.errors.length > 0) return yield* new ConfigError({ problems: [...tried.errors] })
-    const notes = [...warnings(treasury), ...tried.warnings, ...keys]
+    const past = yield* checkPast(chosen, found)
+    const notes = [...warnings(treasury), ...tried.warnings, ...keys, ...past]
     const { rules, parties, assets, policy } = treasury
     const result = {
       file: treasury.file,

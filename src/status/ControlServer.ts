@@ -11,6 +11,7 @@ import { submitPayment } from "../engine/submitPayment.ts"
 import { assetScopes } from "../rules/contradiction.ts"
 import { lockScope } from "../rules/stops.ts"
 import { Brake } from "../store/Brake.ts"
+import { pastNeeds } from "../store/pastNeeds.ts"
 import { Signals } from "../store/Signals.ts"
 import { trip } from "../store/trip.ts"
 import { verifyStore } from "../store/verifyStore.ts"
@@ -105,6 +106,7 @@ const answer = Effect.fn("Control.answer")(function* (
       const asked = yield* Schema.decodeUnknownEffect(ExportQuery)(Object.fromEntries(query))
       return json(yield* exportPage(asked))
     }
+    if (path === "/api/v1/needs") return json(yield* pastNeeds())
     if (path === "/api/v1/verify") return json(yield* verifyStore())
     const [, kind, id] = /^\/api\/v1\/(intents|receipts)\/([0-9a-z]{3,64})$/.exec(path) ?? []
     if (id !== undefined) {
