@@ -15,10 +15,11 @@ const [treasury = "", ...rest] = blocks
 /** Without the file that is laid over the first one. */
 const others = rest.filter((block) => !block.startsWith("# play.yaml\n"))
 
-/** The treasury of the first example with the rules of another one. */
+/** The treasury of the first example with the rules and the planned windows of another one. */
 const withRules = (block: string): string => {
   const rules = /^rules:.*\n(?: .*\n)*/m.exec(block)?.[0]
-  return rules === undefined ? treasury : treasury.replace(/^rules:\n(?: .*\n)*/m, rules)
+  const windows = /^maintenance:\n(?: .*\n)*/m.exec(block)?.[0] ?? ""
+  return windows + (rules === undefined ? treasury : treasury.replace(/^rules:\n(?: .*\n)*/m, rules))
 }
 
 const played = (block: string) => {
