@@ -10,8 +10,9 @@ import { approvalLines } from "./approvalText.ts"
 import { approvePolicy } from "./approvePolicy.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult, toJson } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 import { keyFlag, signatureFlag } from "./signingFlags.ts"
 
 const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem")

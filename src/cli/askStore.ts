@@ -3,8 +3,9 @@ import { storeLayer } from "../services.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { toJson } from "./output.ts"
-import { type Chosen, dataDirOf, type Setup, storedSetup } from "./setup.ts"
+import { type Chosen, type Setup, storedSetup } from "./setup.ts"
 
 export type Store = Layer.Success<ReturnType<typeof storeLayer>>
 

@@ -5,8 +5,9 @@ import { storeLayer } from "../services.ts"
 import { type AskedBackfill, askBackfill } from "../status/askBackfill.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 
 const isDuration = Schema.is(DurationText)
 

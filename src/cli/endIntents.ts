@@ -8,9 +8,10 @@ import { type EndBody, type EndVerb, endPayment } from "../status/people.ts"
 import { Turns } from "../submitter/Turns.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 
 const Ended = Schema.Struct({
   id: Schema.String,

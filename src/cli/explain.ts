@@ -6,9 +6,10 @@ import { explainPath } from "../status/answerExplain.ts"
 import { type Asking, explanationOf } from "../status/explanationOf.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { type Explained, explainText } from "./explainText.ts"
 import { outputFlag, printResult, toJson } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, storedSetup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 
 const isDuration = Schema.is(DurationText)
 

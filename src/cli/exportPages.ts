@@ -3,7 +3,8 @@ import { storeLayer } from "../services.ts"
 import { type ExportAsked, type ExportPage, exportPage } from "../status/exports.ts"
 import { type CliFailure, failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
-import { type Chosen, dataDirOf, storedSetup } from "./setup.ts"
+import { dataDirOf } from "./dataDirOf.ts"
+import { type Chosen, storedSetup } from "./setup.ts"
 
 const pathOf = ({ what, from, to, after }: ExportAsked): string =>
   `/api/v1/export?what=${what}&from=${from}&to=${to}&after=${after}`

@@ -1,22 +1,29 @@
 import { userInfo } from "node:os"
-import { Effect } from "effect"
+import { Console, Effect, Result } from "effect"
 import { Command } from "effect/cli"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { haltNext, reasonFlag } from "./pause.ts"
-import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
+import { configFlag, dataFlag } from "./setup.ts"
 
-/** A person's halt of everything, until `resume`. Where no daemon runs, the HALT file stops the next one. */
+/** A person's halt of everything, until `resume`. Where no daemon takes it, the HALT file says it. */
 export const halt = Command.make(
   "halt",
   { reason: reasonFlag, config: configFlag, data: dataFlag, output: outputFlag },
   Effect.fn(function* (chosen) {
-    const dataDir = yield* dataDirOf(chosen)
+    const dataDir = yield* dataDirOf(chosen, "stop")
     const { reason } = chosen
     const author = userInfo().username
-    const answer = yield* control(dataDir, "POST", "/api/v1/halt", { reason, author })
-    if (answer === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author })
-    yield* bodyOf(answer)
+    const told = yield* control(dataDir, "POST", "/api/v1/halt", { reason, author }).pipe(
+      Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : bodyOf(answer))),
+      Effect.result,
+    )
+    if (Result.isFailure(told)) {
+      yield* Console.error(`warn ${told.failure.message}`)
+      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false })
+    }
+    if (told.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author })
     const text = 'halted: nothing is signed or sent until "resume"'
     return yield* printResult(chosen.output, { halted: true, reason, author }, () => text)
   }),

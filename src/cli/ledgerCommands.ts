@@ -6,10 +6,11 @@ import { gatewayLayer, storeLayer } from "../services.ts"
 import { type LedgerVerb, ledgerVerb } from "../status/ledgerVerbs.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { layerMetrics } from "./layerMetrics.ts"
 import { outputFlag, printResult, table, toJson } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, type Setup, setup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, type Setup, setup } from "./setup.ts"
 
 interface Listed {
   readonly id: string

@@ -1,11 +1,14 @@
+import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
 import { writeHaltFile } from "../config/files.ts"
+import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
-import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
+import { configFlag, dataFlag } from "./setup.ts"
 
 export const scopeFlag = Flag.String("scope").pipe(
   Flag.withDescription(
@@ -18,14 +21,20 @@ export const reasonFlag = Flag.String("reason").pipe(
   Flag.withDescription("Why: it is journalled, and shown wherever the effect is"),
 )
 
-/** Where no daemon runs, the HALT file stops the next one before its first signature. */
+/** Where no daemon runs, the HALT file stops the next one before its first signature; one that is deaf reads it too. */
 export const haltNext = Effect.fnUntraced(function* (
   output: Output,
   dataDir: string,
-  { reason, author }: { readonly reason: string; readonly author: string },
+  { reason, author, isHeard = true }: { readonly reason: string; readonly author: string; readonly isHeard?: boolean },
 ) {
+  if (!existsSync(dataDir)) {
+    const message = `${dataDir}  is no data directory: nothing is halted; name the right one with --data DIR`
+    return yield* failWith("notFound", message)
+  }
   yield* writeHaltFile(dataDir, `${author}: ${reason}`)
-  const text = `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; "resume" takes it away`
+  const text = isHeard
+    ? `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; "resume" takes it away`
+    : `wrote ${dataDir}/HALT, which halts the daemon when it next looks; "resume" takes it away`
   return yield* printResult(output, { halted: true, reason, author }, () => text)
 })
 
@@ -45,7 +54,7 @@ export const pause = Command.make(
     output: outputFlag,
   },
   Effect.fn(function* (chosen) {
-    const dataDir = yield* dataDirOf(chosen)
+    const dataDir = yield* dataDirOf(chosen, "stop")
     const { scope, reason } = chosen
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const until = Option.match(chosen.for, { onNone: () => undefined, onSome: (text) => now + durationMillis(text) })

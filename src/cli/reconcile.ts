@@ -6,9 +6,10 @@ import { Reconciliation } from "../poller/Reconciliation.ts"
 import { type Reconciled, reconcileNow } from "../status/reconcileNow.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { alone } from "./ledgerCommands.ts"
 import { outputFlag, printResult, table, toJson } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, setup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, setup } from "./setup.ts"
 
 /** A comparison waits for blocks, and a long history has many pages. */
 const timeoutMillis = 120_000

@@ -2,9 +2,10 @@ import { userInfo } from "node:os"
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { configFlag, dataDirOf, dataFlag, notRunning } from "./setup.ts"
+import { configFlag, dataFlag, notRunning } from "./setup.ts"
 
 /** Lets the daemon read its files again: all of it is put in force, or nothing. */
 export const reload = Command.make(

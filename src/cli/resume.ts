@@ -5,9 +5,10 @@ import { removeHaltFile } from "../config/files.ts"
 import { signApproval } from "../signer/signApproval.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { reasonFlag, scopeFlag } from "./pause.ts"
-import { configFlag, dataDirOf, dataFlag } from "./setup.ts"
+import { configFlag, dataFlag } from "./setup.ts"
 import { keyFlag, signatureFlag } from "./signingFlags.ts"
 
 const Waiting = Schema.Struct({

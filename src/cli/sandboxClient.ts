@@ -4,8 +4,9 @@ import { Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { urlFile } from "../sandbox/Sandbox.ts"
 import { failWith } from "./CliFailure.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { exchange } from "./exchange.ts"
-import { type Chosen, dataDirOf } from "./setup.ts"
+import type { Chosen } from "./setup.ts"
 
 /** Folder of a data directory in which the play-money network keeps its files. */
 export const sandboxDir = "sandbox"

@@ -69,19 +69,6 @@ export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
   } satisfies Setup
 })
 
-/** The data directory alone: for commands that speak to a daemon and need no treasury file. */
-export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen) {
-  const environment = yield* readEnvironment(process.env)
-  const data = Option.getOrUndefined(chosen.data) ?? environment.dataDir
-  if (data !== undefined) return resolve(data)
-  const file = fileOf(chosen)
-  if (!existsSync(file)) {
-    if (chosen.config.length > 0) return yield* failWith("notFound", `no such file: ${file}`)
-    return resolve(defaultDataDir)
-  }
-  return resolve((yield* loadTreasury(...filesOf(chosen))).storeDir ?? defaultDataDir)
-})
-
 /** No daemon answers from the data directory, and what starts one. */
 export const notRunning = (chosen: Chosen, dataDir: string, more = "") => {
   const named = typedFiles(filesOf(chosen))

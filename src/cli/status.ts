@@ -6,8 +6,9 @@ import { StatusView } from "../status/StatusView.ts"
 import type { View } from "../status/View.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
+import { dataDirOf } from "./dataDirOf.ts"
 import { outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, notRunning, storedSetup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, notRunning, storedSetup } from "./setup.ts"
 import { viewText } from "./viewText.ts"
 
 const flags = {

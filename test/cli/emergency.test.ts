@@ -1,0 +1,109 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { socketFile } from "../../src/status/ControlServer.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { controlled } from "../support/Control.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-emergency-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const run = (...args: ReadonlyArray<string>) => Effect.promise(() => callCofferer(args))
+let files = 0
+/** A treasury file with the text, as its name. */
+const fileWith = (text: string): string => {
+  const file = join(dir, `treasury-${files++}.yaml`)
+  writeFileSync(file, text)
+  return file
+}
+const reason = ["--reason", "emergency"]
+
+/** What a file that is not in order may look like; its data directory can be read. */
+const broken: ReadonlyArray<readonly [title: string, text: (data: string) => string, says: RegExp]> = [
+  ["a misspelt key", (data) => `version: 1\npolcy: {}\nstore: { dir: ${data} }\n`, /:2:1 {2}unknown key "polcy"/],
+  [
+    "no YAML at all",
+    (data) => `version: 1\nrules: [ {{\nstore:   # ours\n  keep: 30d\n\n  dir: "${data}"\nparties: }\n`,
+    /:\d+:\d+ {2}/,
+  ],
+  ["a list of rules that is not there", (data) => `store:\n  dir: ${data}\nrules: gone.ts\n`, /gone\.ts/],
+]
+
+describe("commands of an emergency, where the treasury file is broken", () => {
+  it.effect.each(broken)(
+    "reach the daemon that runs well, by %s, and tell what is wrong as a warning",
+    ([, text, says]) =>
+      controlled((options) =>
+        Effect.gen(function* () {
+          const config = ["--config", fileWith(text(options.dataDir))]
+          const halted = yield* run("halt", ...reason, ...config)
+          assert.deepStrictEqual([halted.code, halted.stdout.slice(0, 7)], [0, "halted:"], halted.stderr)
+          assert.match(halted.stderr, /^warn /)
+          assert.match(halted.stderr, says)
+          assert.include(halted.stderr, `goes on with the data directory ${options.dataDir}; --data DIR names another`)
+          assert.lengthOf(yield* (yield* Brake).halts, 1)
+          const resumed = yield* run("resume", ...reason, ...config)
+          assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "resumed all\n"], resumed.stderr)
+          const paused = yield* run("pause", "--scope", "rule:keep-bob", ...reason, ...config)
+          assert.strictEqual(paused.code, 0, paused.stderr)
+          assert.lengthOf(yield* (yield* Brake).pauses, 1)
+          for (const asked of [["status"], ["intents"], ["explain", "keep-bob"], ["verify"]]) {
+            const answer = yield* run(...asked, ...config)
+            assert.strictEqual(answer.code, 0, `${asked[0]}: ${answer.stderr}`)
+            assert.isNotEmpty(answer.stdout)
+          }
+        }),
+      ),
+  )
+
+  it.effect("are told nothing of the file where --data says the directory", () =>
+    controlled((options) =>
+      Effect.gen(function* () {
+        const answer = yield* run("status", "--config", fileWith("polcy: {}\n"), "--data", options.dataDir)
+        assert.deepStrictEqual([answer.code, answer.stderr], [0, ""])
+      }),
+    ),
+  )
+
+  it("write the HALT file where no daemon runs", async () => {
+    const data = join(dir, "stopped")
+    mkdirSync(data)
+    for (const command of ["halt", "pause"]) {
+      const { code, stdout } = await callCofferer([
+        command,
+        ...reason,
+        "-c",
+        fileWith(`store: { dir: ${data} }\npolcy`),
+      ])
+      assert.deepStrictEqual([code, stdout.includes(`wrote ${data}/HALT`)], [0, true])
+      assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
+      rmSync(join(data, "HALT"))
+    }
+  })
+
+  it("halt a daemon that answers with nonsense by the HALT file", async () => {
+    const data = join(dir, "deaf")
+    mkdirSync(data)
+    const server = createServer((_, response) => response.end("nonsense"))
+    await new Promise<void>((resolve) => {
+      server.listen(join(data, socketFile), resolve)
+    })
+    const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", data])
+    server.close()
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stderr, /^warn the daemon answered with no JSON/)
+    assert.match(stdout, /^wrote .*\/deaf\/HALT, which halts the daemon when it next looks; /)
+    assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
+  })
+
+  it("stop nothing in a directory that is not there, and say so", async () => {
+    const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", join(dir, "nowhere")])
+    assert.deepStrictEqual([code, stdout], [4, ""])
+    assert.match(stderr, /nowhere {2}is no data directory: nothing is halted; name the right one with --data DIR$/m)
+    assert.isFalse(existsSync(join(dir, "nowhere")))
+  })
+})
