@@ -1,5 +1,6 @@
 import { Alias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml"
 import type { Problem } from "./ConfigError.ts"
+import { yamlFaults } from "./yamlFaults.ts"
 
 /** Where a value is written. */
 export interface Place {
@@ -133,12 +134,6 @@ const placedOf = (node: Node | null, parent: Place, walk: Walk, level: number): 
   return placed
 }
 
-const remedies: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "indent with spaces",
-  TAG_RESOLVE_FAILED: "remove the tag: every value is read as the text that is written",
-  MULTIPLE_DOCS: 'keep one document, and no line "---" inside',
-}
-
 /** Parses YAML as text with places. Where there are problems, the tree is only what could be read. */
 export const parsePlaced = (
   file: string,
@@ -155,8 +150,8 @@ export const parsePlaced = (
   try {
     const options = { schema: "failsafe", lineCounter: counter, prettyErrors: false, uniqueKeys: false } as const
     const parsed = parseDocument(text, { ...options, logLevel: "error" })
-    for (const { code, message, pos } of [...parsed.errors, ...parsed.warnings]) {
-      complain(walk, place(pos[0]), message.split("\n")[0] ?? code, remedies[code] ?? "mend the YAML there")
+    for (const { offset, message, remedy } of yamlFaults(text, [...parsed.errors, ...parsed.warnings])) {
+      complain(walk, place(offset), message, remedy)
     }
     if (problems.length > 0) return { tree: none, problems }
     const tree = placedOf(parsed.contents as Node | null, none.at, walk, 0)
