@@ -59,11 +59,15 @@ export const commandLine = (args: ReadonlyArray<string>) =>
   Effect.promise(() => load(args)).pipe(
     Effect.flatMap((root) => Command.runWith(root, { version })(args)),
     Effect.provide(presenter),
-    Effect.tapError((error) => (isUsage(error) ? Effect.void : Console.error(`cofferer: ${messageOf(error)}`))),
+    Effect.tapError((error) => (isUsage(error) ? Effect.void : Console.error(saidOf(error)))),
     Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
   )
 
 const isUsage = (error: unknown): boolean => Predicate.isTagged(error, "ShowHelp")
+
+/** Problems of a file begin with their places, for editors to jump to. */
+const saidOf = (error: unknown): string =>
+  Predicate.isTagged(error, "ConfigError") ? messageOf(error) : `cofferer: ${messageOf(error)}`
 
 const messageOf = (error: unknown): string =>
   error instanceof Error

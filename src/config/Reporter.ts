@@ -3,6 +3,8 @@ import { dirname, resolve } from "node:path"
 import { type BaseUnits, parseWritten } from "../domain/Amount.ts"
 import type { PinnedAsset } from "../rules/Rule.ts"
 import type { Problem } from "./ConfigError.ts"
+import { withItem } from "./pathWords.ts"
+import { sinceReplaced } from "./sinceReplaced.ts"
 import type { YamlDocument } from "./Yaml.ts"
 
 /** What a resolver needs to report a problem at its place. */
@@ -22,19 +24,30 @@ const decimalsUnknown = 30
 export const isAmount = (text: string, asset: PinnedAsset | undefined): boolean =>
   "units" in parseWritten(text, asset?.decimals ?? decimalsUnknown)
 
-/** Collects problems of one document. */
-export const reporter = (document: YamlDocument, problems: Array<Problem>): Reporter => ({
-  document,
-  add: (path, message, remedy) => problems.push(document.problem(path, message, remedy)),
-  amount: (path, text, asset) => {
-    const parsed = parseWritten(text, asset?.decimals ?? decimalsUnknown)
-    if ("units" in parsed) return parsed.units
-    const [message = "", remedy] = parsed.error.split(/: (?=write )/)
-    problems.push(document.problem(path, message, remedy ?? "write it in units of the asset, and no finer"))
-    return 0n as BaseUnits
-  },
-  path: (written, at = []) => resolve(dirname(document.problem(at, "", "").file), written),
-})
+/** Collects problems of one document, each with the list's item that it is about; `original` is a path as written. */
+export const reporter = (
+  document: YamlDocument,
+  problems: Array<Problem>,
+  original: (path: ReadonlyArray<PropertyKey>) => ReadonlyArray<PropertyKey> = (path) => path,
+): Reporter => {
+  const add: Reporter["add"] = (path, message, remedy) => {
+    const at = original(path)
+    const sentence = withItem(document.value, at, message)
+    problems.push(document.problem(path, sentence, sinceReplaced(document, at, sentence, remedy)))
+  }
+  return {
+    document,
+    add,
+    amount: (path, text, asset) => {
+      const parsed = parseWritten(text, asset?.decimals ?? decimalsUnknown)
+      if ("units" in parsed) return parsed.units
+      const [message = "", remedy] = parsed.error.split(/: (?=write )/)
+      add(path, message, remedy ?? "write it in units of the asset, and no finer")
+      return 0n as BaseUnits
+    },
+    path: (written, at = []) => resolve(dirname(document.problem(at, "", "").file), written),
+  }
+}
 
 /** Header or key name to the absolute path of the file that holds its secret value. */
 export const secretFiles = (

@@ -121,7 +121,7 @@ const fields = {
   priority: optional(WholeText),
   onShort: optional(oneOf("partial", "hold")),
   onNoData: optional(oneOf("hold", "zero")),
-  during: optional(Name),
+  during: optional(Schema.String),
   maintenance: optional(oneOf("hold", "ignore")),
   inhibitedBy: optional(oneOrMany(Name)),
   mode: optional(oneOf("shadow", "live")),

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { createRequire, registerHooks, stripTypeScriptTypes } from "node:module"
 import { dirname, relative, resolve } from "node:path"
 import type { Problem } from "./ConfigError.ts"
-import { nameRemedy } from "./nearest.ts"
+import { nearest } from "./nearest.ts"
 import { isTimeout, within } from "./within.ts"
 
 /** A file of rules in TypeScript, as it was when it was read. */
@@ -176,7 +176,8 @@ const withoutRules = (file: string, text: string, exported: Readonly<Record<stri
   const at = placeAt(file, text, rulesIn(text))
   if ("rules" in exported) return { ...at, message: '"rules" is no list', remedy: write }
   const message = 'it exports no "rules"'
-  return { file, line: 1, column: 1, message, remedy: nameRemedy("rules", Object.keys(exported), write) }
+  const near = nearest("rules", Object.keys(exported))
+  return { file, line: 1, column: 1, message, remedy: near === undefined ? write : `did you mean "${near}"?` }
 }
 
 const thrown = (file: string, error: unknown): Problem => {
@@ -186,11 +187,10 @@ const thrown = (file: string, error: unknown): Problem => {
   }
   const isAsync = (error as NodeJS.ErrnoException | undefined)?.code === "ERR_REQUIRE_ASYNC_MODULE"
   if (isAsync) return { ...at, message: "it waits for something at its top", remedy: 'take "await" out' }
-  return {
-    ...at,
-    message: `it cannot be run: ${error instanceof Error ? error.message : String(error)}`,
-    remedy: "mend it",
-  }
+  const said = error instanceof Error ? error.message : String(error)
+  const isType = /provide an export named/.test(said)
+  const remedy = isType ? 'export it there; types are imported by "import type { … }"' : "mend it"
+  return { ...at, message: `it cannot be run: ${said}`, remedy }
 }
 
 const hashOf = (file: string, texts: Texts): string => {

@@ -1,6 +1,7 @@
 import type { Problem } from "./ConfigError.ts"
 import { literally, placeAt, type RulesModule, rulesIn } from "./loadRules.ts"
 import type { Entry, Place, Placed } from "./Placed.ts"
+import { pathWords } from "./pathWords.ts"
 
 /** Rules of a module as if a file of texts had held them, and their functions by the texts that stand for them. */
 export interface PlacedRules {
@@ -18,6 +19,7 @@ interface Walk {
   readonly codeName: string
   readonly code: Map<string, unknown>
   readonly problems: Array<Problem>
+  readonly rules: ReadonlyArray<unknown>
   /** Offset behind the last name that was found, and the end of the rule. */
   at: number
   readonly end: number
@@ -37,13 +39,22 @@ export const placedRules = (file: string, named: string, { rules, text, hash }: 
     if (found !== undefined) from = found + 1
     return found
   })
-  const items = rules.map((rule, i) => {
+  const items = rules.flatMap((rule, i) => {
     const own = starts[i]
+    const what = noRule(rule)
+    if (what !== undefined) {
+      problems.push({
+        ...placeAt(file, text, start),
+        message: `rules #${i + 1} is no rule: it is ${what[0]}`,
+        remedy: what[1],
+      })
+      return []
+    }
     const end = starts.slice(i + 1).find((next) => next !== undefined) ?? text.length
     // Only a rule that begins with its name is known to end where the next begins.
     const isSearched = own !== undefined && Object.keys(rule as object)[0] === "name"
     const codeName = `${named}#${nameOf(rule)} ${hash}`
-    const walk = { file, text, codeName, code, problems, at: own ?? start, end: isSearched ? end : 0 }
+    const walk = { file, text, codeName, code, problems, rules, at: own ?? start, end: isSearched ? end : 0 }
     return placed(rule, placeAt(file, text, own ?? start), ["rules", String(i)], walk)
   })
   return { items, code, problems }
@@ -63,7 +74,10 @@ const placed = (value: unknown, at: Place, path: ReadonlyArray<string>, walk: Wa
     walk.problems.push({ ...at, message, remedy })
     return { kind: "text", at, text }
   }
-  const where = path.join(".")
+  const where = pathWords(
+    { rules: walk.rules },
+    path.map((step) => (/^[0-9]+$/.test(step) ? Number(step) : step)),
+  )
   if (typeof value === "string") return { kind: "text", at, text: value }
   if (typeof value === "function") {
     if (path.slice(2).join(".") !== "code.need") return complain(`${where} is a function`, "only code.need is one")
@@ -88,6 +102,14 @@ const placed = (value: unknown, at: Place, path: ReadonlyArray<string>, walk: Wa
     })
   }
   return { kind: "map", at, entries }
+}
+
+/** What stands among the rules and is none, and what to do about it. */
+const noRule = (value: unknown): readonly [what: string, remedy: string] | undefined => {
+  if (typeof value === "string") return [`"${value}"`, "import that file's rules, and write ...rules in their place"]
+  if (Array.isArray(value)) return ["a list", "write ... before it"]
+  if (typeof value === "object" && value !== null) return undefined
+  return [typeof value === "function" ? "a function" : String(value), "take it out, as with .filter(Boolean)"]
 }
 
 const placesOf = (name: string, walk: Walk): { readonly name: Place; readonly value: Place } | undefined => {

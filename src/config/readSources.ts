@@ -34,9 +34,10 @@ const daemonFile = "daemon.yaml"
 export const readSources = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
   const sources = yield* Effect.forEach(files, (file) => (isFolder(file) ? readFolder(file) : readOne(file)))
   const [first, ...overlays] = sources
-  const tree = overlays.reduce<Placed>((under, { tree: over }) => overlaid(under, over, ""), first!.tree)
+  const replaced = new Map<string, string>()
+  const tree = overlays.reduce<Placed>((under, { tree: over }) => overlaid(under, over, "", replaced), first!.tree)
   const problems = sources.flatMap((source) => source.problems)
-  return withCode(documentOf({ file: files[0], text: first!.text, tree, problems })) satisfies YamlDocument
+  return withCode(documentOf({ file: files[0], text: first!.text, tree, problems, replaced })) satisfies YamlDocument
 })
 
 const isFolder = (file: string): boolean => {
@@ -111,15 +112,16 @@ const joined = (one: Placed, other: Placed, path: string, problems: Array<Proble
   return { ...one, entries }
 }
 
-/** What stands in `over` wins: maps merge by key, lists and what may only change as a whole are replaced. */
-const overlaid = (under: Placed, over: Placed, path: string): Placed => {
+/** What stands in `over` wins: maps merge by key; lists, and what may only change as a whole, are replaced. */
+const overlaid = (under: Placed, over: Placed, path: string, replaced: Map<string, string>): Placed => {
   if (under.kind !== "map" || over.kind !== "map") return over
   const entries = new Map(under.entries)
   for (const [name, entry] of over.entries) {
     const held = entries.get(name)
     const here = `${path}${name}`
     const whole = held === undefined || wholes.has(here)
-    entries.set(name, whole ? entry : { ...entry, value: overlaid(held.value, entry.value, `${here}.`) })
+    if (held !== undefined && whole) replaced.set(here, basename(entry.name.file))
+    entries.set(name, whole ? entry : { ...entry, value: overlaid(held.value, entry.value, `${here}.`, replaced) })
   }
   return { ...under, entries }
 }

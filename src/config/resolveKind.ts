@@ -62,8 +62,8 @@ const resolveTopUp = (raw: Kind<"topUp">, base: RuleBase, at: Path, known: Known
 }
 
 const resolveSweep = (raw: Kind<"sweep">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
-  const { parties, report } = known
-  const to = partyOf(raw.to, [...at, "to"], parties, report)
+  const { parties, addresses, report } = known
+  const to = partyOf(raw.to, [...at, "to"], parties, report, addresses)
   const levels = asArray(raw.from).flatMap((party) => {
     payerOf(party, [...at, "from"], parties, report)
     if (party === raw.to) refuseSelf(party, [...at, "to"], report)
@@ -105,10 +105,10 @@ const resolvePayout = (
   path: Path,
   known: Known,
 ): PayingRule | undefined => {
-  const { parties, assets, report } = known
+  const { parties, addresses, assets, report } = known
   const at = [...path, "payout"]
   const from = payerOf(raw.from, [...at, "from"], parties, report)
-  const to = partyOf(raw.to, [...at, "to"], parties, report)
+  const to = partyOf(raw.to, [...at, "to"], parties, report, addresses)
   const asset = assetOf(raw.asset, [...at, "asset"], assets, report)
   const amount = report.amount([...at, "amount"], raw.amount, asset)
   if (asset !== undefined && amount === 0n && isAmount(raw.amount, asset))

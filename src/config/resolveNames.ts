@@ -117,9 +117,17 @@ export const assetOf = (symbol: string, path: Path, assets: Assets, report: Repo
   return asset
 }
 
-export const partyOf = (name: string, path: Path, parties: Parties, report: Reporter): Party | undefined => {
+export const partyOf = (
+  name: string,
+  path: Path,
+  parties: Parties,
+  report: Reporter,
+  addresses?: Addresses,
+): Party | undefined => {
   const party = parties.get(name)
-  if (party === undefined) {
+  if (party === undefined && addresses?.has(name) === true) {
+    report.add(path, `"${name}" is an address outside of the network, no party`, "use withdraw, which pays there")
+  } else if (party === undefined) {
     report.add(path, `"${name}" is no party`, nameRemedy(name, [...parties.keys()], "add it under parties"))
   }
   return party

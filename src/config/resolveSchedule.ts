@@ -15,8 +15,8 @@ export const resolveSchedule = (
   report: Reporter,
 ): Schedule | undefined => {
   const location = raw.location ?? "UTC"
-  if (!isLocation(location, [...path, "location"], report)) return undefined
-  const parsed = Cron.parse(raw.cron, location)
+  const isPlace = isLocation(location, [...path, "location"], report)
+  const parsed = Cron.parse(raw.cron, isPlace ? location : "UTC")
   if (Result.isFailure(parsed)) {
     report.add([...path, "cron"], `"${raw.cron}" is no plan: ${reasonOf(raw.cron)}`, remedy)
     return undefined
@@ -29,13 +29,16 @@ export const resolveSchedule = (
     )
     return undefined
   }
+  if (!isPlace) return undefined
   return { cron: parsed.success, text: raw.cron, location, missed: raw.missed ?? "once" }
 }
 
 /** Which field cannot be read, and why. */
 const reasonOf = (text: string): string => {
   const parts = text.trim().split(/\s+/)
-  if (parts.length !== 5 && parts.length !== 6) return `it has ${parts.length} fields`
+  if (parts.length !== 5 && parts.length !== 6) {
+    return `it has ${parts.length} ${parts.length === 1 ? "field" : "fields"}`
+  }
   const names = parts.length === 6 ? ["second", ...fields] : fields
   const found = parts.flatMap((part, i) => {
     const alone = Cron.parse(parts.map((_, j) => (i === j ? part : "*")).join(" "))

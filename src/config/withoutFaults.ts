@@ -4,14 +4,22 @@ type Path = ReadonlyArray<PropertyKey>
 type Values = Record<PropertyKey, unknown>
 
 /** Maps whose names other parts of the file speak of. */
-const named: ReadonlyArray<Path> = [["assets"], ["parties"], ["alerts", "receivers"], ["approvals"], ["hours"]]
+const named: ReadonlyArray<Path> = [
+  ["assets"],
+  ["parties"],
+  ["addresses"],
+  ["alerts", "receivers"],
+  ["approvals"],
+  ["hours"],
+]
 
 /** What stands for the network while its own faults are told. */
 const noNetwork = { chainId: "none", gateways: { none: "https://gateway.example" } }
 
 /** The part that goes with a fault: the innermost entry of a list or of a map of names, or the part of the file. */
-const lossOf = ({ path, at }: Complaint): Path => {
-  if (at === "name") return path
+const lossOf = ({ path, at, meant }: Complaint): Path => {
+  // Without the key that was meant, the rest of the entry would be told to lack it.
+  if (at === "name" && meant === undefined) return path
   const list = path.findLastIndex((step) => typeof step === "number")
   const entry = named.find((map) => path.length > map.length && map.every((step, i) => step === path[i]))
   if (list >= 0) return path.slice(0, list + 1)
@@ -45,6 +53,9 @@ const before = (value: unknown, path: Path): Path => {
   return [index, ...before(value[index], rest)]
 }
 
+const nameOf = (value: unknown, path: Path): unknown =>
+  [...path, "name"].reduce<unknown>((inner, step) => (inner as Values | undefined)?.[step], value)
+
 export interface Rest {
   readonly value: unknown
   readonly lost: ReadonlySet<string>
@@ -60,6 +71,9 @@ export interface Rest {
 export const withoutFaults = (value: unknown, complaints: ReadonlyArray<Complaint>): Rest => {
   const losses = complaints.map(lossOf)
   const lost = new Set(losses.filter(({ length }) => length > 1).map((path) => String(path.at(-1))))
+  for (const path of losses) {
+    if (path.length === 2 && path[0] === "rules") lost.add(String(nameOf(value, path)))
+  }
   const holed = losses.reduce(lose, value)
   const rest = swept(holed) as Values
   const complete = { version: "1", network: noNetwork, ...rest }

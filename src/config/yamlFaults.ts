@@ -77,6 +77,11 @@ const unlisted = ({ code, line }: Spot): Words | undefined =>
     ? ["an item of a list stands beside what is none", 'begin each item above it with "- " too']
     : undefined
 
+const deeper = ({ code, message }: Spot): Words | undefined =>
+  code === "BLOCK_AS_IMPLICIT_KEY" && message.startsWith("Nested mappings")
+    ? ["the lines below this one are indented deeper, and it has a value already", "line them up with their own keys"]
+    : undefined
+
 const misplaced = ({ code, message, line }: Spot): Words | undefined => {
   if (code !== "BAD_INDENT" && !message.startsWith("Sequence item without")) return undefined
   const spaces = line.length - line.trimStart().length
@@ -85,7 +90,7 @@ const misplaced = ({ code, message, line }: Spot): Words | undefined => {
 }
 
 /** In the order in which they are told apart; the parser's own words otherwise. */
-const readers = [tagged, dashed, quoted, unclosed, uncommaed, uncoloned, unlisted, unquoted, misplaced]
+const readers = [tagged, dashed, quoted, unclosed, uncommaed, uncoloned, unlisted, unquoted, deeper, misplaced]
 
 const wordsOf = (text: string, fault: Fault): YamlFault => {
   const [offset] = fault.pos

@@ -19,7 +19,7 @@ const run = (text: string, ...args: ReadonlyArray<string>) => {
 
 /** What is replaced by what, and what the one line must say. */
 const broken: ReadonlyArray<readonly [title: string, from: string, to: string, says: RegExp]> = [
-  ["an unknown key", "holds: limit", "hold: limit", /:\d+:\d+ {2}unknown key "hold"; did you mean "holds"\?/],
+  ["an unknown key", "holds: limit", "hold: limit", /:\d+:\d+ {2}tests ".*unknown key "hold"; did you mean "holds"\?/],
   [
     "a party that nobody defined",
     'hot: { USDT: "12_000" }',
@@ -178,7 +178,10 @@ tests:
     const { code, stdout, stderr } = await run(file(`NEW: { status: enabled, id: ${"cd".repeat(32)}, decimals: 6 }`))
     assert.strictEqual(code, 0, `${stderr}${stdout}`)
     const unknown = await run(file("NEW: enabled"))
-    assert.match(unknown.stderr, /:\d+:\d+ {2}"NEW" is not pinned; write NEW: \{ status: enabled, id, decimals \}/)
+    assert.match(
+      unknown.stderr,
+      /:\d+:\d+ {2}tests ".*"NEW" is not pinned; write NEW: \{ status: enabled, id, decimals \}/,
+    )
   })
 
   it("locks a rule whose last three payments failed, tells people, and goes on after its unlock", async () => {

@@ -76,6 +76,8 @@ export interface Broken {
   /** Lines from the replaced text to the mistake; 0 where it begins there. */
   readonly after?: number
   readonly says: RegExp
+  /** Nothing else may be said: the rest would only follow from it. */
+  readonly isAlone?: boolean
 }
 
 const mistake = (title: string, from: string, to: string, says: RegExp, after = 0): Broken => ({
@@ -98,7 +100,12 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("an address under the name of a party", '  vault: "0x5', '  cold: "0x5', /"cold" is a party already/),
   mistake("a withdrawal to a party", "to: vault }", "to: cold }", /"cold" is a party, no address outside/),
   mistake("a withdrawal to nobody", "to: vault }", "to: vualt }", /did you mean "vault"/),
-  mistake("a transfer to an address", "to: cold, asset: VEGA", "to: vault, asset: VEGA", /"vault" is no party/),
+  mistake(
+    "a transfer to an address",
+    "to: cold, asset: VEGA",
+    "to: vault, asset: VEGA",
+    /"vault" is an address .*; use withdraw/,
+  ),
   mistake(
     "a withdrawal by somebody without a signer",
     "{ from: reserve, asset: VEGA",
@@ -145,7 +152,12 @@ export const broken: ReadonlyArray<Broken> = [
     /min means nothing for cancel/,
   ),
   mistake("a cancellation that nobody may make", "3, from: [reserve]", "3, from: [resreve]", /"resreve" is no party/),
-  mistake("cancellations without a number", "{ transfersPer24h: 3, ", "{ ", /cancel\.0\.transfersPer24h is missing/),
+  mistake(
+    "cancellations without a number",
+    "{ transfersPer24h: 3, ",
+    "{ ",
+    /policy\.cancel #1: transfersPer24h is missing/,
+  ),
   mistake("a misspelled part", "assets:", "asets:", /unknown key "asets"; did you mean "assets"\?/),
   mistake("a part that is none", "store:", "weather:", /unknown key "weather"; known here: version, name/),
   mistake("a misspelled key", "chainId:", "chianId:", /unknown key "chianId"; did you mean "chainId"\?/),
@@ -167,8 +179,13 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("no gateways", "gateways:", "pools:", /network\.gateways is missing/, -1),
   mistake("a mode that is none", "mode: live", "mode: lvie", /mode is not valid: it is "lvie"; did you mean "live"\?/),
   mistake("a chain id with a space", "harbor-1", "harbor 1", /network\.chainId.*chain id/),
-  mistake("a duration without its unit", "for: 30s", "for: 30", /rules\.0\.for.*it is "30"; write a duration such as/),
-  mistake("a duration in words", "cooldown: 10m", "cooldown: 10 minutes", /write a duration such as "30s"/),
+  mistake(
+    "a duration without its unit",
+    "for: 30s",
+    "for: 30",
+    /rule keep-hot-funded: for is.*it is "30"; write a duration such as "30s", "30m" or "30h"/,
+  ),
+  mistake("a duration in words", "cooldown: 10m", "cooldown: 10 minutes", /write a duration such as "10m"/),
   mistake("a duration of centuries", "keep: 400d", "keep: 999999999d", /a duration of at most 36500d/),
   mistake("a duration of nothing", "busy: 1s", "busy: 0s", /a duration above zero/),
   mistake("a negative duration", "maxAge: 30s", "maxAge: -30s", /network\.maxAge.*write a duration/),
@@ -283,13 +300,24 @@ export const broken: ReadonlyArray<Broken> = [
     "asset: VEGE, perT",
     /"VEGE" is not pinned; did you mean "VEGA"\?/,
   ),
-  mistake("a policy without a limit", ", transfersPer24h: 10 }", " }", /allow\.0\.transfersPer24h is missing; add it/),
+  mistake(
+    "a policy without a limit",
+    ", transfersPer24h: 10 }",
+    " }",
+    /policy\.allow #1: transfersPer24h is missing; add it/,
+  ),
   mistake("a route to nobody", "to: [log, desk]", "to: [log, dsek]", /"dsek" is no receiver; did you mean "desk"\?/),
   mistake("a severity that is none", "[info]", "[infos]", /did you mean "info"\?/),
   mistake("a port without its host", '"127.0.0.1:9464"', '"9464"', /daemon\.listen.*host:port/),
   mistake("a tab", "  maxAge: 30s", "\tmaxAge: 30s", /tab|indent with spaces/i),
   mistake("an open quote", "maxFee: 0.2%", 'maxFee: "0.2%', /quote|Missing closing/i),
-  mistake("an open brace", "{ busy: 1s, idle: 5s }", "{ busy: 1s, idle: 5s", /mend the YAML there/, 1),
+  mistake(
+    "an open brace",
+    "{ busy: 1s, idle: 5s }",
+    "{ busy: 1s, idle: 5s",
+    /a "\{" is not closed before this; write "\}"/,
+    1,
+  ),
   mistake("an alias of nothing", "mode: live", "mode: *live", /alias|nothing above is called/i),
   mistake("an alias in itself", "gateways:", "gateways: &g\n    loop: *g", /"\*g" stands inside itself/, 1),
   mistake("a tag", "quorum: 2", "quorum: !!int 2", /remove the tag|tag/i),

@@ -4,7 +4,10 @@ import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { loadTreasury } from "../../src/config/Treasury.ts"
-import { broken, goodText } from "./Broken.ts"
+import { goodText, broken as others } from "./Broken.ts"
+import { mistakes } from "./Mistakes.ts"
+
+const broken = [...others, ...mistakes]
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-broken-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -27,17 +30,20 @@ describe("a broken treasury file", () => {
     }),
   )
 
-  it.effect.each(broken)("is refused for $title, with its line and a remedy", ({ from, to, says, after = 0 }) =>
-    Effect.gen(function* () {
-      assert.strictEqual(goodText.split(from).length, 2, `the file has "${from}" exactly once`)
-      const error = yield* Effect.flip(load(goodText.replace(from, to)))
-      assert.strictEqual(error._tag, "ConfigError")
-      const lines = error.message.split("\n")
-      for (const line of lines) assert.match(line, form)
-      const said = lines.find((line) => says.test(line)) ?? assert.fail(`no line says ${says}:\n${error.message}`)
-      const line = goodText.slice(0, goodText.indexOf(from)).split("\n").length + after
-      assert.strictEqual(Number(form.exec(said)?.[2]), line, error.message)
-    }),
+  it.effect.each(broken)(
+    "is refused for $title, with its line and a remedy",
+    ({ from, to, says, after = 0, isAlone }) =>
+      Effect.gen(function* () {
+        assert.strictEqual(goodText.split(from).length, 2, `the file has "${from}" exactly once`)
+        const error = yield* Effect.flip(load(goodText.replace(from, to)))
+        assert.strictEqual(error._tag, "ConfigError")
+        const lines = error.message.split("\n")
+        for (const line of lines) assert.match(line, form)
+        if (isAlone === true) assert.lengthOf(lines, 1, error.message)
+        const said = lines.find((line) => says.test(line)) ?? assert.fail(`no line says ${says}:\n${error.message}`)
+        const line = goodText.slice(0, goodText.indexOf(from)).split("\n").length + after
+        assert.strictEqual(Number(form.exec(said)?.[2]), line, error.message)
+      }),
   )
 
   it.effect("with mistakes everywhere is told all of them, in the order of the file", () =>

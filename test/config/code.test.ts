@@ -250,33 +250,60 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
   [
     "an unknown key",
     { 'below: "10_000"': 'belw: "10_000"' },
-    [/^rules\.ts:12:\d+ {2}.*below is missing/, /^rules\.ts:12:75 {2}unknown key "belw"; did you mean "below"\?/],
+    [/^rules\.ts:12:75 {2}rule fund-maker: topUp\.levels #1: unknown key "belw"; did you mean "below"\?/],
   ],
   [
     "an amount that is too fine",
     { 'below: "10_000"': 'below: "1.0000001"' },
-    [/^rules\.ts:12:82 {2}"1\.0000001" is finer than the asset: it has 6 decimals/],
+    [/^rules\.ts:12:82 {2}rule fund-maker: "1\.0000001" is finer than the asset: it has 6 decimals/],
   ],
   [
     "a number",
     { 'cooldown: "10m"': "cooldown: 10" },
-    [/^rules\.ts:24:15 {2}rules\.1\.cooldown is no text: it is 10; write it in quotes/, /not valid/],
+    [/^rules\.ts:24:15 {2}rule own: cooldown is no text: it is 10; write it in quotes/],
+  ],
+  [
+    "what is no rule",
+    { '  {\n    name: "fund': '  null,\n  {\n    name: "fund' },
+    [/^rules\.ts:9:1 {2}rules #1 is no rule: it is null; take it out, as with \.filter\(Boolean\)/],
+  ],
+  [
+    "a file that is named among its rules",
+    { '  {\n    name: "fund': '  "./levels.ts",\n  {\n    name: "fund' },
+    [/^rules\.ts:9:1 {2}rules #1 is no rule: it is "\.\/levels\.ts"; import that file's rules, and write \.\.\.rules/],
+  ],
+  [
+    "types that are imported as values",
+    { "import type { Rules": "import { Rules" },
+    [/^rules\.ts:1:1 {2}it cannot be run: .* named 'Rules'; .*"import type/],
+  ],
+  [
+    "rules that are its default",
+    { "export const rules: Rules =": "export default" },
+    [/^rules\.ts:1:1 {2}it exports no "rules"; write "export const rules: Rules = /],
   ],
   [
     "a function elsewhere",
     { '"reserve",\n': "() => 1,\n" },
-    [/^rules\.ts:19:13 {2}rules\.1\.code\.from is a function/, /./],
+    [/^rules\.ts:19:13 {2}rule own: code\.from is a function/],
   ],
-  ["a need that is no function", { "need: lack": 'need: "lack"' }, [/^rules\.ts:22:13 {2}need is no function; write/]],
+  [
+    "a need that is no function",
+    { "need: lack": 'need: "lack"' },
+    [/^rules\.ts:22:13 {2}rule own: need is no function; write/],
+  ],
   [
     "a receiver who is nobody",
     { 'to: "maker-2"': 'to: ["maker-2", "maker-3", "reserve"]' },
-    [/^rules\.ts:20:11 {2}"maker-3" is no party; did you mean "maker-1"\?/, /^rules\.ts:20:11 {2}reserve would pay/],
+    [
+      /^rules\.ts:20:11 {2}rule own: "maker-3" is no party; did you mean "maker-1"\?/,
+      /^rules\.ts:20:11 {2}rule own: reserve would pay/,
+    ],
   ],
   [
     "a modifier without meaning",
     { 'cooldown: "10m"': 'clear: "1"' },
-    [/^rules\.ts:24:12 {2}clear means nothing for code; remove clear/],
+    [/^rules\.ts:24:12 {2}rule own: clear means nothing for code; remove clear/],
   ],
 ]
 
@@ -318,7 +345,10 @@ describe("a broken file of rules", () => {
     code: { accounts: [{ party: ops, asset: USDT }], from: reserve, to: ops, asset: USDT, need: "rules.ts#own" }`
       const lines = yield* problemsOf(folder({ "treasury.yaml": codeTreasury(rule) }))
       assert.lengthOf(lines, 1)
-      assert.match(lines[0] ?? "", /^treasury\.yaml:22:\d+ {2}need is no function; write the rule in a file of rules/)
+      assert.match(
+        lines[0] ?? "",
+        /^treasury\.yaml:22:\d+ {2}rule own: need is no function; write the rule in a file of rules/,
+      )
     }),
   )
 })
