@@ -135,20 +135,39 @@ const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: W
   const share = feeShareOf(look)
   const taken = new Map<string, bigint>()
   const wants = wantsOf(snapshot, subject, need.transfers)
+  const left = ({ from }: Transfer, observed: bigint | undefined): bigint => {
+    const before = taken.get(from.publicKey) ?? 0n
+    const free = (observed ?? 0n) - reservedFrom(snapshot, from.publicKey, asset.id) - floorOf(subject, from)
+    const allotted = look.allotment?.(from)
+    return (allotted === undefined || free < allotted ? free : allotted) - before
+  }
+  const seen = need.transfers.map(({ from }) => snapshot.balance(from.publicKey, asset.id, "free"))
+  const parts =
+    subject.kind === "split" && takesPart(rule) ? evenly(wants, left(need.transfers[0]!, seen[0]), share) : undefined
   return need.transfers.map((transfer, i) => {
     const wanted = wants[i]!
-    const { from } = transfer
-    const observed = snapshot.balance(from.publicKey, asset.id, "free")
-    const before = taken.get(from.publicKey) ?? 0n
-    const free = (observed ?? 0n) - reservedFrom(snapshot, from.publicKey, asset.id) - floorOf(subject, from) - before
-    const allotted = look.allotment?.(from)
-    const spendable = allotted === undefined || free < allotted ? free : allotted
-    const covered = spendable >= wanted + feeMax(share, wanted)
-    const affordable = spendable > 0n ? (spendable * share.denominator) / (share.denominator + share.numerator) : 0n
-    const amount = !covered && takesPart(rule) ? affordable : wanted
-    taken.set(from.publicKey, before + amount + feeMax(share, amount))
+    const observed = seen[i]
+    const spendable = left(transfer, observed)
+    const covered = parts === undefined && spendable >= wanted + feeMax(share, wanted)
+    const amount = !covered && takesPart(rule) ? (parts?.[i] ?? affordable(spendable, share)) : wanted
+    const { publicKey } = transfer.from
+    taken.set(publicKey, (taken.get(publicKey) ?? 0n) + amount + feeMax(share, amount))
     return { transfer, wanted, amount, covered, spendable, observed }
   })
+}
+
+/** The most that can be paid of so much, with its fee. */
+const affordable = (spendable: bigint, { numerator, denominator }: Share): bigint =>
+  spendable > 0n ? (spendable * denominator) / (denominator + numerator) : 0n
+
+/** The parts of all wants, in their proportions, that so much pays for; undefined where it pays for all. */
+const evenly = (wants: ReadonlyArray<bigint>, spendable: bigint, share: Share): ReadonlyArray<bigint> | undefined => {
+  const cost = wants.reduce((sum, wanted) => sum + wanted + feeMax(share, wanted), 0n)
+  if (cost <= spendable) return undefined
+  const whole = wants.reduce((sum, wanted) => sum + wanted, 0n)
+  // Each part's fee is rounded up.
+  const paid = affordable(spendable - BigInt(wants.length), share)
+  return wants.map((wanted) => (whole === 0n ? 0n : (paid * wanted) / whole))
 }
 
 /** What of the transfers would be paid now, whatever the payers' funds: those of a split keep their proportions. */

@@ -212,6 +212,32 @@ describe("a split", () => {
     assert.isAtMost(held.a, 1_000)
   })
 
+  it("keeps its weights where its floor leaves less than all, and pays none where that is too little", () => {
+    const short = { ...rule, onShort: "partial" as const, floor: new Map([[asset.id, units(600)]]) }
+    assert.deepStrictEqual(moves(run(short, snapshotOf({ a: 1_109 }))), ["a 350 b", "a 150 c"])
+    const choosy = { ...short, min: new Map([[asset.id, units(151)]]) }
+    assert.match(moves(run(choosy, snapshotOf({ a: 1_109 })))[0]!, /^short: a has 1,109 and keeps 600; /)
+    const whole = { ...short, onShort: "hold" as const }
+    assert.match(moves(run(whole, snapshotOf({ a: 1_109 })))[0]!, /^short: /)
+  })
+
+  it("takes no more than its share where another rule wants of the same account", () => {
+    const short = { ...rule, onShort: "partial" as const, floor: new Map([[asset.id, units(600)]]) }
+    const other: PayingRule = {
+      ...plainRule,
+      name: "fill",
+      kind: "topUp",
+      onShort: "partial",
+      floor: short.floor,
+      from: a,
+      levels: [{ party: d, asset, balance: "free", trigger: units(1_000), target: units(1_009) }],
+    }
+    const subjects = [short, other].flatMap((one) => subjectsOf(one))
+    const outcomes = step(subjects, snapshotOf({ a: 1_109, d: 1 }), () => ripe)
+    const paid = outcomes.flatMap(({ judgement: { decision } }) => moves(decision))
+    assert.deepStrictEqual(paid, ["a 174 b", "a 74 c", "a 251 d"])
+  })
+
   it("pays all parts or none", () => {
     const none = { ...policy, lines: [{ ...policy.lines[0]!, to: new Set([b.publicKey]) }] }
     assert.match(moves(run(rule, snapshotOf({ a: 1_109 }, { policy: none })))[0]!, /^policy: no policy line/)
