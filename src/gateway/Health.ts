@@ -11,8 +11,10 @@ export type GatewayState = (typeof gatewayStates)[number]
 export interface GatewayHealth {
   readonly name: string
   readonly state: GatewayState
-  /** Newest block that it named; undefined before the first. */
+  /** Where it surely is: the older of the blocks that its chain and its rows named last; undefined before the first. */
   readonly height: bigint | undefined
+  /** The newer of them. Its chain is asked only where money moves. */
+  readonly named: bigint | undefined
   /** Blocks behind the newest that a majority has begun. */
   readonly lag: bigint
   /** Share of its last 20 requests that gave no usable answer. */
@@ -181,7 +183,11 @@ const view = ({ name, record, newest, now, isBanned }: Seen): GatewayHealth => {
   const isFailing = inARow || (failures.length === samplesMax && failing >= 0.5)
   const isDown = isFailing && now - record.failedAt < downMillis
   const lag = height === undefined || newest === undefined || height >= newest ? 0n : newest - height
-  const base = { name, height, lag, failing }
+  const named = [...record.seen.values()].reduce<bigint | undefined>(
+    (newer, { last }) => (newer === undefined || last > newer ? last : newer),
+    undefined,
+  )
+  const base = { name, height, named, lag, failing }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
   if (isBanned) return { ...base, state: "banned", detail: lastFailure }
   if (isDown) return { ...base, state: "down", detail: lastFailure }

@@ -138,6 +138,6 @@ const pastView = Effect.fnUntraced(function* () {
 const gatewayViews = (treasury: Treasury, known: ReadonlyArray<GatewayHealth>): View["network"]["gateways"] =>
   treasury.network.gateways.map(({ name }) => {
     const health = known.find((one) => one.name === name)
-    const height = health?.height === undefined ? null : String(health.height)
+    const height = health?.named === undefined ? null : String(health.named)
     return { name, state: health?.state ?? "unknown", height, detail: health?.detail ?? "" }
   })

@@ -44,6 +44,15 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
+  it.effect("shows the newest block that one named, and counts its lag from the older of both", () =>
+    Effect.gen(function* () {
+      yield* chain("a", 1n)
+      yield* rows("a", 24n)
+      const [first] = yield* Effect.flatMap(Health, ({ all }) => all)
+      assert.deepInclude(first, { state: "up", height: 1n, named: 24n })
+    }).pipe(Effect.provide(three)),
+  )
+
   it.effect("quarantines who goes back more than ten blocks, until it is where it was and half a minute passed", () =>
     Effect.gen(function* () {
       yield* rows("a", 100n)

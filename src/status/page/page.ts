@@ -153,7 +153,7 @@ const Intent = (i: IntentView) => html`
     <td class=${`rail ${i.state}`}>${rail.map((step, n) => html`<i class=${n < reached(i) ? "on" : ""} title=${step}></i>`)} ${i.state.replaceAll("_", " ")}</td>
     <td class="figure">${i.amount}</td>
     <td>${i.from} → ${i.to}</td>
-    <td class="detail">${i.rule}: ${i.detail}${i.note === null || i.detail.includes(i.note) ? "" : html` <small>${i.note}</small>`}
+    <td class="detail">${i.rule}: ${i.detail.replace(`${i.amount} ${i.from} -> ${i.to}, `, "")}${i.note === null || i.detail.includes(i.note) ? "" : html` <small>${i.note}</small>`}
       ${i.attempts.map((a) => (a.txHash === null ? "" : html` <button title=${`copy ${a.txHash}`} onClick=${copy(a.txHash)}>tx ${a.txHash.slice(0, 8)}</button>`))}</td>
     <td class="time">${i.createdAt.slice(5, 19).replace("T", " ")}</td>
   </tr>`
@@ -208,7 +208,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
         ${view.accounts.length === 0 ? html`<p>No account is watched: name parties and assets in the treasury file.</p>` : view.accounts.map(Account)}</section>
       <section class="rules"><h2>Rules</h2>
         ${view.rules.length === 0 ? html`<p>No rule is written yet.</p>` : html`<ul>${view.rules.map(Rule)}</ul>`}</section>
-      <section class="intents"><h2>Payments</h2>
+      <section class="intents"><h2>Payments${view.intents.length === 0 ? "" : ", decided at (UTC)"}</h2>
         ${view.intents.length === 0 ? html`<p>No rule has acted yet.</p>` : html`<div class="scroll"><table>${view.intents.map(Intent)}</table></div>`}</section>
       ${Past(view)}
       <section class="limits"><h2>Limits</h2>
