@@ -77,7 +77,7 @@ const escape = String.fromCharCode(27)
 const colours: Record<string, number> = { warn: 33, error: 31, fatal: 31, ALERT: 35, confirmed: 32, unknown: 33 }
 
 /** Ids stand in a column; a longer name is set off from what follows. */
-const columnOf = (subject: string): string => subject.padEnd(Math.max(8, subject.length + 2))
+const columnOf = (subject: string): string => (subject.length > 7 ? `${subject}  ` : subject.padEnd(8))
 
 /** " 12.1 s  proposed   7k2m    keep-hot-funded: 16,210.00 USDT reserve -> hot". Colour only adds. */
 const textLine = (

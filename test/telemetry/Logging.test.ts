@@ -50,7 +50,9 @@ describe("the log", () => {
       assert.notInclude(lines[0], "repeated")
       assert.match(lines[1] ?? "", /repeated"?[=:]59/)
       assert.include(lines[2], "429", "another reason is another fact")
-      assert.deepStrictEqual(lines[3], lines[4], "what a human must act on is never held back")
+      for (const line of lines.slice(3)) {
+        assert.include(line, "a halt is held in memory alone", "what a human must act on is never held back")
+      }
     }),
   )
 })
