@@ -2,6 +2,8 @@
 # Starts Cofferer on the packaged Node 24, else on the machine's own Node of 22.19 or newer.
 set -u
 self=$0
+# As it was called: hints that are printed say it the same way.
+export COFFERER_LAUNCHER="$0"
 while [ -L "$self" ]; do
   link=$(readlink "$self")
   case $link in

@@ -16,6 +16,7 @@ export const assets = Command.make(
     assetId: Flag.String("asset-id").pipe(Flag.withDescription("This asset alone"), Flag.optional),
     pin: Flag.Boolean("pin").pipe(
       Flag.withDescription("Show the pins for a treasury file; with the file as argument, put them into it"),
+      Flag.withDefault(false),
     ),
     symbol: Flag.String("symbol").pipe(
       Flag.withDescription("With --pin: this asset, instead of all that the file uses; may be repeated"),

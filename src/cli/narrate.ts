@@ -1,4 +1,3 @@
-import { relative } from "node:path"
 import { Clock, Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
@@ -9,7 +8,8 @@ import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { say } from "../telemetry/say.ts"
-import { defaultDataDir, type Setup, typedFiles } from "./setup.ts"
+import type { Setup } from "./setup.ts"
+import { tryNow } from "./tryNow.ts"
 
 const dayMillis = 86_400_000
 const summaryMillis = 600_000
@@ -58,29 +58,13 @@ export const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service
   yield* say("summary", { detail: parts.join("; ") })
 })
 
-const nearer = (path: string): string => {
-  const near = relative(process.cwd(), path)
-  return near.startsWith("..") ? path : near
-}
-
-/** What a person may type next: the same demonstration again, and commands that look at its data. */
-const tryNow = ({ treasury, dataDir }: Pick<Setup, "treasury" | "dataDir">) => {
-  const near = nearer(dataDir)
-  const data = near === defaultDataDir ? "" : ` --data ${near}`
-  const overlaid = treasury.files.map((file) => nearer(file))
-  const files = overlaid.length > 1 ? typedFiles(overlaid) : treasury.file
-  const command = (words: string): string => `npm run -s cofferer -- ${words}${data}`
-  const again = `${treasury.file}${data}` === "config/sandbox.yaml" ? "npm start" : command(`run --sandbox ${files}`)
-  return { again, status: command("status"), intents: command("intents") }
-}
-
 /** The summary every ten minutes; in the demonstration also once at the end of its first minute. */
 export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
     if (sandbox !== undefined) {
       yield* Effect.sleep(demoSummaryMillis)
       yield* saySummary(sandbox)
-      const { again, status, intents } = tryNow(found)
+      const { again, status, intents } = tryNow(found, { cwd: process.cwd(), env: process.env })
       yield* say("try now", { detail: `kill -9 ${process.pid} && ${again}     same data, still nothing paid twice` })
       yield* say("", { detail: `${status}                the page in words` })
       yield* say("", { detail: `${intents}               what was paid, and how it went` })

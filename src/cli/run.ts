@@ -3,6 +3,7 @@ import { Clock, Effect, Fiber, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ConfigError, formatProblem } from "../config/ConfigError.ts"
 import { makeDataDir } from "../config/files.ts"
+import { isEmbedded } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
 import { drain, prepare, runLoops } from "../daemon.ts"
@@ -18,10 +19,11 @@ import { failWith } from "./CliFailure.ts"
 import { checkKeys } from "./checkKeys.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
+import { needSandbox } from "./needSandbox.ts"
 import { reloadOnHangup } from "./reloadOnHangup.ts"
 import { runOnce } from "./runOnce.ts"
 import { sandboxDir } from "./sandboxClient.ts"
-import { configFlag, dataFlag, fileArgument, type Setup, setup } from "./setup.ts"
+import { configFlag, dataFlag, fileArgument, filesOf, type Setup, setup, typedFiles } from "./setup.ts"
 import { mayPay } from "./worstCase.ts"
 
 /** Time for answers that are awaited when a stop is asked for. The whole end is bounded at 10 s in main. */
@@ -49,12 +51,16 @@ export const run = Command.make(
     const startedAt = yield* Clock.currentTimeMillis
     const found = yield* setup(chosen)
     const warnings = yield* checkKeys(found, true)
+    const lacking = chosen.sandbox
+      ? undefined
+      : needSandbox(found, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
+    if (lacking !== undefined) return yield* lacking
     yield* makeDataDir(found.dataDir)
     const work = chosen.sandbox
       ? withSandbox(found, chosen.once)
       : daemon(optionsOf(found), found, chosen.once, undefined)
     const warned = Effect.forEach(warnings, (problem) => Effect.logWarning(formatProblem(problem)))
-    yield* Effect.andThen(warned, work).pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
+    return yield* Effect.andThen(warned, work).pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
   }),
 ).pipe(Command.withDescription("Run the daemon"))
 
@@ -80,7 +86,7 @@ const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sa
   Effect.gen(function* () {
     yield* introduce(options, sandbox)
     yield* prepare(options)
-    yield* checkChain(options.treasury)
+    yield* checkChain(options.treasury, sandbox !== undefined)
     if (once) return yield* runOnce(options)
     return yield* serve(options, found, sandbox).pipe(Effect.provide(surfaces(options, found, sandbox !== undefined)))
   }).pipe(
@@ -129,19 +135,20 @@ const storeText = (message: string, dataDir: string): string =>
     : message
 
 /** A gateway on another chain is a mistake of the file, told at once; one that does not answer is a state. */
-const checkChain = Effect.fnUntraced(function* (treasury: Treasury) {
+const checkChain = Effect.fnUntraced(function* (treasury: Treasury, isBeside: boolean) {
   const chain = yield* ChainContext
+  const remedy = isEmbedded(treasury) && !isBeside ? { remedy: "--sandbox runs the file's own network beside it" } : {}
   const head = yield* chain.head.pipe(
     Effect.catchTag("GatewayError", (error) =>
-      Effect.as(Effect.logWarning("the gateway does not answer yet", { reason: error.message }), undefined),
+      Effect.as(Effect.logWarning("the gateway does not answer yet", { reason: error.message, ...remedy }), undefined),
     ),
   )
   const { chainId, gateways } = treasury.network
   if (head === undefined || head.chainId === chainId) return
   const who = gateways.length === 1 ? `gateway ${gateways[0].name} is` : "the gateways are"
   const message = `network.chainId: ${who} on chain "${head.chainId}", the file says "${chainId}"`
-  const remedy = "name the chain that you mean, or another gateway"
-  return yield* new ConfigError({ problems: [treasury.document.problem(["network", "chainId"], message, remedy)] })
+  const right = "name the chain that you mean, or another gateway"
+  return yield* new ConfigError({ problems: [treasury.document.problem(["network", "chainId"], message, right)] })
 })
 
 const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {

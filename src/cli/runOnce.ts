@@ -19,7 +19,8 @@ import { failWith } from "./CliFailure.ts"
 /** Long enough for a payment to be confirmed, or for its window to end and its death to be proven. */
 const timeOutMillis = 600_000
 
-const pollOf = ({ treasury }: DaemonOptions) => pollBalances(pollerOptionsOf(treasury))
+/** Reads the balances once. */
+export const pollOf = ({ treasury }: DaemonOptions) => pollBalances(pollerOptionsOf(treasury))
 
 /** A block or two, and one that stands still is not waited for: its rules hold. */
 const compareMillis = 30_000

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Effect, Option } from "effect"
 import { Argument, Flag } from "effect/cli"
@@ -69,9 +69,20 @@ export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
   } satisfies Setup
 })
 
+/** Whether one of the files brings its own network, as far as they can be read. */
+const hasSandbox = (files: ReadonlyArray<string>): boolean =>
+  files.some((file) => {
+    try {
+      return /^sandbox[ \t]*:/m.test(readFileSync(file, "utf8"))
+    } catch {
+      return false
+    }
+  })
+
 /** No daemon answers from the data directory, and what starts one. */
 export const notRunning = (chosen: Chosen, dataDir: string, more = "") => {
-  const named = typedFiles(filesOf(chosen))
+  const files = filesOf(chosen)
+  const named = `${hasSandbox(files) ? "--sandbox " : ""}${typedFiles(files)}`
   const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${dir}` })
   return failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: cofferer run ${named}${data}`)
 }

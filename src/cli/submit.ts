@@ -4,6 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { makeDataDir } from "../config/files.ts"
 import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { prepare } from "../daemon.ts"
+import { shortId } from "../domain/Hex.ts"
 import { SubmitBody, submitPayment } from "../engine/submitPayment.ts"
 import { daemonLayer } from "../services.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -11,9 +12,12 @@ import { failWith } from "./CliFailure.ts"
 import { checkKeys } from "./checkKeys.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { loggingLayer } from "./logging.ts"
+import { needSandbox } from "./needSandbox.ts"
 import { outputFlag, printResult } from "./output.ts"
-import { openToEnd } from "./runOnce.ts"
-import { configFlag, dataFlag, setup } from "./setup.ts"
+import { openToEnd, pollOf } from "./runOnce.ts"
+import { configFlag, dataFlag, notRunning, setup } from "./setup.ts"
+
+const absent = ", and the network that the file brings has not run: nothing was handed in"
 
 const Taken = Schema.Struct({ intentId: Schema.String, created: Schema.Boolean, state: Schema.String })
 
@@ -39,7 +43,8 @@ export const submit = Command.make(
       () => written.author ?? userInfo().username.replaceAll(/[^\w.@-]/g, "_"),
     )
     const body = { ...written, author }
-    const found = yield* setup({ config: chosen.config, data: chosen.data })
+    const named = { config: chosen.config, data: chosen.data }
+    const found = yield* setup(named)
     const answer = yield* control(found.dataDir, "POST", "/api/v1/submit", body)
     if (answer !== undefined) {
       const taken = yield* Schema.decodeUnknownEffect(Taken)(yield* bodyOf(answer))
@@ -49,6 +54,7 @@ export const submit = Command.make(
           : `known already as ${taken.intentId}: ${taken.state}`,
       )
     }
+    if (needSandbox(found, "") !== undefined) return yield* notRunning(named, found.dataDir, absent)
     yield* checkKeys(found, true)
     yield* makeDataDir(found.dataDir)
     const { treasury, mode, dataDir } = found
@@ -56,8 +62,17 @@ export const submit = Command.make(
     const startedAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const final = yield* Effect.gen(function* () {
       yield* prepare(options)
+      yield* pollOf(options).pipe(
+        Effect.catchTag("GatewayError", (error) =>
+          notRunning(named, dataDir, `, and ${error.message}: nothing was handed in`),
+        ),
+      )
       const taken = yield* submitPayment(treasury, mode, body)
-      yield* openToEnd(options)
+      yield* openToEnd(options).pipe(
+        Effect.catchTag("GatewayError", (error) =>
+          failWith("failure", `taken as ${shortId(taken.intentId)}, which ends once a daemon runs: ${error.message}`),
+        ),
+      )
       return Option.getOrUndefined(yield* (yield* Outbox).byId(taken.intentId))
     }).pipe(
       Effect.provide(
