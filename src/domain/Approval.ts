@@ -29,5 +29,20 @@ export const isWeakKey = (key: string): boolean => {
   return weak.has(key.slice(0, -2) + last)
 }
 
+/** Unix milliseconds from which on only a quarter of the time is left. */
+export const lateFrom = ({ withinMillis }: ApprovalGroup, expires: number): number => expires - withinMillis / 4
+
+/** How far an approval has come, as a sentence: who has signed, how many of whom are missing, and until when. */
+export const waitText = (
+  { need }: ApprovalGroup,
+  by: ReadonlyArray<string>,
+  others: ReadonlyArray<string>,
+  expires: number,
+): string => {
+  const done = by.length === 0 ? "" : `${by.join(", ")} approved; `
+  const until = `until ${new Date(expires).toISOString().slice(0, 16).replace("T", " ")} UTC`
+  return `${done}waits for ${need - by.length} of ${others.join(", ")}, ${until}`
+}
+
 /** "2 of ana, ben, chloe" */
 export const groupText = ({ need, of }: ApprovalGroup): string => `${need} of ${[...of.keys()].join(", ")}`

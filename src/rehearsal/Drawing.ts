@@ -114,10 +114,10 @@ export const makeDrawing = (from: number, to: number) => {
           floor: floor === undefined ? undefined : units(floor),
           paid: ledger.paid
             .filter(({ intent: { payment: p } }) => accountKey(p.fromKey, p.assetId) === key)
-            .map(({ at }) => columnOf(at)),
+            .flatMap(({ signedAt }) => (signedAt === undefined ? [] : [columnOf(signedAt)])),
           got: ledger.paid
             .filter(({ intent: { payment: p } }) => accountKey(p.toKey, p.assetId) === key)
-            .map(({ at }) => columnOf(at)),
+            .flatMap(({ signedAt }) => (signedAt === undefined ? [] : [columnOf(signedAt)])),
           holds: own.flatMap(({ subject }) => spans.get(`${subject.rule.name}|${subject.name}`) ?? []),
           alerts: alarms
             .filter(({ rule }) => looksAt(rule, key))

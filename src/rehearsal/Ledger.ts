@@ -2,7 +2,7 @@ import { isCancellation, type Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { cancelLineFor, feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
+import { approvalFor, cancelLineFor, feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
 import type { StandingOrder, TransferTerms } from "../rules/Snapshot.ts"
 import { commandOf, paymentName, type Subject } from "../rules/Subject.ts"
 import { emptyHolding, type Holding, measure } from "./Holding.ts"
@@ -26,11 +26,17 @@ export interface Ledger {
   readonly changeOrders: (event: OrdersEvent) => void
   /** A key's standing orders, oldest first. */
   readonly orders: (party: string) => ReadonlyArray<StandingOrder>
+  /** Decides it, and signs it at once where it needs nobody's approval. */
   readonly pay: (
     subject: Subject,
     payment: Payment,
     why: { readonly at: number; readonly detail: string; readonly episode: number },
   ) => Paid
+  readonly byId: (id: IntentId) => Paid
+  readonly reserve: (id: IntentId, at: number, detail: string) => Paid
+  readonly sign: (id: IntentId, at: number) => Paid
+  /** Ends what was never signed. */
+  readonly drop: (id: IntentId, state: "rejected" | "denied", at: number, detail: string) => Paid
   /** When the next block comes that holds a payment; infinite where none is on its way. */
   readonly nextBlock: () => number
   /** Brings the payments to their end whose block has come; returns them. */
@@ -54,6 +60,7 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
   const paid: Array<Paid> = []
   const orders = new Map<string, ReadonlyArray<StandingOrder>>()
   let flights: ReadonlyArray<Flight> = []
+  let unsigned: ReadonlyArray<number> = []
   let settled: Array<Intent> = []
   const holding = (key: string): Holding => {
     const known = holdings.get(key)
@@ -98,10 +105,33 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
     paid[index] = after
     return after
   }
+  const change = (id: IntentId, state: Paid["state"], intent: Partial<Intent>, signedAt?: number): Paid => {
+    const index = Number(id) - 1
+    const before = paid[index]!
+    const after: Paid = { ...before, state, signedAt, intent: { ...before.intent, ...intent } }
+    paid[index] = after
+    return after
+  }
+  const sign = (id: IntentId, at: number): Paid => {
+    const index = Number(id) - 1
+    unsigned = unsigned.filter((one) => one !== index)
+    // A block holds nothing that was decided when it was made.
+    flights = [...flights, { index, dueAt: at + Math.max(1, settlesMillis) }]
+    return change(id, "open", { state: "in_flight", updatedAt: at }, at)
+  }
   return {
     holdings,
     holding,
     paid,
+    sign,
+    byId: (id) => paid[Number(id) - 1]!,
+    reserve: (id, at, detail) => change(id, "waiting", { state: "reserved", detail, updatedAt: at }),
+    drop: (id, state, at, detail) => {
+      unsigned = unsigned.filter((one) => one !== Number(id) - 1)
+      const dropped = change(id, state, { state, detail, updatedAt: at })
+      settled.push(dropped.intent)
+      return dropped
+    },
     change: (event) => {
       const changed = holding(event.account)
       if (event.kind === "move") {
@@ -132,19 +162,29 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
         payment,
         decimals: subject.asset.decimals,
         feeMax: feeMax(feeShare(commandOf(subject), policy.maxFee), payment.amount),
-        state: "in_flight",
+        state: "awaiting_approval",
         detail,
         fee: undefined,
         settledAt: undefined,
         createdAt: at,
         updatedAt: at,
       }
+      const { fromKey: from, toKey: to, assetId, amount } = payment
+      const group = approvalFor(lineFor(policy, { from, to, assetId }), amount)
       const line = lineOf(policy, payment)
-      const decided: Paid = { rule: rule.name, subject: name, at, state: "open", intent, line }
-      // A block holds nothing that was decided when it was made.
-      flights = [...flights, { index: paid.length, dueAt: at + Math.max(1, settlesMillis) }]
+      const decided: Paid = {
+        rule: rule.name,
+        subject: name,
+        at,
+        state: "waiting",
+        signedAt: undefined,
+        group,
+        intent,
+        line,
+      }
+      unsigned = [...unsigned, paid.length]
       paid.push(decided)
-      return decided
+      return group === undefined ? sign(intent.id, at) : decided
     },
     nextBlock: () => flights[0]?.dueAt ?? Number.POSITIVE_INFINITY,
     settle: (now) => {
@@ -153,7 +193,7 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
       flights = flights.filter(({ dueAt }) => dueAt > now)
       return due.map(settleOne)
     },
-    open: () => flights.map(({ index }) => paid[index]!.intent),
+    open: () => [...unsigned, ...flights.map(({ index }) => index)].map((index) => paid[index]!.intent),
     settledSince: (since) => {
       const first = settled.findIndex(({ updatedAt }) => updatedAt > since)
       if (first !== 0) settled = first < 0 ? [] : settled.slice(first)

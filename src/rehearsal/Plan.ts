@@ -5,13 +5,15 @@ import type { WorldEvent, WorldSettings } from "./World.ts"
 /** What a test expects at a moment, in base units and names of the treasury; what is undefined may be anything. */
 export type Expectation =
   | {
-      readonly kind: "pays" | "asks"
+      readonly kind: "pays" | "asks" | "waits" | "expires"
       readonly amount: bigint
       readonly asset: string
       readonly decimals: number
       readonly from: string
       readonly to: string
       readonly rule: string | undefined
+      /** Of what waits: the operators who have signed, and no others. */
+      readonly by: ReadonlyArray<string> | undefined
     }
   | {
       readonly kind: "cancels"

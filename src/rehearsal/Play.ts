@@ -3,6 +3,7 @@ import { isAlert, isPaying, type NotifyRule } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { type Alarms, makeAlarms } from "./Alarms.ts"
+import { type Approving, makeApproving } from "./Approving.ts"
 import { type Asks, makeAsks } from "./Asks.ts"
 import { type Entry, makeEntry } from "./Entry.ts"
 import type { Holding } from "./Holding.ts"
@@ -10,7 +11,7 @@ import { type Ledger, makeLedger } from "./Ledger.ts"
 import { type Locks, makeLocks } from "./Locks.ts"
 import { tickMillis } from "./Tick.ts"
 import { makeWindows, type Windows } from "./Windows.ts"
-import type { Said, Told, WorldSettings } from "./World.ts"
+import type { Miss, Said, Told, WorldSettings } from "./World.ts"
 
 const dayMillis = 86_400_000
 
@@ -42,9 +43,11 @@ export interface Play {
   readonly ledger: Ledger
   readonly windows: Windows
   readonly asks: Asks
+  readonly approving: Approving
   readonly alarms: Alarms
   readonly locks: Locks
   readonly told: Array<Told>
+  readonly misses: Array<Miss>
   readonly entries: ReadonlyArray<Entry>
   /** By account: subjects that look at it, and those that are paid from it. */
   readonly watchers: ReadonlyMap<string, { readonly own: ReadonlyArray<Entry>; readonly paid: ReadonlyArray<Entry> }>
@@ -66,6 +69,8 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
     const outside = { band, rule: subject.rule.name, since: undefined, millis: 0, times: 0 }
     ledger.holding(accountKey(party.publicKey, asset.id)).outside.push(outside)
   }
+  const windows = makeWindows(policy, quota, start)
+  const told: Array<Told> = []
   const cooldownMax = paying.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
   return {
     settings,
@@ -73,11 +78,13 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
     ledger,
     entries,
     cooldownMax,
-    windows: makeWindows(policy, quota, start),
+    windows,
     asks: makeAsks(),
+    approving: makeApproving(settings, ledger, windows, told),
     alarms: makeAlarms(rules.filter(isAlert), start),
     locks: makeLocks(paying.map(({ name }) => name)),
-    told: [],
+    told,
+    misses: [],
     asked: { looks: 0, subjects: 0 },
     state: {
       now: start,

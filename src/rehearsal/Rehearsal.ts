@@ -3,14 +3,16 @@ import { accountKey } from "../rules/overlay.ts"
 import { commandOf } from "../rules/Subject.ts"
 import { type Outcome, step } from "../rules/step.ts"
 import type { Alarms } from "./Alarms.ts"
-import { closeSpan, type Entry, isLeft, isQuiet, wakeOf } from "./Entry.ts"
-import { endMeasure, type Holding, look } from "./Holding.ts"
+import type { Waiting } from "./Approving.ts"
+import { apply, noteChange, touchAll } from "./applyEvent.ts"
+import { closeSpan, type Entry, isQuiet, wakeOf } from "./Entry.ts"
+import { endMeasure } from "./Holding.ts"
 import type { Ledger } from "./Ledger.ts"
 import { type Listener, makePlay, type Play } from "./Play.ts"
 import { firingOf, momentOf, snapshotOf } from "./snapshotOf.ts"
 import { tickAt, tickMillis } from "./Tick.ts"
 import type { Windows } from "./Windows.ts"
-import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
+import type { Miss, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
 /** Rules over a treasury in memory and a clock that jumps. */
 export interface Rehearsal {
@@ -20,6 +22,10 @@ export interface Rehearsal {
   readonly ledger: Ledger
   readonly windows: Windows
   readonly told: ReadonlyArray<Told>
+  /** What people said of payments in vain. */
+  readonly misses: ReadonlyArray<Miss>
+  /** Payments that wait for approval. */
+  readonly waiting: () => ReadonlyArray<Waiting>
   readonly entries: ReadonlyArray<Entry>
   readonly alarms: Alarms["all"]
   /** What a rule that tells of a condition says at this moment. */
@@ -34,11 +40,13 @@ export interface Rehearsal {
 
 export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}): Rehearsal => {
   const play = makePlay(settings, listener)
-  const { state, ledger, windows, told, entries, alarms, asked } = play
+  const { state, ledger, windows, told, misses, approving, entries, alarms, asked } = play
   return {
     ledger,
     windows,
     told,
+    misses,
+    waiting: approving.waiting,
     entries,
     asked,
     alarms: alarms.all,
@@ -88,10 +96,10 @@ const advance = (play: Play, events: Iterator<WorldEvent>, until: number): void 
 }
 
 /** When to look if nothing happens. */
-const wakeAt = ({ state, entries, alarms, settings }: Play): number => {
+const wakeAt = ({ state, entries, alarms, approving, settings }: Play): number => {
   if (!state.begun) return settings.start
   if (state.restless) return state.now + tickMillis
-  let next = alarms.wakeAt()
+  let next = Math.min(alarms.wakeAt(), approving.nextAt(state.now))
   for (const entry of entries) if (entry.wakeAt < next) next = entry.wakeAt
   return next
 }
@@ -107,72 +115,13 @@ const settle = (play: Play, block: number): void => {
   }
 }
 
-const noteChange = (play: Play, holding: Holding, at: number): void => {
-  play.listener.changed?.(holding, at)
-  const isSeen = play.state.silentSince === undefined
-  if (isSeen) look(holding)
-  play.alarms.changed(holding, at, isSeen)
-  if (!isSeen) return
-  const watchers = play.watchers.get(holding.key)
-  if (watchers === undefined) return
-  for (const entry of watchers.own) {
-    if (!entry.quiet) play.state.restless = true
-    else if (isLeft(entry, holding)) entry.touched = true
-  }
-  for (const entry of watchers.paid) if (!entry.quiet) play.state.restless = true
-}
-
-const touchAll = ({ entries, alarms }: Play): void => {
-  alarms.touchAll()
-  for (const entry of entries) entry.touched = true
-}
-
-const apply = (play: Play, event: WorldEvent): void => {
-  if (event.kind === "move" || event.kind === "set") {
-    noteChange(play, play.ledger.change(event), event.at)
-    return
-  }
-  const { state } = play
-  touchAll(play)
-  if (event.kind === "orders") play.ledger.changeOrders(event)
-  else if (event.kind === "asset") applyAsset(play, event)
-  else if (event.kind === "halt") state.halts.push(event.reason)
-  else if (event.kind === "pause") {
-    const { scope, reason, until } = event
-    state.pauses = [...state.pauses, { scope, reason, ...(until === undefined ? {} : { until }) }]
-  } else if (event.kind === "resume") {
-    if (event.scope === undefined) state.halts.length = 0
-    const ended = event.scope === undefined ? state.pauses.map(({ scope }) => scope) : [event.scope]
-    play.locks.ended(ended, state.now)
-    state.pauses = event.scope === undefined ? [] : state.pauses.filter(({ scope }) => scope !== event.scope)
-  } else {
-    if (event.answers) for (const holding of play.ledger.holdings.values()) look(holding)
-    state.silentSince = event.answers ? undefined : (state.silentSince ?? state.now)
-  }
-}
-
-const applyAsset = (play: Play, { id, status, decimals }: Extract<WorldEvent, { kind: "asset" }>): void => {
-  const { state, settings, notify, told } = play
-  const before = state.listed.get(id)
-  const newcomer = decimals === undefined ? undefined : { decimals, quantum: 1n }
-  const known = before ?? settings.assets.get(id) ?? newcomer
-  state.listed = new Map(state.listed)
-  if (status === undefined || known === undefined) state.listed.delete(id)
-  else state.listed.set(id, { decimals: known.decimals, quantum: known.quantum, status })
-  if (status === undefined || before?.status === status) return
-  for (const { name, asset, becomes } of notify) {
-    if (!becomes.includes(status) || (asset !== "any" && asset.id !== id)) continue
-    const detail = `${before?.status ?? "new"} -> ${status}`
-    told.push({ at: state.now, severity: "info", kind: "asset", rule: name, subject: id, detail })
-  }
-}
-
 /** Asks the rules about whoever may say something new. */
 const lookAround = (play: Play): void => {
   const { state, entries, settings } = play
   const { now } = state
   const everybody = !state.begun || settings.everySecond === true
   changeStops(play)
+  signApproved(play)
   lookAtConditions(play, everybody)
   const wanted = everybody
     ? entries
@@ -210,6 +159,13 @@ const changeStops = (play: Play): void => {
   const still = state.pauses.filter((pause) => !ended.includes(pause))
   state.pauses = [...still, ...locked.map(({ scope, told: { detail: reason } }) => ({ scope, reason }))]
   touchAll(play)
+}
+
+/** What people have approved is signed, what they let pass is over. */
+const signApproved = ({ state, approving }: Play): void => {
+  const changed = approving.advance(state)
+  if (changed.length > 0) state.restless = true
+  if (changed.some((paid) => paid.state === "denied")) state.failed = true
 }
 
 /** People are told whatever stops money. Rules that others forbid see it in the same look. */
@@ -272,10 +228,14 @@ const pay = (
   detail: string,
   episode: number,
 ): void => {
-  const { state, ledger, windows } = play
-  ledger.pay(subject, payment, { at: state.now, detail, episode })
+  const { state, ledger, windows, approving } = play
+  const paid = ledger.pay(subject, payment, { at: state.now, detail, episode })
+  state.restless = true
+  if (paid.group !== undefined) {
+    approving.put(paid, paid.group, subject)
+    return
+  }
   const { fromKey, toKey, assetId, amount } = payment
   const isSlot = commandOf(subject) !== "withdraw"
   windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, isSlot })
-  state.restless = true
 }

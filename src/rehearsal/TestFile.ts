@@ -56,14 +56,16 @@ export const NetworkText = Schema.Struct({
 })
 export type NetworkText = typeof NetworkText.Type
 
-export const expectationKinds = ["pays", "asks", "cancels", "holds", "alert", "balance"] as const
+export const expectationKinds = ["pays", "asks", "waits", "expires", "cancels", "holds", "alert", "balance"] as const
 
 /** What people may be told. */
-export const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked"] as const
+export const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval"] as const
 
 export const ExpectationText = Schema.Struct({
   pays: optional(AmountText),
   asks: optional(AmountText),
+  waits: optional(AmountText),
+  expires: optional(AmountText),
   cancels: optional(Hex64Text),
   holds: optional(oneOf(...holdReasons)),
   alert: optional(oneOf(...toldKinds)),
@@ -74,8 +76,24 @@ export const ExpectationText = Schema.Struct({
   from: optional(Name),
   to: optional(Name),
   because: optional(Words),
+  by: optional(Schema.Array(Name)),
 }).check(exactlyOne("the expectation", expectationKinds))
 export type ExpectationText = typeof ExpectationText.Type
+
+/** The payments that are meant: what is left out may be anything. */
+const meant = {
+  pays: optional(AmountText),
+  asset: optional(Words),
+  from: optional(Name),
+  to: optional(Name),
+  rule: optional(Name),
+}
+const ApproveText = Schema.Struct({
+  by: Schema.Array(Name).check(Schema.isMinLength(1, { expected: "a name" })),
+  ...meant,
+})
+const RejectText = Schema.Struct(meant)
+export type MeantText = typeof RejectText.Type
 
 const Step = Schema.Struct({
   at: DurationText,
@@ -89,6 +107,8 @@ const Step = Schema.Struct({
   halt: optional(Words),
   pause: optional(Schema.Struct({ scope: Words, reason: optional(Words), for: optional(PeriodText) })),
   resume: optional(Words),
+  approve: optional(ApproveText),
+  reject: optional(RejectText),
   expect: optional(Schema.Array(ExpectationText)),
 })
 export type StepText = typeof Step.Type
@@ -99,6 +119,7 @@ const Test = Schema.Struct({
   network: optional(NetworkText),
   balances: optional(Balances),
   assets: optional(Statuses),
+  approvedAfter: optional(DurationText),
   steps: Schema.Array(Step),
   payments: optional(oneOf("expected", "any")),
   ends: optional(

@@ -1,9 +1,24 @@
+import type { Place } from "../config/Placed.ts"
+import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Rule } from "../rules/Rule.ts"
 import type { StandingOrder, TransferTerms } from "../rules/Snapshot.ts"
+
+/** Which payment is meant: what is undefined may be anything. */
+export interface Meant {
+  /** Base units. */
+  readonly amount?: bigint | undefined
+  /** Names, as all others. */
+  readonly asset?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly rule?: string | undefined
+  /** All of it, for people. */
+  readonly words: string
+}
 
 /** What happens from outside, in the order of time. `at` is in Unix milliseconds, `account` an `accountKey`. */
 export type WorldEvent =
@@ -48,6 +63,14 @@ export type WorldEvent =
       readonly party: string
       readonly active: ReadonlyArray<StandingOrder>
     }
+  /** Operators sign each payment that waits and is meant, or call it off where nobody is named. */
+  | {
+      readonly kind: "approve" | "reject"
+      readonly at: number
+      readonly by: ReadonlyArray<string>
+      readonly meant: Meant
+      readonly place: Place
+    }
   /** While no gateway answers, nothing new is known. */
   | { readonly kind: "gateway"; readonly at: number; readonly answers: boolean }
 
@@ -66,6 +89,8 @@ export interface WorldSettings {
   readonly settlesMillis: number
   /** Undefined: the network lets a key send as much as it likes. */
   readonly quota: { readonly limit: number; readonly epochMillis: number } | undefined
+  /** From a decision to its approval, where it needs one. Undefined: nobody approves but by an event. */
+  readonly approvedAfterMillis?: number | undefined
   /** Looks at every subject in every second, for whoever doubts that the rest is the same. */
   readonly everySecond?: boolean
 }
@@ -76,8 +101,15 @@ export interface Paid {
   readonly subject: string
   /** Unix milliseconds of the decision. */
   readonly at: number
-  /** failed: the payer did not have it any more when its block came; open: its block is after the end. */
-  readonly state: "confirmed" | "failed" | "open"
+  /**
+   * failed: the payer did not have it any more when its block came; open: its block is after the end; waiting: for
+   * people or for its signature; rejected: by people, or not approved in time; denied: it could not be signed any more.
+   */
+  readonly state: "confirmed" | "failed" | "open" | "waiting" | "rejected" | "denied"
+  /** Unix milliseconds; undefined where it was not signed. */
+  readonly signedAt: number | undefined
+  /** The people whom it was put to; undefined where it needs nobody's approval. */
+  readonly group: ApprovalGroup | undefined
   readonly intent: Intent
   /** Position of the policy's line that permits it, from 1. */
   readonly line: number
@@ -87,7 +119,7 @@ export interface Paid {
 export interface Told {
   readonly at: number
   readonly severity: "page" | "ticket" | "info"
-  /** request, received, asset, firing, cleared or locked. */
+  /** request, received, asset, firing, cleared, locked or approval. */
   readonly kind: string
   readonly rule: string
   /** What a request is for, the asset's id, or else the rule again. */
@@ -95,6 +127,16 @@ export interface Told {
   readonly detail: string
   /** What people are asked for, or were. */
   readonly asked?: { readonly from: string; readonly to: string; readonly asset: string; readonly amount: bigint }
+}
+
+/** Something that people said of payments, and that says nothing. */
+export interface Miss {
+  readonly at: number
+  readonly place: Place
+  readonly by: ReadonlyArray<string>
+  readonly meant: Meant
+  /** Why. */
+  readonly detail: string
 }
 
 /** What a rule says of a subject from some moment on. */

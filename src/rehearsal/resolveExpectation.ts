@@ -5,6 +5,7 @@ import { accountKey } from "../rules/overlay.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import type { Expectation, PlannedExpectation } from "./Plan.ts"
+import { checkOperators } from "./resolveMeant.ts"
 import type { Names } from "./resolveTests.ts"
 import { type ExpectationText, expectationKinds } from "./TestFile.ts"
 
@@ -12,6 +13,8 @@ import { type ExpectationText, expectationKinds } from "./TestFile.ts"
 const more: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArray<keyof ExpectationText>>> = {
   pays: ["asset", "from", "to", "rule"],
   asks: ["asset", "from", "to", "rule"],
+  waits: ["asset", "from", "to", "rule", "by"],
+  expires: ["asset", "from", "to", "rule"],
   cancels: ["rule"],
   holds: ["rule", "account", "because"],
   alert: ["rule", "account", "because"],
@@ -49,7 +52,8 @@ const resolve = (
   names: Names,
 ): Expectation | undefined => {
   const { rule, because } = text
-  if (kind === "pays" || kind === "asks") return resolvePayment(kind, text, path, names)
+  if (kind === "pays" || kind === "asks" || kind === "waits" || kind === "expires")
+    return resolvePayment(kind, text, path, names)
   if (kind === "balance") return resolveBalance(text, path, names)
   if (kind === "cancels") return { kind, order: text.cancels ?? "", rule }
   const subject = subjectIn(text, path, names)
@@ -62,12 +66,14 @@ const resolve = (
 }
 
 const resolvePayment = (
-  kind: "pays" | "asks",
+  kind: Extract<Expectation, { amount: bigint }>["kind"],
   text: ExpectationText,
   path: Path,
-  { treasury, report }: Names,
+  names: Names,
 ): Expectation | undefined => {
-  const { asset: symbol, from, to, rule } = text
+  const { treasury, report } = names
+  const { asset: symbol, from, to, rule, by } = text
+  checkOperators(by ?? [], [...path, "by"], names)
   if (symbol === undefined || from === undefined || to === undefined) {
     report.add(path, `${kind} does not say which asset goes from whom to whom`, "add asset, from and to")
     return undefined
@@ -76,7 +82,7 @@ const resolvePayment = (
   partyOf(from, [...path, "from"], treasury.parties, report)
   if (!treasury.addresses.has(to)) partyOf(to, [...path, "to"], treasury.parties, report)
   const amount = report.amount([...path, kind], text[kind] ?? "", asset)
-  return { kind, amount, asset: symbol, decimals: asset?.decimals ?? 0, from, to, rule }
+  return { kind, amount, asset: symbol, decimals: asset?.decimals ?? 0, from, to, rule, by }
 }
 
 const resolveBalance = (text: ExpectationText, path: Path, { treasury, report }: Names): Expectation | undefined => {

@@ -11,6 +11,7 @@ import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import type { Moment, Plan } from "./Plan.ts"
 import { resolveExpectation } from "./resolveExpectation.ts"
+import { checkOperators, resolveMeant } from "./resolveMeant.ts"
 import type { NetworkText, StepText, TestFile, TestText } from "./TestFile.ts"
 import type { WorldEvent, WorldSettings } from "./World.ts"
 
@@ -63,7 +64,10 @@ const resolveTest = (test: TestText, network: NetworkText, path: Path, names: Na
   return {
     name: test.name,
     at: place("name"),
-    settings: settingsOf(names.treasury, network, start),
+    settings: {
+      ...settingsOf(names.treasury, network, start),
+      approvedAfterMillis: test.approvedAfter === undefined ? undefined : durationMillis(test.approvedAfter),
+    },
     moments: [{ after: 0, events: initial, expected: [] }, ...steps.toSorted((a, b) => a.after - b.after), final],
     anyPayments: test.payments === "any",
     payments: counted("payments"),
@@ -132,6 +136,7 @@ const eventsOf = (step: StepText, path: Path, at: number, names: Names): Readonl
     ...assetEvents(step.assets, [...path, "assets"], at, names),
   ]
   events.push(...orderEvents(step.standingOrders, [...path, "standingOrders"], at, names))
+  events.push(...answerEvents(step, path, at, names))
   if (step.gateway !== undefined) events.push({ kind: "gateway", at, answers: step.gateway === "answers" })
   if (step.halt !== undefined) events.push({ kind: "halt", at, reason: step.halt })
   if (step.resume !== undefined)
@@ -146,6 +151,27 @@ const eventsOf = (step: StepText, path: Path, at: number, names: Names): Readonl
       reason,
       ...(length === undefined ? {} : { until: at + durationMillis(length) }),
     })
+  }
+  return events
+}
+
+const answerEvents = (
+  { approve, reject }: StepText,
+  path: Path,
+  at: number,
+  names: Names,
+): ReadonlyArray<WorldEvent> => {
+  const place = (key: string): Place => names.report.document.problem([...path, key], "", "")
+  const events: Array<WorldEvent> = []
+  if (approve !== undefined) {
+    const { by, ...text } = approve
+    checkOperators(by, [...path, "approve", "by"], names)
+    const meant = resolveMeant(text, [...path, "approve"], names)
+    events.push({ kind: "approve", at, by, meant, place: place("approve") })
+  }
+  if (reject !== undefined) {
+    const meant = resolveMeant(reject, [...path, "reject"], names)
+    events.push({ kind: "reject", at, by: [], meant, place: place("reject") })
   }
   return events
 }

@@ -1,40 +1,11 @@
-import type { Place } from "../config/Placed.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
-import { sumText } from "../domain/sumText.ts"
 import { timeText } from "../rules/Check.ts"
+import { type Course, type Judged, paidText, silence, since, type TestResult, whenText, within } from "./Course.ts"
 import { explain } from "./explain.ts"
+import { isWanted, judgeExpires, judgeWaits, missFault, wantedText } from "./judgeWaiting.ts"
 import type { Expectation, Plan } from "./Plan.ts"
-import { makeRehearsal, type Rehearsal } from "./Rehearsal.ts"
+import { makeRehearsal } from "./Rehearsal.ts"
 import type { Paid, Told } from "./World.ts"
-
-/** One expectation that was not met. */
-export interface Fault {
-  readonly at: Place
-  /** "45 s": since the test's start. */
-  readonly when: string
-  readonly expected: string
-  readonly got: string
-  /** Why rules were silent, one line each. */
-  readonly why: ReadonlyArray<string>
-}
-
-export interface TestResult {
-  readonly plan: Plan
-  readonly faults: ReadonlyArray<Fault>
-  readonly paid: ReadonlyArray<Paid>
-  readonly told: ReadonlyArray<Told>
-}
-
-/** One test on its way: what expectations have named already, and since when they look. */
-interface Course {
-  readonly plan: Plan
-  readonly rehearsal: Rehearsal
-  readonly paid: Set<Paid["intent"]["id"]>
-  readonly told: Set<Told>
-  readonly faults: Array<Fault>
-  /** Milliseconds since the start of the expectations before. */
-  since: number
-}
 
 /** Plays a test and compares what happened with what it expects. */
 export const runPlan = (plan: Plan): TestResult => {
@@ -42,7 +13,9 @@ export const runPlan = (plan: Plan): TestResult => {
   const rehearsal = makeRehearsal(plan.settings)
   const course: Course = { plan, rehearsal, paid: new Set(), told: new Set(), faults: [], since: -1 }
   for (const { after, events, expected } of plan.moments) {
+    const missed = rehearsal.misses.length
     rehearsal.advance(events, start + after)
+    for (const miss of rehearsal.misses.slice(missed)) course.faults.push(missFault(course, miss))
     for (const { at, expectation } of expected) {
       const fault = judge(course, expectation, after)
       if (fault !== undefined) course.faults.push({ at, when: whenText(after), ...fault })
@@ -54,24 +27,14 @@ export const runPlan = (plan: Plan): TestResult => {
   return { plan, faults: course.faults, paid, told: rehearsal.told }
 }
 
-type Judged = Pick<Fault, "expected" | "got" | "why"> | undefined
-
-/** "45 s", or "25 h" where that is exact. */
-const whenText = (after: number): string => {
-  if (after > 0 && after % 86_400_000 === 0) return `${after / 86_400_000} d`
-  if (after > 0 && after % 3_600_000 === 0) return `${after / 3_600_000} h`
-  return after > 0 && after % 60_000 === 0 ? `${after / 60_000} min` : `${after / 1_000} s`
-}
-
-export const paidText = ({ intent: { payment, decimals } }: Paid): string =>
-  `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}`
-
-const within = (course: Course, at: number): boolean => at > course.plan.settings.start + course.since
-
 const judge = (course: Course, expectation: Expectation, after: number): Judged => {
   switch (expectation.kind) {
     case "pays":
       return judgePays(course, expectation, after)
+    case "waits":
+      return judgeWaits(course, expectation)
+    case "expires":
+      return judgeExpires(course, expectation, after)
     case "cancels":
       return judgeCancels(course, expectation, after)
     case "asks":
@@ -84,16 +47,19 @@ const judge = (course: Course, expectation: Expectation, after: number): Judged 
   }
 }
 
-const since = (course: Course, after: number): string =>
-  course.since < 0 ? `up to ${whenText(after)}` : `after ${whenText(course.since)}, up to ${whenText(after)}`
+/** A payment that was signed, and when (Unix milliseconds). */
+type Signed = Paid & { readonly signedAt: number }
+const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
 
-/** What was decided since the expectations before, and was named by none. */
-const freshOf = (course: Course): ReadonlyArray<Paid> =>
-  course.rehearsal.ledger.paid.filter(({ at, intent }) => within(course, at) && !course.paid.has(intent.id))
+/** What was signed since the expectations before, and was named by none. */
+const freshOf = (course: Course): ReadonlyArray<Signed> =>
+  course.rehearsal.ledger.paid
+    .filter(isSigned)
+    .filter(({ signedAt, intent }) => within(course, signedAt) && !course.paid.has(intent.id))
 
-const gotText = (course: Course, fresh: ReadonlyArray<Paid>, after: number): string => {
+const gotText = (course: Course, fresh: ReadonlyArray<Signed>, after: number): string => {
   const { start } = course.plan.settings
-  const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.at - start)}`)
+  const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.signedAt - start)}`)
   return got.length === 0 ? `nothing was paid ${since(course, after)}` : got.join("; ")
 }
 
@@ -115,48 +81,24 @@ const judgeCancels = (course: Course, wanted: Extract<Expectation, { kind: "canc
   }
 }
 
-const judgePays = (course: Course, wanted: Extract<Expectation, { kind: "pays" | "asks" }>, after: number): Judged => {
-  const { amount, asset, decimals, from, to, rule } = wanted
+const judgePays = (course: Course, wanted: Extract<Expectation, { amount: bigint }>, after: number): Judged => {
+  const { from, to, rule } = wanted
   const fresh = freshOf(course)
-  const found = fresh.find(
-    ({ intent: { payment }, rule: payer }) =>
-      payment.amount === amount &&
-      payment.asset === asset &&
-      payment.from === from &&
-      payment.to === to &&
-      (rule === undefined || payer === rule),
-  )
+  const found = fresh.find((paid) => isWanted(paid, wanted))
   if (found !== undefined) {
     course.paid.add(found.intent.id)
     return undefined
   }
-  const by = rule === undefined ? "" : ` by ${rule}`
   return {
-    expected: `a payment of ${formatLevel(amount, decimals)} ${asset} ${from} -> ${to}${by}`,
+    expected: `a payment of ${wantedText(wanted)}`,
     got: gotText(course, fresh, after),
     why: silence(course, rule, (names) => names.includes(from) || names.includes(to)),
   }
 }
 
-/** What the rules say that might have been meant: the named one, or those between the parties. */
-const silence = (
-  { rehearsal }: Course,
-  rule: string | undefined,
-  concerns: (parties: ReadonlyArray<string>) => boolean,
-): ReadonlyArray<string> =>
-  rehearsal.entries
-    .filter(({ subject }) => rule === undefined || subject.rule.name === rule)
-    .filter(({ subject }) => concerns(subject.parties.map(({ name }) => name)))
-    .flatMap(({ subject }) => {
-      const outcome = rehearsal.outcome(subject.rule.name, subject.name)
-      return outcome === undefined ? [] : [explain(outcome)]
-    })
+type ToldExpectation = Extract<Expectation, { kind: "alert" } | { amount: bigint }>
 
-const judgeTold = (
-  course: Course,
-  wanted: Extract<Expectation, { kind: "alert" | "asks" | "pays" }>,
-  after: number,
-): Judged => {
+const judgeTold = (course: Course, wanted: ToldExpectation, after: number): Judged => {
   const fresh = course.rehearsal.told.filter((told) => within(course, told.at) && !course.told.has(told))
   const found = fresh.find((told) => meets(told, wanted))
   if (found !== undefined) {
@@ -175,7 +117,7 @@ const judgeTold = (
   }
 }
 
-const meets = (told: Told, wanted: Extract<Expectation, { kind: "alert" | "asks" | "pays" }>): boolean => {
+const meets = (told: Told, wanted: ToldExpectation): boolean => {
   if (wanted.rule !== undefined && told.rule !== wanted.rule) return false
   if (wanted.kind === "alert") {
     const { alert, subject, because = "" } = wanted
@@ -229,11 +171,11 @@ const judgeBalance = ({ rehearsal }: Course, wanted: Extract<Expectation, { kind
 const judgeEnd = (course: Course, after: number): void => {
   const { plan, rehearsal, faults } = course
   const { start } = plan.settings
-  const { paid } = rehearsal.ledger
+  const paid = rehearsal.ledger.paid.filter(isSigned)
   const when = whenText(after)
   const others = paid.filter(({ intent }) => !course.paid.has(intent.id))
   for (const one of plan.anyPayments || plan.payments?.count === paid.length ? [] : others) {
-    const at = whenText(one.at - start)
+    const at = whenText(one.signedAt - start)
     const got = `${paidText(one)} by ${one.rule} at ${at}: ${one.intent.detail}`
     faults.push({ at: plan.at, when: at, expected: "no payment that no expectation names", got, why: [] })
   }
@@ -245,7 +187,7 @@ const judgeEnd = (course: Course, after: number): void => {
   count(
     plan.payments,
     "payments in all",
-    paid.map((one) => `${paidText(one)} at ${whenText(one.at - start)}`),
+    paid.map((one) => `${paidText(one)} at ${whenText(one.signedAt - start)}`),
   )
   count(
     plan.alerts,

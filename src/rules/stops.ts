@@ -1,9 +1,21 @@
+import type { Payment } from "../domain/Decision.ts"
 import { type Check, instantText, timeText } from "./Check.ts"
+import { assetScopes } from "./contradiction.ts"
 import { hoursAt, openWindow } from "./Hours.ts"
 import type { Look } from "./Look.ts"
 
 /** Scope of the pause by which a rule that failed too often locks itself. */
 export const lockScope = (rule: string): string => `lock:${rule}`
+
+/** Scopes whose pause stops a decided payment. */
+export const scopesOfPayment = (rule: string, { from, to, asset }: Payment): ReadonlyArray<string> => [
+  "all",
+  `rule:${rule}`,
+  lockScope(rule),
+  `party:${from}`,
+  `party:${to}`,
+  ...assetScopes(asset),
+]
 
 /** Scopes whose pause stops the subject. */
 const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<string> => [

@@ -1,4 +1,4 @@
-import type { ApprovalGroup } from "../domain/Approval.ts"
+import { type ApprovalGroup, lateFrom, waitText } from "../domain/Approval.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { approvalFor, lineFor, type Policy } from "../rules/Policy.ts"
 import { approversOf, type GivenApproval, type PaymentTerms, paymentText } from "../tx/Approval.ts"
@@ -56,14 +56,12 @@ export const progressOf = (needed: NeededApproval, given: ReadonlyArray<GivenApp
   const { group, terms, text } = needed
   const by = approversOf(group.of, text, given, terms.proposer)
   const others = [...group.of.keys()].filter((name) => name !== terms.proposer && !by.includes(name))
-  const done = by.length === 0 ? "" : `${by.join(", ")} approved; `
-  const until = `until ${new Date(terms.expires).toISOString().slice(0, 16).replace("T", " ")} UTC`
   return {
     by,
     others,
     isEnough: by.length >= group.need,
     hasLapsed: now >= terms.expires,
-    isLate: now >= terms.expires - group.withinMillis / 4,
-    words: `${done}waits for ${group.need - by.length} of ${others.join(", ")}, ${until}`,
+    isLate: now >= lateFrom(group, terms.expires),
+    words: waitText(group, by, others, terms.expires),
   }
 }

@@ -8,11 +8,12 @@ const play = ({ settings, events, until }: ReturnType<typeof worldOf>, everySeco
   const rehearsal = makeRehearsal({ ...settings, everySecond }, { said: (one) => said.push(one) })
   rehearsal.advance(events, until)
   rehearsal.end()
-  const { ledger, told, entries, alarms, asked } = rehearsal
+  const { ledger, told, misses, entries, alarms, asked } = rehearsal
   return {
     said,
     alarms: alarms.map(({ rule, memory, spans }) => [rule.name, memory, spans]),
     told,
+    misses,
     asked,
     paid: ledger.paid.map(({ intent, ...paid }) => ({
       ...paid,
@@ -47,12 +48,16 @@ describe("a rehearsal", () => {
     const paid = worlds.flatMap((world) => world.paid)
     const told = worlds.flatMap((world) => world.told)
     const kinds = new Set(told.map(({ kind }) => kind))
-    assert.deepStrictEqual([...kinds].toSorted(), ["asset", "cleared", "firing", "received", "request"])
+    assert.deepStrictEqual([...kinds].toSorted(), ["approval", "asset", "cleared", "firing", "received", "request"])
     const firing = told.filter(({ kind }) => kind === "firing").map(({ rule }) => rule)
     assert.lengthOf(new Set(firing), 8, "conditions of every kind")
     assert.isAbove(paid.length, 200)
     assert.isAbove(paid.filter(({ state }) => state === "failed").length, 0)
     assert.isAbove(new Set(paid.map(({ rule }) => rule)).size, 4)
+    const asked = paid.filter(({ group }) => group !== undefined)
+    for (const state of ["confirmed", "waiting", "rejected", "denied"]) {
+      assert.isAbove(asked.filter((one) => one.state === state).length, 0, state)
+    }
     for (const reason of [
       "acting",
       "halted",
@@ -70,6 +75,7 @@ describe("a rehearsal", () => {
       "in_band",
       "pending",
       "in_flight",
+      "awaiting_approval",
       "cooldown",
       "asset_status",
       "limit",

@@ -15,11 +15,16 @@ const [treasury = "", ...rest] = blocks
 /** Without the file that is laid over the first one. */
 const others = rest.filter((block) => !block.startsWith("# play.yaml\n"))
 
-/** The treasury of the first example with the rules and the planned windows of another one. */
+const sectionOf = (name: string, text: string): string | undefined =>
+  new RegExp(`^${name}:.*\\n(?: .*\\n)*`, "m").exec(text)?.[0]
+
+/** The treasury of the first example with the rules, the policy and the approvals of another one. */
 const withRules = (block: string): string => {
-  const rules = /^rules:.*\n(?: .*\n)*/m.exec(block)?.[0]
-  const windows = /^maintenance:\n(?: .*\n)*/m.exec(block)?.[0] ?? ""
-  return windows + (rules === undefined ? treasury : treasury.replace(/^rules:\n(?: .*\n)*/m, rules))
+  const own = ["rules", "policy"].reduce((text, name) => {
+    const section = sectionOf(name, block)
+    return section === undefined ? text : text.replace(sectionOf(name, text) ?? "", section)
+  }, treasury)
+  return `${own}${sectionOf("approvals", block) ?? ""}`
 }
 
 const played = (block: string) => {

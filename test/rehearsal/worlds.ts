@@ -209,6 +209,28 @@ const settingsOf = (random: Random): WorldSettings => {
   }
 }
 
+/** Lines that ask people, who sign after a while, by hand or never. */
+const withApprovals = (random: Random, settings: WorldSettings): WorldSettings => {
+  const of = new Map(["ana", "ben", "chloe"].map((name) => [name, name.padEnd(64, "0")]))
+  const group = { name: "desk", need: 1 + random(3), withinMillis: (1 + random(90)) * minute + random(1_000), of }
+  const lines = settings.policy.lines.map((line) =>
+    random(2) === 0 ? line : { ...line, approval: { group, above: units(random(2_000)) } },
+  )
+  const approvedAfterMillis = [undefined, 0, 7 * minute + 333, 40 * minute][random(4)]
+  return { ...settings, policy: { ...settings.policy, lines }, approvedAfterMillis }
+}
+
+const answersOf = (random: Random, until: number): ReadonlyArray<WorldEvent> => {
+  const events: Array<WorldEvent> = []
+  const place = { file: "", line: 0, column: 0 }
+  for (let at = start; at < until; at += random(20 * minute) + random(2) * 501) {
+    const by = ["ana", "ben", "chloe"].slice(random(2), 1 + random(3))
+    const kind = random(8) === 0 ? "reject" : "approve"
+    events.push({ kind, at, by: kind === "reject" ? [] : by, meant: { words: "" }, place })
+  }
+  return events
+}
+
 const statuses: ReadonlyArray<AssetStatusWord | undefined> = ["enabled", "enabled", "rejected", undefined]
 
 const soon = (random: Random, at: number): number => at + 1_000 + random(4 * minute)
@@ -261,7 +283,7 @@ export const worldOf = (seed: number, hours: number) => {
       ),
       ...alerts,
     ],
-  }
+  } satisfies WorldSettings
   const until = start + hours * hour
   const events: Array<WorldEvent> = all
     .filter(() => random(8) > 0)
@@ -273,5 +295,8 @@ export const worldOf = (seed: number, hours: number) => {
   for (let at = start; at < until; at += random(random(6) === 0 ? 40 * minute : 90_000) + random(3) * 501) {
     events.push(...eventsOf(random, at))
   }
-  return { settings, until, events: events.toSorted((a, b) => a.at - b.at) }
+  const people = randomOf(seed + 20_000)
+  if (people(2) === 0) return { settings, until, events: events.toSorted((a, b) => a.at - b.at) }
+  events.push(...answersOf(people, until))
+  return { settings: withApprovals(people, settings), until, events: events.toSorted((a, b) => a.at - b.at) }
 }
