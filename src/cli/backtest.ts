@@ -1,33 +1,41 @@
 import { writeFileSync } from "node:fs"
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis, PercentText } from "../config/Fields.ts"
 import type { Treasury } from "../config/Treasury.ts"
-import { formatAmount } from "../domain/Amount.ts"
 import { type Backtest, runBacktest } from "../rehearsal/Backtest.ts"
 import { chart } from "../rehearsal/chart.ts"
-import { type Difference, difference } from "../rehearsal/difference.ts"
+import { difference } from "../rehearsal/difference.ts"
 import { type History, millisOf, outsideOf, termsIn } from "../rehearsal/History.ts"
 import { loadPlayed } from "../rehearsal/loadPlayed.ts"
-import type { Paid, Told, WorldSettings } from "../rehearsal/World.ts"
+import type { WorldSettings } from "../rehearsal/World.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
+import { iso, plain, plainDifference, plainTotals } from "./backtestJson.ts"
 import { backtestText, differenceText, type Past } from "./backtestText.ts"
 import { failWith } from "./CliFailure.ts"
 import { DateText } from "./export.ts"
 import { printResult, writeOut } from "./output.ts"
 import { asksGateways, historyForm, readHistory } from "./readHistory.ts"
 import { configFlag, dataFlag, filesOf } from "./setup.ts"
+import { totalsText } from "./totalsText.ts"
 
 const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 const instant = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(DateText), Flag.withDescription(description), Flag.optional)
 
+const ApprovedAfterText = Schema.Union([Schema.Literal("never"), DurationText])
+
 const flags = {
   from: instant("from", "From this day or time on (UTC); default the first balance that is known"),
   to: instant("to", "Up to and with this day, or before this time (UTC); default the last balance"),
-  against: optionalText("against", "Treasury file whose rules are played over the same past, and compared"),
+  against: Flag.String("against").pipe(
+    Flag.withDescription(
+      "Treasury file whose rules are played over the same past, and compared. Each further one is an overlay on it",
+    ),
+    Flag.atLeast(0),
+  ),
   history: optionalText(
     "history",
     `gateway, or a file, .csv or .jsonl, as export --what balances writes it: ${historyForm}; default the store`,
@@ -36,6 +44,13 @@ const flags = {
   withTrial: Flag.Boolean("with-trial").pipe(
     Flag.withDescription("Let rules on trial pay too"),
     Flag.withDefault(false),
+  ),
+  approvedAfter: Flag.String("approved-after").pipe(
+    Flag.withSchema(ApprovedAfterText),
+    Flag.withDescription(
+      "What needs people's approval gets it so long after its decision, or never: 30m, 0s, never; default 30m",
+    ),
+    Flag.withDefault("30m"),
   ),
   fee: Flag.String("fee").pipe(
     Flag.withSchema(PercentText),
@@ -72,6 +87,7 @@ interface Choices {
   readonly transfersPerEpoch: Option.Option<number>
   readonly epoch: string
   readonly withTrial: boolean
+  readonly approvedAfter: string
 }
 
 const termsOf = (history: History, fee: Option.Option<string>): WorldSettings["terms"] => {
@@ -96,6 +112,7 @@ const settingsOf = (treasury: Treasury, history: History, start: number, chosen:
   rules: treasury.rules.filter((rule) => chosen.withTrial || !isPaying(rule) || !rule.trial),
   policy: treasury.policy,
   maxAgeMillis: treasury.network.maxAgeMillis,
+  approvedAfterMillis: chosen.approvedAfter === "never" ? undefined : durationMillis(chosen.approvedAfter),
   start,
   assets: new Map(
     [...treasury.assets.values()].map(({ id, decimals }) => [id, { decimals, quantum: history.quanta.get(id) ?? 1n }]),
@@ -127,7 +144,8 @@ export const backtest = Command.make(
       return yield* failWith("usage", "--from must be before --to")
     const files = filesOf(chosen)
     const treasury = yield* loadPlayed(files, asksGateways(chosen))
-    const other = Option.isNone(chosen.against) ? undefined : yield* loadPlayed([chosen.against.value])
+    const [base, ...overlays] = chosen.against
+    const other = base === undefined ? undefined : yield* loadPlayed([base, ...overlays])
     const treasuries = other === undefined ? ([treasury] as const) : ([treasury, other] as const)
     const { history, unknown, leftOut } = yield* readHistory(chosen, treasuries, { from, to })
     const { start, until } = spanOf(history, from, to)
@@ -141,81 +159,40 @@ export const backtest = Command.make(
         assets: one.assets.values(),
         events,
         until,
-        draws: draws && one === treasury,
+        draws,
       })
     const result = play(treasury)
     const against = other === undefined ? undefined : play(other)
     const past = { ...pastOf(history, start, until), unknown, leftOut }
-    const svg = result.drawing === undefined ? "" : chart(result.drawing, `${treasury.name}: ${files.join(" + ")}`)
-    if (Option.isSome(chosen.chart)) yield* writeChart(chosen.chart.value, svg)
-    if (chosen.output === "svg") return yield* writeOut(svg)
-    const otherName = Option.getOrElse(chosen.against, () => "")
-    const both = against === undefined ? undefined : difference(result, against)
-    yield* printResult(
-      chosen.output,
-      {
-        past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
-        ...plain(result),
-        ...(against === undefined || both === undefined
-          ? {}
-          : { against: plain(against), difference: plainDifference(both) }),
-      },
-      () =>
-        [
-          backtestText(files.join(" + "), result, past),
-          ...(against === undefined || both === undefined
-            ? []
-            : ["", backtestText(otherName, against, past), "", differenceText(files.join(" + "), otherName, both)]),
-        ].join("\n"),
+    const names = [files.join(" + "), chosen.against.join(" + ")] as const
+    const sides = against === undefined ? undefined : ([result, against] as const)
+    if (draws) {
+      const first = { drawing: result.drawing!, name: names[0] }
+      const others = against === undefined ? [] : [{ drawing: against.drawing!, name: names[1] }]
+      const svg = chart([first, ...others], sides === undefined ? `${treasury.name}: ${names[0]}` : treasury.name)
+      if (Option.isSome(chosen.chart)) yield* writeChart(chosen.chart.value, svg)
+      if (chosen.output === "svg") return yield* writeOut(svg)
+    }
+    const value = {
+      past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
+      ...plain(result),
+      ...(sides === undefined
+        ? {}
+        : { against: plain(sides[1]), ...plainTotals(sides), difference: plainDifference(difference(...sides)) }),
+    }
+    const compared = (two: NonNullable<typeof sides>) => [
+      "",
+      backtestText(names[1], two[1], past),
+      "",
+      totalsText(names, two),
+      "",
+      differenceText(...names, difference(...two)),
+    ]
+    yield* printResult(chosen.output === "json" ? "json" : "text", value, () =>
+      [backtestText(names[0], result, past), ...(sides === undefined ? [] : compared(sides))].join("\n"),
     )
   }),
 ).pipe(Command.withDescription("Play rules over the past: what they would have paid, and why they were silent"))
-
-const iso = (millis: number): string => new Date(millis).toISOString()
-
-const paidRow = ({ at, rule, subject, state, line, intent: { payment, decimals, fee, detail } }: Paid) => ({
-  at: iso(at),
-  rule,
-  account: subject,
-  state,
-  from: payment.from,
-  to: payment.to,
-  asset: payment.asset,
-  amount: formatAmount(payment.amount, decimals),
-  fee: fee === undefined ? null : formatAmount(fee, decimals),
-  line,
-  detail,
-})
-
-/** For programs: times as text, amounts of payments in units of the asset, all else in base units. */
-const plain = ({ drawing: _, lines, payments, told, from, to, accounts, ...result }: Backtest) => ({
-  from: iso(from),
-  to: iso(to),
-  payments: payments.map(paidRow),
-  alerts: told.map(toldRow),
-  lines: lines.map(({ line, ...near }) => ({
-    line: line.line,
-    per24h: line.per24h,
-    transfersPer24h: line.transfersPer24h,
-    perTransfer: line.perTransfer,
-    ...near,
-  })),
-  accounts: accounts.map(({ lowestAt, ...account }) => ({ ...account, lowestAt: iso(lowestAt) })),
-  ...result,
-})
-
-const toldRow = ({ at, asked: _, ...alert }: Told) => ({ at: iso(at), ...alert })
-
-const plainDifference = ({ both, onlyHere, onlyThere, alerts }: Difference) => ({
-  both,
-  onlyHere: onlyHere.map(paidRow),
-  onlyThere: onlyThere.map(paidRow),
-  alerts: {
-    both: alerts.both,
-    onlyHere: alerts.onlyHere.map(toldRow),
-    onlyThere: alerts.onlyThere.map(toldRow),
-  },
-})
 
 const pastOf = (history: History, start: number, until: number): Omit<Past, "unknown" | "leftOut"> => ({
   rows: history.before.length + history.rows.length,

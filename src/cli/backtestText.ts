@@ -130,6 +130,20 @@ const toldLines = ({ told }: Backtest): ReadonlyArray<string> =>
     ...(own.length > shownMax ? [`  and ${own.length - shownMax} more of ${rule}`] : []),
   ])
 
+const approvalLines = ({ approvals, approvedAfterMillis: after }: Backtest): ReadonlyArray<string> => {
+  if (approvals.length === 0) return []
+  const how = after === undefined ? "nobody approves" : `approved ${timeText(after)} after the decision`
+  const rows = approvals.map(({ group, asked, approved, lapsed, denied, waiting }) => [
+    group,
+    `${asked} waited`,
+    `${approved} approved`,
+    `${lapsed} lapsed`,
+    ...(denied === 0 ? [] : [`${denied} not signed any more`]),
+    ...(waiting === 0 ? [] : [`${waiting} still ${waiting === 1 ? "waits" : "wait"}`]),
+  ])
+  return part(`payments that people must approve, with --approved-after: ${how}`, rows)
+}
+
 /** The whole report for people. */
 export const backtestText = (name: string, result: Backtest, past: Past): string => {
   const { payments, told, days, from, to, quota } = result
@@ -142,6 +156,7 @@ export const backtestText = (name: string, result: Backtest, past: Past): string
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
     ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),
     `${payments.length} ${payments.length === 1 ? "payment" : "payments"}${failed > 0 ? ` (${failed} failed)` : ""}${sum.length === 0 ? "" : `: ${sum.join("; ")}`}; ${told.length} ${told.length === 1 ? "alert" : "alerts"}`,
+    ...approvalLines(result),
     ...part(
       "paid each day (UTC)",
       days.map((d) => [

@@ -61,11 +61,30 @@ export interface AlertReport {
   readonly forMillis: number
 }
 
+/** What became of payments that a group of operators was asked for. */
+export interface ApprovalReport {
+  readonly group: string
+  readonly asked: number
+  readonly approved: number
+  /** Not approved in time. */
+  readonly lapsed: number
+  /** Approved, and not signed any more. */
+  readonly denied: number
+  /** At the end. */
+  readonly waiting: number
+}
+
 /** What rules would have done. Times are Unix milliseconds. */
 export interface Backtest {
   readonly from: number
   readonly to: number
+  /** Those that were signed. */
   readonly payments: ReadonlyArray<Paid>
+  /** Those that people let pass, or had not answered at the end. */
+  readonly unsigned: ReadonlyArray<Paid>
+  readonly approvals: ReadonlyArray<ApprovalReport>
+  /** How long people were counted to take; undefined: they never approve. */
+  readonly approvedAfterMillis: number | undefined
   readonly told: ReadonlyArray<Told>
   readonly conditions: ReadonlyArray<AlertReport>
   readonly days: ReadonlyArray<DaySpend>
@@ -95,13 +114,17 @@ export const runBacktest = (asked: BacktestAsked): Backtest => {
   rehearsal.advance(events, until)
   rehearsal.end()
   const { ledger, told, windows, entries } = rehearsal
+  const payments = ledger.paid.filter(isSigned)
   return {
     from: settings.start,
     to: until,
-    payments: ledger.paid,
+    payments,
+    unsigned: ledger.paid.filter((paid) => !isSigned(paid)),
+    approvals: approvalsOf(ledger.paid),
+    approvedAfterMillis: settings.approvedAfterMillis,
     told,
     conditions: conditionsOf(rehearsal, until),
-    days: daysOf(ledger.paid),
+    days: daysOf(payments),
     lines: windows.near(),
     quota: quotaOf(asked, rehearsal),
     bands: bandsOf(rehearsal),
@@ -128,11 +151,30 @@ const conditionsOf = ({ alarms, told }: Rehearsal, until: number): ReadonlyArray
     }
   })
 
-const daysOf = (paid: ReadonlyArray<Paid>): ReadonlyArray<DaySpend> => {
+type Signed = Paid & { readonly signedAt: number }
+const isSigned = (paid: Paid): paid is Signed => paid.signedAt !== undefined
+
+const approvalsOf = (paid: ReadonlyArray<Paid>): ReadonlyArray<ApprovalReport> =>
+  [...Map.groupBy(paid, ({ group }) => group?.name)].flatMap(([group, own]) => {
+    if (group === undefined) return []
+    const count = (is: (one: Paid) => boolean) => own.filter(is).length
+    return [
+      {
+        group,
+        asked: own.length,
+        approved: count(isSigned),
+        lapsed: count(({ state }) => state === "rejected"),
+        denied: count(({ state }) => state === "denied"),
+        waiting: count(({ state }) => state === "waiting"),
+      },
+    ]
+  })
+
+const daysOf = (paid: ReadonlyArray<Signed>): ReadonlyArray<DaySpend> => {
   const days = new Map<string, DaySpend>()
-  for (const { at, line, state, intent } of paid) {
+  for (const { signedAt, line, state, intent } of paid) {
     if (state === "failed") continue
-    const day = new Date(at).toISOString().slice(0, 10)
+    const day = new Date(signedAt).toISOString().slice(0, 10)
     const { asset, amount } = intent.payment
     const key = `${day} ${line} ${asset}`
     const known = days.get(key) ?? { day, line, asset, decimals: intent.decimals, amount: 0n, count: 0 }

@@ -55,7 +55,7 @@ describe("a rehearsal", () => {
     assert.isAbove(paid.filter(({ state }) => state === "failed").length, 0)
     assert.isAbove(new Set(paid.map(({ rule }) => rule)).size, 4)
     const asked = paid.filter(({ group }) => group !== undefined)
-    for (const state of ["confirmed", "waiting", "rejected", "denied"]) {
+    for (const state of ["confirmed", "rejected"]) {
       assert.isAbove(asked.filter((one) => one.state === state).length, 0, state)
     }
     for (const reason of [

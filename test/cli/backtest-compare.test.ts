@@ -1,0 +1,143 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "vitest"
+import { root } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { deskText } from "../support/Operators.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-compare-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const write = (name: string, text: string): string => {
+  const file = join(dir, name)
+  writeFileSync(file, text)
+  return file
+}
+const sandbox = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+const plain = write("plain.yaml", sandbox)
+const asked = write(
+  "asked.yaml",
+  `${sandbox.replace("transfersPer24h: 10 }", 'transfersPer24h: 10, approval: desk, approvalAbove: "15_000" }')}${deskText()}\n`,
+)
+const low = write("low.yaml", sandbox.replace('target: "25_000"', 'target: "20_000"'))
+
+const row = (party: string, units: number, hour: number) =>
+  `change,2026-11-${String(20 + Math.floor(hour / 24)).padStart(2, "0")}T${String(hour % 24).padStart(2, "0")}:00:00Z,${party},USDT,,ACCOUNT_TYPE_GENERAL,${units}000000`
+/** Hot loses money every few hours, of two days. */
+const spent = [0, 4_000, 9_000, 16_000, 22_000, 31_000].map((less, i) =>
+  row("hot", 30_000 - less > 0 ? 30_000 - less : 500, i * 7),
+)
+const past = write(
+  "past.csv",
+  ["kind,at,party,asset,market,type,balance", row("reserve", 90_000, 0), ...spent].join("\n"),
+)
+
+const play = (file: string, ...args: ReadonlyArray<string>) =>
+  callCofferer(["backtest", "-c", file, "--history", past, "--fee", "0.1%", ...args])
+
+describe("payments that people must approve, over the past", () => {
+  it("are counted as approved half an hour after their decision, and the report says so", async () => {
+    const { code, stdout, stderr } = await play(asked)
+    assert.strictEqual(code, 0, stderr)
+    assert.match(
+      stdout,
+      /payments that people must approve, with --approved-after: approved 30 min after the decision\n {2}desk {2}(\d) waited {2}\1 approved {2}0 lapsed\n/,
+    )
+    const json = JSON.parse((await play(asked, "-o", "json")).stdout)
+    const waited = json.payments.filter(({ approval }: { approval: string | null }) => approval === "desk")
+    assert.isAbove(waited.length, 0)
+    for (const { at, signedAt } of waited) assert.strictEqual(Date.parse(signedAt) - Date.parse(at), 1_800_000)
+    assert.strictEqual(json.approvedAfterMillis, 1_800_000)
+    assert.deepInclude(json.approvals[0], { group: "desk", asked: waited.length, lapsed: 0 })
+  })
+
+  it("lapse where people never approve, or only after the group's time", async () => {
+    for (const flag of ["never", "5h"]) {
+      const { code, stdout, stderr } = await play(asked, "--approved-after", flag, "-o", "json")
+      assert.strictEqual(code, 0, stderr)
+      const { approvals, payments, unsigned, days } = JSON.parse(stdout)
+      assert.strictEqual(approvals[0].approved, 0)
+      assert.isAbove(approvals[0].lapsed, 0)
+      assert.lengthOf(unsigned, approvals[0].asked)
+      for (const { approval } of payments) assert.isNull(approval)
+      assert.strictEqual(
+        days.reduce((sum: number, { count }: { count: number }) => sum + count, 0),
+        payments.length,
+      )
+    }
+    const text = await play(asked, "--approved-after", "never")
+    assert.match(
+      text.stdout,
+      /with --approved-after: nobody approves\n {2}desk {2}\d+ waited {2}0 approved {2}\d+ lapsed/,
+    )
+  })
+
+  it("may be approved at once, and the flag takes nothing else", async () => {
+    const { stdout } = await play(asked, "--approved-after", "0s", "-o", "json")
+    const { payments } = JSON.parse(stdout)
+    const free = JSON.parse((await play(plain, "-o", "json")).stdout)
+    assert.lengthOf(payments, free.payments.length)
+    const wrong = await play(asked, "--approved-after", "soon")
+    assert.strictEqual(wrong.code, 2)
+  })
+})
+
+describe("two sets of rules over one past", () => {
+  it("have their totals side by side, in words and for programs", async () => {
+    const { code, stdout, stderr } = await play(plain, "--against", low)
+    assert.strictEqual(code, 0, stderr)
+    const side = stdout.slice(stdout.indexOf("side by side"), stdout.indexOf("payments of both"))
+    assert.match(side, /^ {2}total +.*plain\.yaml +.*low\.yaml +difference$/m)
+    for (const one of ["transfers", "near misses", "outside the band", "alerts"])
+      assert.match(side, new RegExp(`^  ${one}  `, "m"))
+    assert.match(side, /^ {2}line 1: amount in 24 h {2,}\d+ % {2,}\d+ % {2,}[-+]\d+ %$/m)
+    const { totals, totalsByDay, payments, against } = JSON.parse(
+      (await play(plain, "--against", low, "-o", "json")).stdout,
+    )
+    const find = (what: string) => totals.find((one: { what: string }) => one.what === what)
+    const [here, there] = [payments.length, against.payments.length]
+    assert.deepEqual(find("transfers"), {
+      what: "transfers",
+      unit: "count",
+      asset: null,
+      here,
+      there,
+      difference: there - here,
+    })
+    const number = (text: string) => Number(text.replaceAll(",", ""))
+    const sum = (paid: ReadonlyArray<{ amount: string }>) => paid.reduce((all, { amount }) => all + number(amount), 0)
+    assert.strictEqual(number(find("paid").here), sum(payments))
+    assert.strictEqual(number(find("paid").difference), sum(against.payments) - sum(payments))
+    assert.strictEqual(find("fees").asset, "USDT")
+    assert.strictEqual(
+      totalsByDay.reduce((all: number, day: { here: string }) => all + number(day.here), 0),
+      sum(payments),
+    )
+    assert.isAbove(find("outside the band").here, 0)
+  })
+
+  it("are drawn both, told apart by line and by name, for light and dark pages", async () => {
+    const svg = join(dir, "both.svg")
+    const { code, stderr } = await play(plain, "--against", low, "--chart", svg)
+    assert.strictEqual(code, 0, stderr)
+    const drawn = readFileSync(svg, "utf8")
+    assert.match(drawn, />A<\/text><text [^>]*>[^<]*plain\.yaml</)
+    assert.match(drawn, />B<\/text><text [^>]*>[^<]*low\.yaml</)
+    assert.lengthOf(drawn.match(/class="first first-line"/g) ?? [], 2, "two accounts")
+    assert.lengthOf(drawn.match(/<path [^>]*class="second-line"[^>]*stroke-dasharray/g) ?? [], 2)
+    assert.match(drawn, /A: \d received; B: \d received/)
+    assert.include(drawn, "prefers-color-scheme: dark")
+    await play(plain, "--chart", svg)
+    assert.notInclude(readFileSync(svg, "utf8"), ">B</text>")
+  })
+
+  it("may have overlays, as the file that is compared has", async () => {
+    const overlay = write("shadow.yaml", "mode: shadow\nnetwork: { maxAge: 10s }\n")
+    const { code, stdout, stderr } = await play(plain, "--against", low, "--against", overlay)
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stdout, /^only by .*low\.yaml \+ .*shadow\.yaml: \d$/m)
+    const wrong = await play(plain, "--against", low, "--against", join(dir, "none.yaml"))
+    assert.match(wrong.stderr, /none\.yaml.*no such file/)
+  })
+})
