@@ -121,8 +121,8 @@ describe("a file of rules in TypeScript", () => {
         const rules = /^rules:\n(?: .*\n)*/m.exec(block)![0]
         const tests = block.slice(block.search(/^tests:/m))
         const at = folder({
-          "yaml.yaml": codeTreasury(rules.slice("rules:".length)),
-          "code.yaml": codeTreasury("rules.ts"),
+          "yaml.yaml": codeTreasury(rules.slice("rules:".length), block),
+          "code.yaml": codeTreasury("rules.ts", block),
           "rules.ts": asTypeScript(rules),
           "tests.yaml": tests,
         })

@@ -5,27 +5,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readTests } from "../../src/rehearsal/readTests.ts"
 import { runPlan } from "../../src/rehearsal/runPlan.ts"
+import { treasuryWith } from "../support/RulesInCode.ts"
 
 const reference = new URL("../../config/RULES.md", import.meta.url)
 const text = readFileSync(reference, "utf8")
 const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block)
 /** The one file of rules in TypeScript, for the example that names it. */
 const code = /^```ts\n\/\/ rules\.ts\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? ""
-const [treasury = "", ...rest] = blocks
+const [, ...rest] = blocks
 /** Without the file that is laid over the first one. */
 const others = rest.filter((block) => !block.startsWith("# play.yaml\n"))
-
-const sectionOf = (name: string, text: string): string | undefined =>
-  new RegExp(`^${name}:.*\\n(?: .*\\n)*`, "m").exec(text)?.[0]
-
-/** The treasury of the first example with the rules, the policy and the approvals of another one. */
-const withRules = (block: string): string => {
-  const own = ["rules", "policy"].reduce((text, name) => {
-    const section = sectionOf(name, block)
-    return section === undefined ? text : text.replace(sectionOf(name, text) ?? "", section)
-  }, treasury)
-  return `${own}${sectionOf("approvals", block) ?? ""}`
-}
 
 const played = (block: string) => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-reference-"))
@@ -33,7 +22,7 @@ const played = (block: string) => {
   for (const name of ["reserve", "maker-1", "maker-2"]) {
     writeFileSync(join(dir, "secrets", name), Buffer.alloc(32, name), { mode: 0o600 })
   }
-  writeFileSync(join(dir, "treasury.yaml"), withRules(block))
+  writeFileSync(join(dir, "treasury.yaml"), treasuryWith(block))
   writeFileSync(join(dir, "rules.ts"), code)
   writeFileSync(join(dir, "tests.yaml"), block.slice(block.search(/^tests:/m)))
   return readTests(join(dir, "tests.yaml"), [join(dir, "treasury.yaml")]).pipe(

@@ -5,9 +5,21 @@ import { root } from "./Cofferer.ts"
 
 const [, treasury = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, "config/RULES.md"), "utf8")) ?? []
 
-/** The treasury of the reference with other rules: a file of them, or lines of YAML. */
-export const codeTreasury = (rules: string): string =>
-  treasury.replace(/^rules:\n(?: .*\n)*/m, `rules: ${rules.trimEnd()}\n`)
+const sectionOf = (name: string, text: string): string | undefined =>
+  new RegExp(`^${name}:.*\\n(?: .*\\n)*`, "m").exec(text)?.[0]
+
+/** The treasury of the reference with the rules, the policy and the approvals that an example has. */
+export const treasuryWith = (block: string): string => {
+  const own = ["rules", "policy"].reduce((text, name) => {
+    const section = sectionOf(name, block)
+    return section === undefined ? text : text.replace(sectionOf(name, text) ?? "", section)
+  }, treasury)
+  return `${own}${sectionOf("approvals", block) ?? ""}`
+}
+
+/** The same with other rules: a file of them, or lines of YAML. */
+export const codeTreasury = (rules: string, block = ""): string =>
+  treasuryWith(block).replace(/^rules:\n(?: .*\n)*/m, `rules: ${rules.trimEnd()}\n`)
 
 /** Rules of YAML, written in TypeScript. */
 export const asTypeScript = (rules: string): string => {
