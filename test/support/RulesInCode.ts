@@ -8,13 +8,13 @@ const [, treasury = ""] = /^```yaml\n([\s\S]*?)^```$/m.exec(readFileSync(join(ro
 const sectionOf = (name: string, text: string): string | undefined =>
   new RegExp(`^${name}:.*\\n(?: .*\\n)*`, "m").exec(text)?.[0]
 
-/** The treasury of the reference with the rules, the policy and the approvals that an example has. */
+/** The treasury of the reference with what an example has of its own. */
 export const treasuryWith = (block: string): string => {
   const own = ["rules", "policy"].reduce((text, name) => {
     const section = sectionOf(name, block)
     return section === undefined ? text : text.replace(sectionOf(name, text) ?? "", section)
   }, treasury)
-  return `${own}${sectionOf("approvals", block) ?? ""}`
+  return [own, ...["maintenance", "approvals"].map((name) => sectionOf(name, block) ?? "")].join("")
 }
 
 /** The same with other rules: a file of them, or lines of YAML. */
