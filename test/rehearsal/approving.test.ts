@@ -147,7 +147,7 @@ describe("a payment that people must approve, in a test", () => {
   it("is told with its line where a step names nobody's name", async () => {
     const { code, stderr } = await play("names", "- { at: 1m, approve: { by: [bem], from: vaul, pays: '5' } }")
     assert.strictEqual(code, 3)
-    assert.match(stderr, /names.yaml:\d+:\d+ {2}"bem" is no operator; did you mean "ben"\?/)
+    assert.match(stderr, /names.yaml:\d+:\d+ {2}.*"bem" is no operator; did you mean "ben"\?/)
     assert.match(stderr, /"vaul" is no party; did you mean "vault"/)
     assert.match(stderr, /pays says no asset; add asset/)
   })
