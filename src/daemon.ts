@@ -18,6 +18,7 @@ import { streamLoop } from "./poller/StreamLoop.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
 import { noteStartedWith } from "./status/reloadConfig.ts"
+import { neededOf } from "./status/sharedApprovals.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
 import { guarded } from "./store/guarded.ts"
@@ -41,7 +42,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
     Effect.sync(() => randomBytes(4).toString("hex")),
   )
   yield* checkStore(options)
-  yield* applyHaltFile(options.dataDir)
+  yield* applyHaltFile(options.dataDir, options.treasury)
   yield* noteStartedWith({ treasury: options.treasury, mode: options.mode })
   yield* journal.append({
     kind: "started",
@@ -57,15 +58,19 @@ const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions
   if (problem !== undefined) yield* trip("restored_store", problem)
 })
 
-const applyHaltFile = Effect.fnUntraced(function* (dataDir: string) {
+/** Where operators end halts, this one outlives its file: who may write here would else end it alone. */
+const applyHaltFile = Effect.fnUntraced(function* (dataDir: string, treasury: Treasury) {
   const brake = yield* Brake
   const said = yield* readHaltFile(dataDir)
-  if (said !== undefined) yield* brake.halt("halt_file", said)
-  else yield* brake.release("halt_file", "the HALT file is gone")
+  const isHalted = Effect.map(brake.halts, (halts) => halts.some(({ reason }) => reason === "halt_file"))
+  if (said !== undefined) return (yield* isHalted) ? undefined : yield* trip("halt_file", said)
+  if (neededOf(treasury) > 0 && (yield* isHalted)) return
+  yield* brake.release("halt_file", "the HALT file is gone")
 })
 
 /** The HALT file works within half a second, with no network and no command line. */
-const haltFileLoop = (dataDir: string) => applyHaltFile(dataDir).pipe(Effect.andThen(Effect.sleep(500)), Effect.forever)
+const haltFileLoop = (dataDir: string, now: () => Treasury) =>
+  Effect.suspend(() => applyHaltFile(dataDir, now())).pipe(Effect.andThen(Effect.sleep(500)), Effect.forever)
 
 const watchedOf = ({ parties }: Treasury): Watched => {
   const all = [...parties.values()]
@@ -109,7 +114,7 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     supervised("confirm", guarded(confirmLoop)),
     supervised("reconcile", guarded(reconcileLoop)),
     supervised("alerts", guarded(alertLoop(treasury.name))),
-    supervised("halt", guarded(haltFileLoop(options.dataDir))),
+    supervised("halt", guarded(haltFileLoop(options.dataDir, now))),
     ...(network.streams ? [supervised("streams", streamLoop(watchedOf(treasury)))] : []),
   ])
   if (options.replica === undefined) return work

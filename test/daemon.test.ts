@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { drain, prepare } from "../src/daemon.ts"
+import { AlertQueue } from "../src/store/AlertQueue.ts"
 import { Brake } from "../src/store/Brake.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { Outbox } from "../src/store/Outbox.ts"
@@ -11,6 +12,7 @@ import { Settings } from "../src/store/Settings.ts"
 import { Draining } from "../src/submitter/Draining.ts"
 import { submitOnce } from "../src/submitter/Submitter.ts"
 import { flow, paid, round, states } from "./support/Flow.ts"
+import { deskText } from "./support/Operators.ts"
 import { at, request } from "./support/TestClient.ts"
 import { chainId } from "./support/TestSandbox.ts"
 
@@ -54,6 +56,37 @@ describe("the daemon at its start", () => {
         yield* prepare(options)
         assert.deepStrictEqual(yield* halts, ["chain_changed: elsewhere"])
       }),
+    ),
+  )
+
+  it.effect("pages people once for a HALT file, however often it is seen", () =>
+    flow((options) =>
+      Effect.gen(function* () {
+        writeFileSync(join(options.dataDir, "HALT"), "ana: audit\n")
+        for (let i = 0; i < 3; i++) yield* prepare(options)
+        const due = (yield* (yield* AlertQueue).due(10)).filter(({ kind }) => kind === "halt")
+        assert.deepStrictEqual(
+          due.map(({ severity, subject }) => [severity, subject]),
+          [["page", "halt_file"]],
+        )
+        assert.include(due[0]?.detail ?? "", "ana: audit")
+        assert.include(due[0]?.detail ?? "", "cofferer resume")
+      }),
+    ),
+  )
+
+  it.effect("leaves a halt in force whose HALT file is gone, where operators are to end it", () =>
+    flow(
+      (options) =>
+        Effect.gen(function* () {
+          const file = join(options.dataDir, "HALT")
+          writeFileSync(file, "ana: audit\n")
+          yield* prepare(options)
+          rmSync(file)
+          yield* prepare(options)
+          assert.deepStrictEqual(yield* halts, ["halt_file: ana: audit"])
+        }),
+      { more: deskText() },
     ),
   )
 })

@@ -4,6 +4,7 @@ import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
 import { writeHaltFile } from "../config/files.ts"
+import { Paused, pausedText } from "./brakeText.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
@@ -61,9 +62,10 @@ export const pause = Command.make(
     const author = userInfo().username
     const answer = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until })
     if (answer !== undefined) {
-      yield* bodyOf(answer)
-      const end = until === undefined ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
-      return yield* printResult(chosen.output, { paused: scope, reason, author, until }, () => `paused ${scope} ${end}`)
+      const { longest } = yield* Schema.decodeUnknownEffect(Paused)(yield* bodyOf(answer))
+      return yield* printResult(chosen.output, { paused: scope, reason, author, until, longest }, () =>
+        pausedText({ scope, until }, longest),
+      )
     }
     return yield* haltNext(chosen.output, dataDir, { reason, author })
   }),

@@ -3,6 +3,7 @@ import { Console, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import { removeHaltFile } from "../config/files.ts"
 import { signApproval } from "../signer/signApproval.ts"
+import { Resumed, stillText } from "./brakeText.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
@@ -25,6 +26,16 @@ const tellWaiting = Effect.fnUntraced(function* (output: Output, body: unknown) 
   const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `
   const next = `${missing} of ${others.join(", ")} must say "resume" with the same reason and --key or --signature`
   return yield* failWith("needsApproval", `${done}${next}`)
+})
+
+/** Where no daemon runs, a HALT file is all that can be taken back: the next daemon goes on from its store. */
+const takeFile = Effect.fnUntraced(function* (output: Output, dataDir: string, scope: string) {
+  if (scope !== "all") return yield* failWith("notFound", `no daemon runs in ${dataDir}: one that runs ends pauses`)
+  if (!(yield* removeHaltFile(dataDir))) {
+    return yield* failWith("notFound", `no daemon runs in ${dataDir}, and no HALT file lies there`)
+  }
+  const text = "took the HALT file away; where operators end halts, one that a daemon has seen stays in force"
+  return yield* printResult(output, { resumed: scope, haltFile: "removed" }, () => text)
 })
 
 /** Ends pauses of a scope; with scope all also the HALT file. */
@@ -53,17 +64,15 @@ export const resume = Command.make(
       answer = yield* ask({ signature: yield* signApproval(chosen.key.value, text) })
     }
     if (answer?.status === 202) return yield* tellWaiting(chosen.output, answer.body)
-    if (answer !== undefined) yield* bodyOf(answer)
-    const removed = scope === "all" ? yield* removeHaltFile(dataDir) : false
-    if (answer === undefined) {
-      if (!removed) return yield* failWith("notFound", `no daemon runs in ${dataDir}, and no HALT file lies there`)
-      return yield* printResult(chosen.output, { resumed: scope, haltFile: "removed" }, () => "took the HALT file away")
+    if (answer === undefined) return yield* takeFile(chosen.output, dataDir, scope)
+    const done = yield* Schema.decodeUnknownEffect(Resumed)(yield* bodyOf(answer))
+    const file = done.haltFile === "removed"
+    if (done.ended === 0 && !file) {
+      const none = scope === "all" ? "nothing was resumed: no pause of all, and no halt" : `${scope} is not paused`
+      return yield* failWith("notFound", [none, ...stillText(done)].join("\n"))
     }
-    const file = removed ? ", and took the HALT file away" : ""
-    return yield* printResult(
-      chosen.output,
-      { resumed: scope, removed, answer: answer.body },
-      () => `resumed ${scope}${file}`,
+    return yield* printResult(chosen.output, { resumed: scope, removed: file, answer: answer.body }, () =>
+      [`resumed ${scope}${file ? ", and took the HALT file away" : ""}`, ...stillText(done)].join("\n"),
     )
   }),
 ).pipe(Command.withDescription("Continue payments, with a reason"))

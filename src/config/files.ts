@@ -52,12 +52,20 @@ export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<vo
   })
 
 /** Takes the HALT file away; false where there was none. */
-export const removeHaltFile = (dataDir: string): Effect.Effect<boolean> =>
-  Effect.sync(() => {
-    const file = haltFile(dataDir)
-    if (!existsSync(file)) return false
-    rmSync(file)
-    return true
+export const removeHaltFile = (dataDir: string): Effect.Effect<boolean, ConfigError> =>
+  Effect.try({
+    try: () => {
+      const file = haltFile(dataDir)
+      if (!existsSync(file)) return false
+      rmSync(file)
+      return true
+    },
+    catch: (error) =>
+      configProblem(
+        haltFile(dataDir),
+        `cannot be taken away (${(error as NodeJS.ErrnoException).code})`,
+        "take it away by hand",
+      ),
   })
 
 /** Gives a file another text, all at once: whoever reads it meanwhile sees the one or the other. */

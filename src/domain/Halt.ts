@@ -15,17 +15,17 @@ export type HaltReason = keyof typeof haltEnds
 export const haltReasons = Object.keys(haltEnds) as ReadonlyArray<HaltReason>
 
 /** The reasons that a `resume` of everything leaves in force. */
-export const keptReasons: ReadonlyArray<HaltReason> = ["halt_file", "restored_store"]
+export const keptReasons: ReadonlyArray<HaltReason> = ["restored_store"]
 
 const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, text)
 
 /** What to do about a halt, for people. */
 export const remedyOf = (reason: string): string => {
   const end = isReason(reason) ? haltEnds[reason] : "resume"
-  if (end === "file") return "take the HALT file away"
   if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'
   if (end === "recover") return '"cofferer recover --reason TEXT" shows what the store misses, imports it and goes on'
-  return 'once the cause is gone: "cofferer resume --reason TEXT"'
+  const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'
+  return end === "file" ? `${resume}, which takes the HALT file away` : resume
 }
 
 /**

@@ -8,18 +8,15 @@ import { inForceOr } from "../config/ConfigInForce.ts"
 import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
-import { assetScopes } from "../rules/contradiction.ts"
-import { lockScope } from "../rules/stops.ts"
-import { Brake } from "../store/Brake.ts"
 import { pastNeeds } from "../store/pastNeeds.ts"
 import { Signals } from "../store/Signals.ts"
-import { trip } from "../store/trip.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
-import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
+import { ApproveBody, approve, findApproval, storyWithApproval } from "./approvals.ts"
 import { askBackfill } from "./askBackfill.ts"
+import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
@@ -30,7 +27,7 @@ import { reloadConfig } from "./reloadConfig.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
-import { approvePolicy, approveResume, PolicyBody, policyNow } from "./sharedApprovals.ts"
+import { approvePolicy, PolicyBody, policyNow } from "./sharedApprovals.ts"
 import { listIntents } from "./stories.ts"
 
 export interface ControlServerOptions {
@@ -47,6 +44,8 @@ const endPath = new RegExp(`^/api/v1/intents/([0-9a-z]{3,64})/(${endVerbs.join("
 
 /** How soon a poll that was asked for is looked for. */
 const pollMillis = 200
+
+const brakePath = /^\/api\/v1\/(pause|resume|halt)$/
 
 const planPath = "/api/v1/plan"
 
@@ -117,12 +116,11 @@ const answer = Effect.fn("Control.answer")(function* (
   const approval = approvalPath.exec(path)
   if (approval !== null) return yield* approvals(options.treasury, approval, request)
   if (request.method === "POST") {
-    if (path === "/api/v1/pause") return yield* pause(options.treasury, yield* body(request, PauseBody))
+    const stop = brakePath.exec(path)?.[1]
+    if (stop !== undefined) return yield* brakeVerb(options, stop, request)
     if (path === "/api/v1/backfill") return yield* backfill(options.treasury, yield* body(request, BackfillBody))
-    if (path === "/api/v1/halt") return yield* halt(yield* body(request, LedgerBody))
     const verb = endPath.exec(path)
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
-    if (path === "/api/v1/resume") return yield* resume(options.treasury, yield* body(request, ResumeBody))
     if (path === planPath) return yield* plan(options, yield* body(request, PlanBody))
     if (path === "/api/v1/reload") return yield* reload(yield* body(request, ReloadBody))
     const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
@@ -178,18 +176,10 @@ const ExportQuery = Schema.Struct({
   to: Millis,
   after: Schema.String.check(Schema.isPattern(/^([0-9]{1,19}(\.[0-9a-f]{1,64})?)?$/)),
 })
-const PauseBody = Schema.Struct({ scope: Words, reason: Words, author: Words, until: Schema.optional(Schema.Int) })
 const LedgerBody = Schema.Struct({ reason: Words, author: Words })
 /** Absolute paths of a changed treasury's file and what lies over it. */
 const PlanBody = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))) })
 const ReloadBody = Schema.Struct({ reason: Words, author: Words, allowWeaker: Schema.optional(Schema.Boolean) })
-const ResumeBody = Schema.Struct({
-  scope: Words,
-  reason: Words,
-  author: Words,
-  signature: Schema.optional(SignatureText),
-})
-
 const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern(/^[0-9]{1,19}$/)) })
 
 const backfill = Effect.fnUntraced(function* ({ keepMillis }: Treasury, asked: typeof BackfillBody.Type) {
@@ -197,29 +187,22 @@ const backfill = Effect.fnUntraced(function* ({ keepMillis }: Treasury, asked: t
   return "problem" in done ? refusal(400, done.problem, done.remedy) : json(done)
 })
 
-/** Why a scope names nothing; undefined for one that does. */
-const scopeProblem = (treasury: Treasury, scope: string): string | undefined => {
-  const known = [
-    "all",
-    ...treasury.rules.flatMap(({ name }) => [`rule:${name}`, lockScope(name)]),
-    ...[...treasury.parties.keys()].map((name) => `party:${name}`),
-    ...[...treasury.assets.keys()].flatMap(assetScopes),
-  ]
-  return known.includes(scope) ? undefined : `known: ${known.join(", ")}`
-}
-
-const pause = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof PauseBody.Type) {
-  const problem = scopeProblem(treasury, asked.scope)
-  if (problem !== undefined) return refusal(400, `scope "${asked.scope}" names nothing`, problem)
-  yield* (yield* Brake).pause({ ...asked, until: asked.until })
+/** A person's stop, or the end of one. */
+const brakeVerb = Effect.fnUntraced(function* (
+  options: ControlServerOptions,
+  verb: string,
+  request: HttpServerRequest.HttpServerRequest,
+) {
+  const done =
+    verb === "halt"
+      ? yield* haltAll(yield* body(request, HaltBody))
+      : verb === "pause"
+        ? yield* pauseScope(options.treasury, yield* body(request, PauseBody))
+        : yield* resumeScope(options, yield* body(request, ResumeBody))
+  if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
+  if ("missing" in done) return json(done, 202)
   yield* wake
-  return json({ paused: asked.scope })
-})
-
-const halt = Effect.fnUntraced(function* ({ reason, author }: typeof LedgerBody.Type) {
-  yield* trip("operator", `${author}: ${reason}`)
-  yield* wake
-  return json({ halted: true })
+  return json(done)
 })
 
 const plan = Effect.fnUntraced(function* (inForce: ControlServerOptions, { files }: typeof PlanBody.Type) {
@@ -233,18 +216,6 @@ const reload = Effect.fnUntraced(function* (asked: typeof ReloadBody.Type) {
   const done = yield* reloadConfig({ ...asked, allowWeaker: asked.allowWeaker === true })
   if (done._tag === "Refused") return refusal(done.isConfig ? 422 : 409, done.detail, done.remedy)
   return json(done)
-})
-
-const resume = Effect.fnUntraced(function* (treasury: Treasury, { signature, ...asked }: typeof ResumeBody.Type) {
-  const problem = scopeProblem(treasury, asked.scope)
-  if (problem !== undefined) return refusal(400, `scope "${asked.scope}" names nothing`, problem)
-  const lacking = yield* approveResume(treasury, asked, signature)
-  if ("problem" in lacking) return refusal(lacking.status, lacking.problem, lacking.remedy)
-  if (lacking.missing > 0) return json({ resumed: null, ...lacking }, 202)
-  const brake = yield* Brake
-  const ended = yield* brake.resume(asked)
-  yield* wake
-  return json({ resumed: asked.scope, ended, stillHalted: (yield* brake.halts).map((h) => h.reason) })
 })
 
 const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, verb: EndVerb, asked: typeof EndBody.Type) {

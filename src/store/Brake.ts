@@ -59,8 +59,8 @@ export class Brake extends Context.Service<
     }) => Effect.Effect<void, StoreError>
     /**
      * Ends the pauses of the scope and, for scope "all", the halts; a halt whose cause is still there comes back at
-     * the next look. The HALT file's ends with the file, a restored store's with `recover`. What was found on the
-     * ledger counts as acknowledged. Returns how many ended.
+     * the next look, as that of a HALT file does. A restored store's ends with `recover`. What was found on the ledger
+     * counts as acknowledged. Returns how many ended.
      */
     readonly resume: (resume: {
       readonly scope: string

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { prepare } from "../../src/daemon.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { compiledDir, root } from "../support/Cofferer.ts"
@@ -144,6 +145,31 @@ describe("operators at the command line", () => {
           assert.lengthOf(yield* brake.halts, 0)
           yield* brake.halt("operator", "again")
           assert.strictEqual((yield* resume("looked at it")).code, 7, "what was signed was for the other halt")
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("end the halt of a HALT file together, and only then the file goes", () =>
+    controlled(
+      (options) =>
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          const file = join(options.dataDir, "HALT")
+          const resume = (...more: ReadonlyArray<string>) =>
+            run("resume", "--reason", "looked at it", ...more, "--data", options.dataDir)
+          writeFileSync(file, "stop\n")
+          yield* prepare(options)
+          assert.strictEqual((yield* resume()).code, 7)
+          assert.strictEqual((yield* resume("--key", fileOf("ana"))).code, 7)
+          assert.isTrue(existsSync(file))
+          assert.lengthOf(yield* brake.halts, 1)
+          const done = yield* resume("--key", fileOf("ben"))
+          assert.match(done.stdout, /^resumed all, and took the HALT file away\n$/, done.stderr)
+          assert.isFalse(existsSync(file))
+          assert.lengthOf(yield* brake.halts, 0)
+          yield* prepare(options)
+          assert.lengthOf(yield* brake.halts, 0)
         }),
       desk,
     ),

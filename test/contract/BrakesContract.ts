@@ -35,13 +35,13 @@ export const brakeContract = (name: string, restart: Restart<Brake>) =>
       ),
     )
 
-    it.effect("halts once for one reason, until a person resumes or the HALT file is gone", () =>
+    it.effect("halts once for one reason, until a person resumes or its cause is gone", () =>
       restart(
         Effect.gen(function* () {
           const brake = yield* Brake
           yield* brake.halt("chain_changed", "first")
           yield* brake.halt("chain_changed", "second")
-          yield* brake.halt("halt_file", "stop")
+          yield* brake.halt("restored_store", "stop")
         }),
         Effect.gen(function* () {
           const brake = yield* Brake
@@ -49,15 +49,15 @@ export const brakeContract = (name: string, restart: Restart<Brake>) =>
             (yield* brake.halts).map((h) => [h.reason, h.detail]),
             [
               ["chain_changed", "first"],
-              ["halt_file", "stop"],
+              ["restored_store", "stop"],
             ],
           )
           yield* brake.resume({ scope: "all", ...words })
           assert.deepStrictEqual(
             (yield* brake.halts).map((h) => h.reason),
-            ["halt_file"],
+            ["restored_store"],
           )
-          yield* brake.release("halt_file", "the file is gone")
+          yield* brake.release("restored_store", "all is imported")
           assert.deepStrictEqual(yield* brake.halts, [])
         }),
       ),

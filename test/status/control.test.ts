@@ -28,12 +28,14 @@ describe("the control socket", () => {
     controlled((options, sandbox) =>
       Effect.gen(function* () {
         const body = { scope: "rule:keep-bob", reason: "audit", author: "ana" }
-        assert.deepStrictEqual((yield* ask(options, "/api/v1/pause", body)).json, { paused: "rule:keep-bob" })
+        const longest = { ...body, until: null }
+        assert.deepStrictEqual((yield* ask(options, "/api/v1/pause", body)).json, { paused: "rule:keep-bob", longest })
         assert.containSubset(yield* (yield* Brake).pauses, [body])
         for (let i = 0; i < 3; i++) yield* round(options, sandbox)
         assert.deepStrictEqual([yield* states, yield* reason], [[], "paused"])
         const resumed = yield* ask(options, "/api/v1/resume", { ...body, reason: "done" })
-        assert.deepStrictEqual(resumed.json, { resumed: "rule:keep-bob", ended: 1, stillHalted: [] })
+        const left = { haltFile: "none", stillHalted: [], stillPaused: [] }
+        assert.deepStrictEqual(resumed.json, { resumed: "rule:keep-bob", ended: 1, ...left })
         for (let i = 0; i < 6; i++) yield* round(options, sandbox)
         assert.deepStrictEqual(yield* states, ["confirmed"])
       }),
@@ -64,12 +66,14 @@ describe("the control socket", () => {
   it.effect("says which halts a resume did not end", () =>
     controlled((options) =>
       Effect.gen(function* () {
-        yield* (yield* Brake).halt("halt_file", "stop")
+        yield* (yield* Brake).halt("restored_store", "stop")
         const body = { scope: "all", reason: "go", author: "ana" }
         assert.deepStrictEqual((yield* ask(options, "/api/v1/resume", body)).json, {
           resumed: "all",
           ended: 0,
-          stillHalted: ["halt_file"],
+          haltFile: "none",
+          stillHalted: ["restored_store"],
+          stillPaused: [],
         })
       }),
     ),

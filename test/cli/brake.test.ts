@@ -1,0 +1,95 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Logger } from "effect"
+import { prepare } from "../../src/daemon.ts"
+import type { DaemonOptions } from "../../src/services.ts"
+import { haltAll, pauseScope, resumeScope } from "../../src/status/brakeVerbs.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { controlled } from "../support/Control.ts"
+import { flow } from "../support/Flow.ts"
+
+const run = (options: DaemonOptions, ...args: ReadonlyArray<string>) =>
+  Effect.promise(() => callCofferer([...args, "--data", options.dataDir]))
+
+describe("pause and resume at the command line", () => {
+  it.effect("say when the scope really goes on, where another pause lasts longer", () =>
+    controlled((options) =>
+      Effect.gen(function* () {
+        const pause = (...more: ReadonlyArray<string>) => run(options, "pause", ...more)
+        const bob = ["--scope", "party:bob"]
+        const long = yield* pause(...bob, "--reason", "long")
+        assert.match(long.stdout, /^paused party:bob until someone resumes it\n$/, long.stderr)
+        const short = yield* pause(...bob, "--reason", "short", "--for", "3s")
+        assert.match(
+          short.stdout,
+          /^paused party:bob until someone resumes it: another .*\(party:bob, by .*: long\)\n$/,
+        )
+        const timed = yield* pause("--scope", "party:eve", "--reason", "short", "--for", "3s")
+        assert.match(timed.stdout, /^paused party:eve until 20[^ ]+Z\n$/)
+        yield* pause("--reason", "drill")
+        const covered = yield* pause("--scope", "party:eve", "--reason", "again", "--for", "3s")
+        assert.match(covered.stdout, /^paused party:eve until someone resumes it: .*\(all, by .*: drill\)\n$/)
+      }),
+    ),
+  )
+
+  it.effect("say what was not paused, and what stays so with the command that ends it", () =>
+    controlled((options) =>
+      Effect.gen(function* () {
+        const resume = (...more: ReadonlyArray<string>) => run(options, "resume", "--reason", "done", ...more)
+        const idle = yield* resume()
+        assert.deepStrictEqual([idle.code, idle.stdout], [4, ""])
+        assert.match(idle.stderr, /nothing was resumed: no pause of all, and no halt/)
+        yield* run(options, "pause", "--reason", "drill")
+        yield* run(options, "pause", "--scope", "asset:USDT", "--reason", "audit")
+        const other = yield* resume("--scope", "party:bob")
+        assert.deepStrictEqual([other.code, other.stdout], [4, ""])
+        assert.match(other.stderr, /party:bob is not paused/)
+        const all = yield* resume()
+        assert.match(all.stdout, /^resumed all\nstill paused until someone resumes it: asset:USDT, by .*: audit; "/)
+        assert.include(all.stdout, '"cofferer resume --scope asset:USDT --reason TEXT"')
+        yield* (yield* Brake).halt("restored_store", "copied")
+        const usdt = yield* resume("--scope", "asset:USDT")
+        assert.match(usdt.stdout, /^resumed asset:USDT\nstill halted: restored store; "cofferer recover /)
+      }),
+    ),
+  )
+
+  it.effect("tell the log who paused, halted and resumed what, and why", () => {
+    const lines: Array<string> = []
+    const heard = Logger.make(({ message }) => {
+      const [word, fields] = message as [string, Readonly<Record<string, unknown>> | undefined]
+      lines.push(`${word} ${fields?.["subject"]} ${fields?.["detail"]}`)
+    })
+    return flow((options) =>
+      Effect.gen(function* () {
+        const [author, reason] = ["ana", "audit"]
+        yield* pauseScope(options.treasury, { scope: "party:bob", author, reason })
+        yield* resumeScope(options, { scope: "party:bob", author, reason: "looked" })
+        yield* haltAll({ author, reason })
+        yield* resumeScope(options, { scope: "all", author, reason: "it was nothing" })
+        assert.lengthOf(lines, 4, lines.join("\n"))
+        assert.strictEqual(lines[0], "paused party:bob by ana until someone resumes it: audit")
+        assert.strictEqual(lines[1], "resumed party:bob by ana: looked")
+        assert.match(lines[2] ?? "", /^halted operator ana: audit; /)
+        assert.strictEqual(lines[3], "resumed all by ana: it was nothing")
+      }).pipe(Effect.provide(Logger.layer([heard]))),
+    )
+  })
+
+  it.effect("refuse to end a halt whose HALT file cannot be taken away", () =>
+    controlled((options) =>
+      Effect.gen(function* () {
+        mkdirSync(join(options.dataDir, "HALT"))
+        writeFileSync(join(options.dataDir, "HALT", "x"), "")
+        yield* prepare(options)
+        const done = yield* run(options, "resume", "--reason", "go")
+        assert.deepStrictEqual([done.code, done.stdout], [6, ""])
+        assert.match(done.stderr, /HALT +cannot be taken away/)
+        assert.lengthOf(yield* (yield* Brake).halts, 1)
+      }),
+    ),
+  )
+})
