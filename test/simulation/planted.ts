@@ -106,7 +106,7 @@ export const planted: ReadonlyArray<Planted> = [
     name: "takes the mempool's yes for the end of a standing order",
     edits: [
       {
-        file: confirm,
+        file: "submitter/judgeCancellation.ts",
         source: '  if (seen._tag === "Open") return yield* giveUp(live)\n',
         instead:
           '  if (seen._tag === "Open" && attempt.state === "accepted")\n    return yield* confirmed(intent, attempt, { fee: 0n, settledAt: yield* now, how: "the mempool took it" })\n' +

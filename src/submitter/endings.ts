@@ -1,0 +1,134 @@
+import { Clock, Effect } from "effect"
+import { formatAmount } from "../domain/Amount.ts"
+import type { Attempt } from "../domain/Attempt.ts"
+import { shortId } from "../domain/Hex.ts"
+import { type Intent, withdrawnHere } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
+import { Gateways } from "../gateway/Gateways.ts"
+import { Findings } from "../store/Findings.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { say } from "../telemetry/say.ts"
+import { endAndTell, tellWithdrawn } from "./endAndTell.ts"
+import { afterExpiry, isGivenUp } from "./evidence.ts"
+import type { inclusionOf } from "./inclusionOf.ts"
+import { movementOf } from "./movementOf.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { sendsOf } from "./sendsOf.ts"
+
+/** An attempt that is out, and what is known of time. */
+export interface Live {
+  readonly intent: Intent
+  readonly attempt: Attempt
+  /** Newest height known from anywhere. */
+  readonly height: bigint
+}
+
+/** Explorers tell no time to the nanosecond. Now (Unix nanoseconds) is after the block that they show. */
+export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis) * 1_000_000n)
+
+/**
+ * Whether an attempt that is now shown as failed has executed before: on networks that let a third party replay it, the
+ * replay's failure hides that.
+ */
+export const hasExecuted = Effect.fnUntraced(function* (attempt: Attempt) {
+  // What one of several gateways listed as done is no word against a quorum: then the movements alone count.
+  const isAlone = (yield* Gateways).quorum === 1
+  if (isAlone && (yield* (yield* Findings).executions(attempt.transferId)) > 0) return true
+  return (yield* sendsOf(attempt.party, [attempt]))?.counts.has(attempt.transferId) ?? false
+})
+
+interface Execution {
+  /** Undefined where nothing tells what it was: at most what was reserved. */
+  readonly fee: bigint | undefined
+  readonly settledAt: bigint
+  readonly how: string
+}
+
+export const confirmed = Effect.fn("Confirm.confirmed")(function* (
+  intent: Intent,
+  attempt: Attempt,
+  { fee, settledAt, how }: Execution,
+) {
+  const outbox = yield* Outbox
+  const options = yield* SubmitterOptions
+  const metrics = yield* Metrics
+  const retried = (yield* outbox.sends(intent.id)).some((s) => s.outcome === "ambiguous" || s.outcome === "duplicate")
+  const say0 = (units: bigint) => formatAmount(units, intent.decimals)
+  const { payment } = intent
+  const isWithdrawn = intent.command === "withdraw"
+  const isCancel = intent.command === "cancel"
+  const charged = fee === undefined ? `fee not known, at most ${say0(intent.feeMax)}` : `fee ${say0(fee)}`
+  const cost = isWithdrawn ? withdrawnHere : isCancel ? "no fee" : charged
+  const sum = sumText(payment, intent.decimals)
+  const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
+  const settled = outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
+  yield* isWithdrawn ? tellWithdrawn(intent, settled) : settled
+  if (attempt.framing !== undefined) {
+    yield* (yield* Settings).rememberFraming(options.gateway.url, options.chainId, attempt.framing)
+  }
+  metrics.intentsFinished.inc({ treasury: options.treasury, outcome: "confirmed" })
+  const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
+  const took = (((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000).toFixed(1)
+  const once = retried && !isCancel ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
+  yield* say("confirmed", {
+    subject: shortId(intent.id).slice(0, 4),
+    detail: `${isCancel ? `${payment.to} of ${payment.from} is cancelled` : sum}, ${cost}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
+    from: payment.from,
+    to: payment.to,
+    txHash: hash,
+    transferId: attempt.transferId,
+  })
+  const signals = yield* Signals
+  yield* signals.wake("balances")
+})
+
+/** Proven never executed: another attempt, if it may help, after the need, the policy and the money are judged anew. */
+export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt }: Live, proof: string) {
+  const outbox = yield* Outbox
+  const options = yield* SubmitterOptions
+  const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
+  const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
+  const end = intent.command === "cancel" ? "came to nothing" : "never executed, proven"
+  const detail = `attempt ${attempt.k} ${end}${why}`
+  const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
+  const settled = outbox.settle(intent, attempt, "expired", next, { detail })
+  const said = `${detail} (${proof})`
+  yield* (yield* Settings).forgetFraming(options.gateway.url, options.chainId)
+  if (next === "abandoned") {
+    const ending = { state: next, sentence: `is ${next}: ${said}`, detail: said, severity: "ticket" } as const
+    return yield* endAndTell(intent, ending, settled)
+  }
+  yield* settled
+  yield* say("expired", { subject: `${shortId(intent.id).slice(0, 4)}/${attempt.k}`, detail: said })
+  yield* (yield* Signals).wake("submitter")
+})
+
+type Inclusion = Effect.Success<ReturnType<typeof inclusionOf>>
+
+/** In a block and not done. The same bytes may have been done before, where networks let others replay them. */
+export const failedInBlock = Effect.fnUntraced(function* (live: Live, inclusion: Inclusion) {
+  const { intent, attempt } = live
+  const outbox = yield* Outbox
+  if ((yield* hasExecuted(attempt)) || (yield* movementOf(intent, attempt)) !== undefined) return yield* giveUp(live)
+  const { height, code, error = "no reason given", gateway } = inclusion
+  const detail = `in block ${height} and refused there with code ${code}: ${error}`
+  yield* outbox.addEvidence(attempt, "execution_failed", { gateway, height, detail })
+  yield* endAndTell(
+    intent,
+    { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
+    outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: yield* now }),
+  )
+})
+
+/** Long after the window nothing is proven: the money stays reserved and people are called. */
+export const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: Live) {
+  if (!isGivenUp(attempt, height) || intent.state === "manual") return
+  const outbox = yield* Outbox
+  const detail = "its window is over and nothing proves whether it executed"
+  const said = `${detail}; the money stays reserved until a person resolves it`
+  const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
+  yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail }))
+})
