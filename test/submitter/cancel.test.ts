@@ -2,25 +2,24 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Command } from "../../src/domain/Command.ts"
-import type { IntentState } from "../../src/domain/Intent.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { receiptOf } from "../../src/status/receipts.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { checkReceipt } from "../../src/store/checkReceipt.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
-import { RuleStates } from "../../src/store/RuleStates.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { verifyStore } from "../../src/store/verifyStore.ts"
 import { adopt } from "../../src/submitter/adopt.ts"
 import { compareHistory } from "../../src/submitter/compareHistory.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { alice, bob, eve, type Flow, type FlowSetup, flow, round } from "../support/Flow.ts"
+import { alice, bob, eve, type FlowSetup, flow, round } from "../support/Flow.ts"
 import { altered, down, type Front, startFronts } from "../support/Fronts.ts"
 import { behind, nowhere, refusedThere } from "../support/Instead.ts"
-import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { halts, intentsOf, rounds, ruleState, waitForTaken } from "../support/Intents.ts"
+import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId, one, usdt, vega } from "../support/TestSandbox.ts"
 
-type Options = Parameters<Flow>[0]
 type Network = Sandbox["Service"]
 
 const rule = `  - name: no-orders
@@ -28,6 +27,9 @@ const rule = `  - name: no-orders
     priority: 1
 `
 const setup: FlowSetup = { rules: rule, more: "  cancel: [{ from: alice, transfersPer24h: 3 }]\n" }
+
+const { intents: cancels, states, attempts: attemptsOf, until } = intentsOf("cancel")
+const told = ruleState("no-orders")
 
 /** A standing order of alice, whose first payment is far away, adopted as made elsewhere. Returns its id. */
 const ordered = Effect.fnUntraced(function* (
@@ -64,45 +66,11 @@ const listed = Effect.fnUntraced(function* (client: TestClient) {
 const statusOf = (client: TestClient, id: string) =>
   Effect.map(listed(client), (all) => all.find((order) => order.id === id)?.status)
 
-const cancels = Effect.map(
-  Effect.flatMap(Outbox, (outbox) => outbox.recent(20)),
-  (intents) => intents.filter(({ command }) => command === "cancel"),
-)
-const states = Effect.map(cancels, (intents) => intents.map(({ state }) => state))
-const attemptsOf = Effect.gen(function* () {
-  const [intent] = yield* cancels
-  return yield* (yield* Outbox).attempts(intent?.id ?? "")
-})
-const told = Effect.map(
-  Effect.flatMap(RuleStates, (store) => store.all),
-  (all) => all.find(({ rule: name }) => name === "no-orders"),
-)
-const halts = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
-  (all) => all.map(({ reason }) => reason),
-)
-const rounds = Effect.fnUntraced(function* (options: Options, sandbox: Network, count: number, skip?: Set<string>) {
-  for (let i = 0; i < count; i++) yield* round(options, sandbox, skip)
-})
-const until = Effect.fnUntraced(function* (options: Options, sandbox: Network, state: IntentState, skip?: Set<string>) {
-  for (let i = 0; i < 40; i++) {
-    if ((yield* states).includes(state)) return
-    yield* round(options, sandbox, skip)
-  }
-  assert.fail(`no cancellation came to ${state}: ${yield* states}; ${JSON.stringify((yield* told)?.detail)}`)
-})
 /** Alice's own command to end one of her standing orders, by hand. */
 const byHand = Effect.fnUntraced(function* (client: TestClient, transferId: string) {
   const command = Command.cases.CancelTransfer.make({ transferId })
   yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
 })
-const arm = (client: TestClient, fault: Readonly<Record<string, unknown>>) =>
-  request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
-const disarm = (client: TestClient) => request(client, "/sandbox/faults", { method: "DELETE" })
-const waitForTaken = (client: TestClient) =>
-  Effect.gen(function* () {
-    while (at(yield* request(client, "/sandbox/ledger"), "mempool.1") === undefined) yield* Effect.yieldNow
-  })
 
 /** Gateways a, b and c before the network, of which two must agree. */
 const amongThree = (fronts: Array<Front>) => (url: string) =>

@@ -3,8 +3,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { BaseUnits } from "../../src/domain/Amount.ts"
 import { Command } from "../../src/domain/Command.ts"
-import { type IntentState, noteOf, withdrawnHere } from "../../src/domain/Intent.ts"
-import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { noteOf, withdrawnHere } from "../../src/domain/Intent.ts"
 import { receiptOf } from "../../src/status/receipts.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
@@ -18,12 +17,11 @@ import { verifyStore } from "../../src/store/verifyStore.ts"
 import { adopt } from "../../src/submitter/adopt.ts"
 import { compareHistory } from "../../src/submitter/compareHistory.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { alice, type Flow, type FlowSetup, flow, round } from "../support/Flow.ts"
-import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { alice, type FlowSetup, flow } from "../support/Flow.ts"
+import { halts, intentsOf, rounds, waitForTaken } from "../support/Intents.ts"
+import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
-
-type Options = Parameters<Flow>[0]
-type Network = Sandbox["Service"]
 
 const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 const rule = `  - name: to-vault
@@ -36,28 +34,7 @@ const addresses = `addresses: { vault: "${vault}" }
 `
 const setup: FlowSetup = { rules: rule, more: line + addresses }
 
-const withdrawals = Effect.map(
-  Effect.flatMap(Outbox, (outbox) => outbox.recent(20)),
-  (intents) => intents.filter(({ command }) => command === "withdraw"),
-)
-const states = Effect.map(withdrawals, (intents) => intents.map(({ state }) => state))
-const halts = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
-  (all) => all.map(({ reason }) => reason),
-)
-const rounds = Effect.fnUntraced(function* (options: Options, sandbox: Network, count: number, skip?: Set<string>) {
-  for (let i = 0; i < count; i++) yield* round(options, sandbox, skip)
-})
-const until = Effect.fnUntraced(function* (options: Options, sandbox: Network, state: IntentState, skip?: Set<string>) {
-  for (let i = 0; i < 40; i++) {
-    if ((yield* states).includes(state)) return
-    yield* round(options, sandbox, skip)
-  }
-  assert.fail(`no withdrawal came to ${state}: ${yield* states}`)
-})
-const arm = (client: TestClient, fault: Readonly<Record<string, unknown>>) =>
-  request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
-const disarm = (client: TestClient) => request(client, "/sandbox/faults", { method: "DELETE" })
+const { intents: withdrawals, states, attempts: attemptsOf, until } = intentsOf("withdraw")
 
 /** What the ledger lists as withdrawn by alice. */
 const listed = Effect.fnUntraced(function* (client: TestClient) {
@@ -70,16 +47,6 @@ const listed = Effect.fnUntraced(function* (client: TestClient) {
     receiver: (node["ext"] as { erc20?: { receiverAddress: string } }).erc20?.receiverAddress,
   }))
 })
-
-const attemptsOf = Effect.gen(function* () {
-  const [intent] = yield* withdrawals
-  return yield* (yield* Outbox).attempts(intent?.id ?? "")
-})
-
-const waitForTaken = (client: TestClient) =>
-  Effect.gen(function* () {
-    while (at(yield* request(client, "/sandbox/ledger"), "mempool.1") === undefined) yield* Effect.yieldNow
-  })
 
 describe("a withdrawal", () => {
   it.effect("has its address named where the page tells its limits", () =>

@@ -1,0 +1,68 @@
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import type { IntentCommand, IntentState } from "../../src/domain/Intent.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { type Flow, round } from "./Flow.ts"
+import { at, request, type TestClient } from "./TestClient.ts"
+
+type Options = Parameters<Flow>[0]
+type Network = Sandbox["Service"]
+
+/** Reasons for which signing is stopped. */
+export const halts = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (all) => all.map(({ reason }) => reason),
+)
+
+/** What a rule last came to; undefined where it was never looked at. */
+export const ruleState = (name: string) =>
+  Effect.map(
+    Effect.flatMap(RuleStates, (store) => store.all),
+    (all) => all.find(({ rule }) => rule === name),
+  )
+
+export const rounds = Effect.fnUntraced(function* (
+  options: Options,
+  sandbox: Network,
+  count: number,
+  skip?: Set<string>,
+) {
+  for (let i = 0; i < count; i++) yield* round(options, sandbox, skip)
+})
+
+/** Intents of one command, the newest first, with the attempts of the newest. */
+export const intentsOf = (command: IntentCommand) => {
+  const intents = Effect.map(
+    Effect.flatMap(Outbox, (outbox) => outbox.recent(20)),
+    (all) => all.filter((intent) => intent.command === command),
+  )
+  const states = Effect.map(intents, (all) => all.map(({ state }) => state))
+  const attempts = Effect.gen(function* () {
+    const [intent] = yield* intents
+    return yield* (yield* Outbox).attempts(intent?.id ?? "")
+  })
+  /** Rounds until one is in the state; fails after forty. */
+  const until = Effect.fnUntraced(function* (
+    options: Options,
+    sandbox: Network,
+    state: IntentState,
+    skip?: Set<string>,
+  ) {
+    for (let i = 0; i < 40; i++) {
+      if ((yield* states).includes(state)) return
+      yield* round(options, sandbox, skip)
+    }
+    const details = (yield* (yield* RuleStates).all).map(({ rule, detail }) => `${rule}: ${detail}`)
+    assert.fail(`no ${command} came to ${state}: ${yield* states}; ${details.join("; ")}`)
+  })
+  return { intents, states, attempts, until }
+}
+
+/** Until the mempool holds a second transaction. */
+export const waitForTaken = (client: TestClient) =>
+  Effect.gen(function* () {
+    while (at(yield* request(client, "/sandbox/ledger"), "mempool.1") === undefined) yield* Effect.yieldNow
+  })
