@@ -70,7 +70,7 @@ export const resolvePolicy = (
   const maxFee = shareOf(raw.policy?.maxFee ?? "0.2%")
   const groups = [...approvals.values()]
   const cancels = cancelsOf(raw, parties, report)
-  const digest = policyDigest({ maxFee, lines, cancels, groups })
+  const digest = policyDigest({ maxFee, lines, cancels, groups, parties: [...parties.values()] })
   return { maxFee, lines, ...(cancels.length === 0 ? {} : { cancels }), groups, digest, hash: digest.slice(0, 8) }
 }
 
@@ -89,17 +89,22 @@ const cancelsOf = (
     return { line: i + 1, from: new Set(keys), transfersPer24h: Number(transfersPer24h) }
   })
 
-/** The same policy in other words has the same digest: keys and base units only, in the file's order. */
+/**
+ * The same policy in other words has the same digest: keys and base units only, in the file's order. What payers keep
+ * belongs to it: who approves a policy approves how far it may empty an account.
+ */
 const policyDigest = ({
   maxFee,
   lines,
   cancels,
   groups,
+  parties,
 }: {
   readonly maxFee: Share
   readonly lines: ReadonlyArray<PolicyLine>
   readonly cancels: ReadonlyArray<CancelLine>
   readonly groups: ReadonlyArray<ApprovalGroup>
+  readonly parties: ReadonlyArray<Party>
 }): string => {
   const text = lines.map((l) =>
     [
@@ -116,7 +121,13 @@ const policyDigest = ({
     ["approvals", name, need, withinMillis, ...[...of].map(([who, key]) => `${who}=${key}`).sort()].join("|"),
   )
   const ends = cancels.map((l) => ["cancel", [...l.from].sort().join(","), l.transfersPer24h].join("|"))
+  const keeps = parties.flatMap(({ publicKey, signer, floor, transfersKept }) => {
+    const kept = [...floor].filter(([, units]) => units > 0n).map(([id, units]) => `${id}=${units}`)
+    if (signer === undefined || (kept.length === 0 && transfersKept === 0)) return []
+    return [["keeps", publicKey, transfersKept, ...kept.sort()].join("|")]
+  })
+  const fee = `${maxFee.numerator}/${maxFee.denominator}`
   const hash = createHash("sha256")
-  hash.update([`${maxFee.numerator}/${maxFee.denominator}`, ...text, ...ends, ...people.sort()].join("\n"))
+  hash.update([fee, ...text, ...ends, ...people.sort(), ...keeps.sort()].join("\n"))
   return hash.digest("hex")
 }

@@ -36,7 +36,7 @@ export interface Policy {
   readonly cancels?: ReadonlyArray<CancelLine>
   /** Every group of operators, whether a line asks for it or not: they also end halts and approve policies. */
   readonly groups?: ReadonlyArray<ApprovalGroup>
-  /** SHA-256 over the policy's canonical text, approvals included: what operators approve. */
+  /** SHA-256 over the policy's canonical text, with approvals and what payers keep: what operators approve. */
   readonly digest: string
   /** First 8 hex characters of the digest: what people compare. */
   readonly hash: string

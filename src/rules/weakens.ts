@@ -1,7 +1,7 @@
 import { formatLevel } from "../domain/Amount.ts"
 import { cancelLineFor, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 import type { Party, PinnedAsset, Share } from "./Rule.ts"
-import { approvalWords } from "./weakensApproval.ts"
+import { approvalWords, type SayAmount } from "./weakensApproval.ts"
 
 /** What bounds the money of a treasury, whatever rules and gateways say. */
 export interface Terms {
@@ -24,14 +24,14 @@ interface Cell {
 /**
  * What the new terms permit that the old ones did not, in words; empty where they are as strict or stricter: then every
  * sequence of payments that the new policy lets pass, the old one would have let pass too, and it leaves every floor
- * as it was. Where lines overlap in new ways it may name what is no more than before, never the other way round.
+ * as it was. Who must approve comes first. Where lines overlap in new ways it may name what is no more than before, never the other way round.
  */
 export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
+  ...approvalWords(old.policy, next.policy, { old: amountIn(old), next: amountIn(next) }),
   ...modeOf(old, next),
   ...lineWords(old, next),
   ...windowWords(old, next),
   ...cancelWords(old, next),
-  ...approvalWords(old.policy, next.policy),
   ...feeWords(old.policy.maxFee, next.policy.maxFee),
   ...partyWords(old, next),
   ...(next.maxAgeMillis > old.maxAgeMillis
@@ -58,6 +58,13 @@ const names = (terms: Terms, keys: Iterable<string>): string => {
 
 const assetOf = (terms: Terms, id: string): PinnedAsset | undefined =>
   [...terms.assets.values()].find((asset) => asset.id === id)
+
+const amountIn =
+  (terms: Terms): SayAmount =>
+  (id, units) => {
+    const asset = assetOf(terms, id)
+    return `${formatLevel(units, asset?.decimals ?? 0)} ${asset?.symbol ?? id.slice(0, 8)}`
+  }
 
 const says = (terms: Terms, line: PolicyLine, units: bigint): string =>
   formatLevel(units, assetOf(terms, line.assetId)?.decimals ?? 0)

@@ -3,8 +3,14 @@ import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 
 type Approval = NonNullable<PolicyLine["approval"]>
 
-const says = (approval: Approval | undefined): string =>
-  approval === undefined ? "nobody" : `${groupText(approval.group)} above ${approval.above} base units`
+/** An amount of an asset, by its id, in words. */
+export type SayAmount = (assetId: string, units: bigint) => string
+
+const says = (approval: Approval | undefined, amount: (units: bigint) => string): string => {
+  if (approval === undefined) return "nobody"
+  const people = groupText(approval.group)
+  return approval.above === 0n ? people : `${people} above ${amount(approval.above)}`
+}
 
 /** Whether all that the new line asks of people is at least what the old one asked, of the same people or fewer. */
 const isAsStrict = (old: Approval, next: Approval | undefined): boolean =>
@@ -28,20 +34,26 @@ const operatorWords = (old: Policy, next: Policy): ReadonlyArray<string> => {
 }
 
 /** What people had to approve and needs fewer of them now, or others, in words. */
-export const approvalWords = (old: Policy, next: Policy): ReadonlyArray<string> => [
-  ...lineWords(old, next),
-  ...operatorWords(old, next),
-]
+export const approvalWords = (
+  old: Policy,
+  next: Policy,
+  amounts: { readonly old: SayAmount; readonly next: SayAmount },
+): ReadonlyArray<string> => [...lineWords(old, next, amounts), ...operatorWords(old, next)]
 
-const lineWords = (old: Policy, next: Policy): ReadonlyArray<string> =>
+const lineWords = (
+  old: Policy,
+  next: Policy,
+  amounts: { readonly old: SayAmount; readonly next: SayAmount },
+): ReadonlyArray<string> =>
   next.lines.flatMap((line) => {
-    const pairs = [...line.from].flatMap((from) => [...line.to].map((to) => ({ from, to, assetId: line.assetId })))
+    const { assetId } = line
+    const pairs = [...line.from].flatMap((from) => [...line.to].map((to) => ({ from, to, assetId })))
     const weaker = pairs.find((pair) => {
       const before = lineFor(old, pair)?.approval
       return lineFor(next, pair) === line && before !== undefined && !isAsStrict(before, line.approval)
     })
     if (weaker === undefined) return []
-    return [
-      `policy line ${line.line}: ${says(line.approval)} must approve, before ${says(lineFor(old, weaker)?.approval)}`,
-    ]
+    const after = says(line.approval, (units) => amounts.next(assetId, units))
+    const before = says(lineFor(old, weaker)?.approval, (units) => amounts.old(assetId, units))
+    return [`policy line ${line.line}: ${after} must approve, before ${before}`]
   })

@@ -14,7 +14,7 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
-import { isPolicyApproved } from "./sharedApprovals.ts"
+import { neededOf, policyApprovalOf } from "./sharedApprovals.ts"
 
 /** Who wants the files to be read again. */
 export interface ReloadAsked {
@@ -74,19 +74,26 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   if (restart.length > 0) return yield* refuse(old, asked, { ...refusedFor(restart), isConfig: false })
   const next = { treasury, mode: old.mode }
   const weaker = weakens(termsOf(old), termsOf(next))
-  const permitted = asked.allowWeaker || (yield* isApprovedByPeople(old, next))
-  if (weaker.length > 0 && !permitted) return yield* refuse(old, asked, refusedAsWeaker(weaker))
+  if (weaker.length > 0 && !asked.allowWeaker) {
+    const approval = yield* approvalOfPeople(old, next)
+    if (!approval.isEnough) return yield* refuse(old, asked, refusedAsWeaker(weaker, approval.advice))
+  }
   const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
   yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, old, next }))
   yield* tellChange(next, asked, parts)
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
 
-/** Whether operators approved exactly this policy, and nothing beside it is weaker. */
-const isApprovedByPeople = Effect.fnUntraced(function* (old: InForce, next: InForce) {
-  const { policy } = next.treasury
-  const beside = weakens({ ...termsOf(old), policy }, termsOf(next))
-  return beside.length === 0 && (yield* isPolicyApproved(old.treasury, policy.digest))
+/** Whether operators approved exactly this policy and nothing beside it is weaker; else what they can do about it. */
+const approvalOfPeople = Effect.fnUntraced(function* (old: InForce, next: InForce) {
+  const { policy, parties } = next.treasury
+  if (neededOf(old.treasury) === 0) return { isEnough: false, advice: "" }
+  const beside = weakens({ ...termsOf(old), policy, parties }, termsOf(next))
+  if (beside.length > 0) return { isEnough: false, advice: `; no approval covers this: ${beside.join(", ")}` }
+  const { by, others, missing } = yield* policyApprovalOf(old.treasury, policy.digest)
+  const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
+  const advice = `, or operators "cofferer approve policy ${policy.hash}" (${so} ${others.join(", ")})`
+  return { isEnough: missing === 0, advice }
 })
 
 interface Change {
@@ -154,21 +161,39 @@ const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: Reloa
   yield* say("reloaded", { subject: parts.join(", "), detail: `by ${author}; policy ${policy.hash}` })
 })
 
-type Refusal = Omit<Extract<Reloaded, { _tag: "Refused" }>, "_tag">
+interface Refusal {
+  readonly isConfig: boolean
+  readonly title: string
+  /** What is wrong, the most important first. */
+  readonly lines: ReadonlyArray<string>
+  readonly remedy: string
+}
 
 const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
   isConfig: true,
-  detail: problems.map(formatProblem).join("\n"),
+  title: "",
+  lines: problems.map(formatProblem),
   remedy: "what was in force stays in force",
 })
 
-const refusedAsWeaker = (weaker: ReadonlyArray<string>): Refusal => ({
+const refusedAsWeaker = (weaker: ReadonlyArray<string>, advice: string): Refusal => ({
   isConfig: false,
-  detail: ["it would permit more than what is in force:", ...weaker.map((words) => `  ${words}`)].join("\n"),
-  remedy:
-    "what was in force stays in force; if it is meant, " +
-    '"cofferer reload --allow-weaker --reason TEXT", or operators "approve policy"',
+  title: "it would permit more than what is in force:",
+  lines: weaker,
+  remedy: `what was in force stays in force; if it is meant, "cofferer reload --allow-weaker --reason TEXT"${advice}`,
 })
+
+/** Longer, and a message on a telephone is not read. */
+const alertCharsMax = 800
+
+/** As many of the lines as there is room for, the first always; how many are left out is said. */
+const listed = (lines: ReadonlyArray<string>): string => {
+  const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
+  const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)
+  const left = lines.length - fit
+  const told = lines.slice(0, fit).join("; ").slice(0, alertCharsMax)
+  return left === 0 ? told : `${told}; and ${left} more`
+}
 
 /** The last good configuration stays, and people hear of it. */
 const refuse = Effect.fnUntraced(function* (old: InForce, asked: ReloadAsked, refusal: Refusal) {
@@ -176,16 +201,20 @@ const refuse = Effect.fnUntraced(function* (old: InForce, asked: ReloadAsked, re
   const metrics = yield* Metrics
   metrics.configReloaded.set({ treasury: name }, 0)
   const at = yield* Clock.currentTimeMillis
-  const first = refusal.detail.split("\n").slice(0, 3).join("; ")
+  const { isConfig, title, lines, remedy } = refusal
   yield* (yield* AlertQueue).raise({
     dedup: `config_reload/${at}`,
     severity: "ticket",
     kind: "config",
     subject: name,
-    detail: `a new configuration was refused: ${first}; ${refusal.remedy}`.slice(0, 500),
+    detail: `a new configuration was refused: ${title === "" ? "" : `${title} `}${listed(lines)}; ${remedy}`,
     fields: { author: asked.author },
   })
   yield* (yield* Signals).wake("alerts")
-  yield* Effect.logWarning("a new configuration was refused", { author: asked.author, reason: refusal.detail })
-  return { _tag: "Refused", ...refusal } satisfies Reloaded
+  yield* Effect.logWarning("a new configuration was refused", {
+    author: asked.author,
+    reason: `${title} ${lines.join("; ")}`.trim(),
+  })
+  const detail = title === "" ? lines.join("\n") : [title, ...lines.map((line) => `  ${line}`)].join("\n")
+  return { _tag: "Refused", isConfig, detail, remedy } satisfies Reloaded
 })

@@ -60,17 +60,14 @@ export const approvePolicy = Effect.fn("People.approvePolicy")(function* (
   { digest, signature }: typeof PolicyBody.Type,
 ) {
   const replaced = treasury.policy.digest
+  if (digest === replaced) return problem("this policy is in force already", 409, "name the one of the changed file")
   const text = policyText(treasury.name, replaced, digest)
   return yield* takeShared(treasury, { subject: subjectOf(digest), text, signature }, { policy: digest, replaced })
 })
 
-/** Whether enough operators of the configuration in force have approved the policy with this digest. */
-export const isPolicyApproved = Effect.fnUntraced(function* (inForce: Treasury, digest: string) {
-  if (neededOf(inForce) === 0) return false
-  const text = policyText(inForce.name, inForce.policy.digest, digest)
-  const { missing } = yield* sharedApprovalOf(inForce, subjectOf(digest), text)
-  return missing === 0
-})
+/** How far the operators of the configuration in force have approved the policy with this digest. */
+export const policyApprovalOf = (inForce: Treasury, digest: string) =>
+  sharedApprovalOf(inForce, subjectOf(digest), policyText(inForce.name, inForce.policy.digest, digest))
 
 /**
  * Ends of halts need operators, where there are any. `missing` above 0: the resume waits, and `text` is what the next
