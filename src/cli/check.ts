@@ -12,6 +12,7 @@ import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/wors
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { checkKeys } from "./checkKeys.ts"
+import { checkNetwork } from "./checkNetwork.ts"
 import { checkPast } from "./checkPast.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { printOrigins } from "./printOrigins.ts"
@@ -70,12 +71,13 @@ export const check = Command.make(
     const found = yield* setup(chosen)
     const { treasury, mode } = found
     const keys = yield* checkKeys(found, false)
+    const network = yield* checkNetwork(treasury)
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
     const tried = tryCode(treasury, yield* Clock.currentTimeMillis)
     if (tried.errors.length > 0) return yield* new ConfigError({ problems: [...tried.errors] })
     const past = yield* checkPast(chosen, found)
-    const notes = [...warnings(treasury), ...tried.warnings, ...keys, ...past]
+    const notes = [...warnings(treasury), ...tried.warnings, ...network, ...keys, ...past]
     const { rules, parties, assets, policy } = treasury
     const result = {
       file: treasury.file,

@@ -17,6 +17,7 @@ import { StatusView } from "../status/StatusView.ts"
 import { say } from "../telemetry/say.ts"
 import { failWith } from "./CliFailure.ts"
 import { checkKeys } from "./checkKeys.ts"
+import { checkNetwork } from "./checkNetwork.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
 import { sayReady, sayStopped, summaries } from "./narrate.ts"
 import { needSandbox } from "./needSandbox.ts"
@@ -50,7 +51,7 @@ export const run = Command.make(
   Effect.fn(function* (chosen) {
     const startedAt = yield* Clock.currentTimeMillis
     const found = yield* setup(chosen)
-    const warnings = yield* checkKeys(found, true)
+    const warnings = [...(yield* checkNetwork(found.treasury)), ...(yield* checkKeys(found, true))]
     const lacking = chosen.sandbox
       ? undefined
       : needSandbox(found, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
@@ -72,6 +73,11 @@ const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
   const layer = Sandbox.layer({ scenario, dir: join(found.dataDir, sandboxDir), portBusy: "free", clock: "real" })
   yield* Effect.gen(function* () {
     const sandbox = yield* Sandbox
+    const { port } = scenario.listen
+    if (port !== 0 && sandbox.port !== port) {
+      const elsewhere = `port ${port} is taken: the network is at ${sandbox.url} for as long as it runs`
+      yield* Effect.logWarning(`${elsewhere}; what asks the file's gateways beside the daemon does not find it`)
+    }
     yield* Effect.raceFirst(
       daemon({ ...optionsOf(found), gatewayUrl: sandbox.url }, found, once, sandbox),
       sandbox.join,

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { ConfigError, type Problem } from "../config/ConfigError.ts"
-import { durationMillis, parseListen } from "../config/Fields.ts"
+import { durationMillis, isLoopback, parseListen } from "../config/Fields.ts"
 import { decodeYaml, type YamlDocument } from "../config/Yaml.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
 import type { FaultSpec } from "./Faults.ts"
@@ -94,7 +94,8 @@ export interface Scenario {
 export const decodeScenario = (document: YamlDocument, chainId: string): Effect.Effect<Scenario, ConfigError> =>
   Effect.flatMap(Effect.andThen(needSection(document), decodeYaml(ScenarioText, document, ["sandbox"])), (raw) => {
     const problems: Array<Problem> = []
-    const scenario = build(raw, chainId, (path, message, remedy) => {
+    const listen = raw.listen ?? gatewayOf(document) ?? "127.0.0.1:3008"
+    const scenario = build({ ...raw, listen }, chainId, (path, message, remedy) => {
       problems.push(document.problem(["sandbox", ...path], message, remedy))
     })
     return problems.length > 0 ? Effect.fail(new ConfigError({ problems })) : Effect.succeed(scenario)
@@ -106,7 +107,18 @@ const needSection = (document: YamlDocument): Effect.Effect<void, ConfigError> =
   return Effect.fail(new ConfigError({ problems: [document.problem([], "sandbox is missing", remedy)] }))
 }
 
-const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => {
+/** Where the file's first gateway on this machine is. */
+const gatewayOf = ({ value }: YamlDocument): string | undefined => {
+  const { network } = value as { readonly network?: { readonly gateways?: Readonly<Record<string, unknown>> } }
+  const urls = Object.values(network?.gateways ?? {}).flatMap((gateway) => {
+    const written = typeof gateway === "string" ? gateway : (gateway as { readonly url?: unknown } | null)?.url
+    return typeof written === "string" && URL.canParse(written) ? [new URL(written)] : []
+  })
+  const near = urls.find(({ protocol, hostname }) => protocol === "http:" && isLoopback(hostname))
+  return near === undefined ? undefined : `${near.hostname}:${near.port || 80}`
+}
+
+const build = (raw: ScenarioText & { readonly listen: string }, chainId: string, report: Report): Scenario => {
   const assets = raw.assets.map((asset, i) => buildAsset(asset, report, ["assets", i]))
   const party = (name: string, path: ReadonlyArray<PropertyKey>): string => {
     if (!raw.parties.includes(name)) report(path, `unknown party "${name}"`, `known: ${raw.parties.join(", ")}`)
@@ -118,7 +130,7 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
       report(path, `unknown asset "${symbol}"`, `known: ${assets.map((a) => a.symbol).join(", ")}`)
     return { assetId: asset?.id ?? "", amount: units(amount, asset?.decimals ?? 0, report, path) }
   }
-  const { port } = parseListen(raw.listen ?? "127.0.0.1:3008")
+  const { port } = parseListen(raw.listen)
   if (port > 65_535) report(["listen"], `there is no port ${port}`, "write one of 0 to 65535")
   const blockIntervalMillis = durationMillis(raw.blockInterval ?? "1s")
   if (blockIntervalMillis < 1 || blockIntervalMillis > dayMillis) {
@@ -134,7 +146,7 @@ const build = (raw: ScenarioText, chainId: string, report: Report): Scenario => 
   return {
     chainId,
     seed: raw.seed,
-    listen: parseListen(raw.listen ?? "127.0.0.1:3008"),
+    listen: parseListen(raw.listen),
     profile: raw.profile ?? "0.75",
     blockIntervalMillis,
     rateLimit: raw.rateLimit !== "off",

@@ -1,0 +1,89 @@
+import { Effect } from "effect"
+import { ConfigError, type Problem } from "../config/ConfigError.ts"
+import { formatDuration, isLoopback } from "../config/Fields.ts"
+import { isEmbedded } from "../config/lintTreasury.ts"
+import type { Treasury } from "../config/Treasury.ts"
+import { isPaying, type PayingRule } from "../rules/Rule.ts"
+import { networkTransfersPerDay } from "../rules/worstCase.ts"
+import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
+
+/** What the file says of its network that cannot be so, as an error, or that nothing would be paid with, as warnings. */
+export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
+  const { document, network } = treasury
+  const scenario = isEmbedded(treasury) ? yield* decodeScenario(document, network.chainId) : undefined
+  const wrong = scenario === undefined ? [] : wrongDecimals(treasury, scenario)
+  if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
+  return [
+    ...(scenario === undefined ? [] : unheard(treasury, scenario)),
+    ...tooOld(treasury),
+    ...allKept(treasury, scenario?.transfersPerEpoch ?? networkTransfersPerDay),
+  ]
+})
+
+/** A pin that differs from the file's own network. */
+const wrongDecimals = ({ assets, document }: Treasury, scenario: Scenario): ReadonlyArray<Problem> =>
+  [...assets.values()].flatMap(({ symbol, id, decimals }) => {
+    const right = scenario.assets.find((asset) => asset.id === id)?.decimals
+    if (right === undefined || right === decimals) return []
+    const message = `${symbol} has ${decimals} decimals here and ${right} under sandbox.assets: nothing of it would be paid`
+    return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, or change sandbox.assets`)]
+  })
+
+/** The embedded network on a port of this machine that no gateway of the file names. */
+const unheard = ({ network, document }: Treasury, { listen }: Scenario): ReadonlyArray<Problem> => {
+  const near = network.gateways.map(({ url }) => new URL(url)).filter(({ hostname }) => isLoopback(hostname))
+  if (listen.port === 0 || near.length === 0 || near.some((url) => portOf(url) === listen.port)) return []
+  const message = `the sandbox listens on port ${listen.port}, and no gateway of the file is there: what asks the gateways without a daemon finds another network, or none`
+  const remedy = `write "127.0.0.1:${portOf(near[0]!)}", or leave sandbox.listen out`
+  return [document.problem(["sandbox", "listen"], message, remedy)]
+}
+
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === "https:" ? 443 : 80))
+
+/** Limits for the age of knowledge that it passes before it is read anew. */
+const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> => {
+  const { maxAgeMillis, pollIdleMillis } = network
+  const idle = formatDuration(pollIdleMillis)
+  const problem = (path: ReadonlyArray<PropertyKey>, millis: number) =>
+    document.problem(
+      path,
+      `maxAge ${formatDuration(millis)} is shorter than the ${idle} between two readings (network.poll.idle): most of the time all is too old to pay on`,
+      "raise maxAge, or lower network.poll.idle",
+    )
+  return [
+    ...(maxAgeMillis < pollIdleMillis ? [problem(["network", "maxAge"], maxAgeMillis)] : []),
+    ...rules.flatMap((rule, i) =>
+      isPaying(rule) && rule.maxAgeMillis !== undefined && rule.maxAgeMillis < pollIdleMillis
+        ? [problem(["rules", i, "maxAge"], rule.maxAgeMillis)]
+        : [],
+    ),
+  ]
+}
+
+/** Parties whose rules never get a transfer, since all of them are kept for people. */
+const allKept = ({ parties, rules, document }: Treasury, limit: number): ReadonlyArray<Problem> =>
+  [...parties.values()].flatMap(({ name, transfersKept }) => {
+    if (transfersKept < limit || !rules.some((rule) => isPaying(rule) && payersOf(rule).includes(name))) return []
+    const message = `transfersKept ${transfersKept} of the ${limit} that the network permits in an epoch: no rule could ever pay from ${name}`
+    return [document.problem(["parties", name, "transfersKept"], message, `write less than ${limit}`)]
+  })
+
+/** Who sends the transfers of a rule; a withdrawal is none, and what people are asked for is not ours. */
+const payersOf = (rule: PayingRule): ReadonlyArray<string> => {
+  switch (rule.kind) {
+    case "topUp":
+    case "payout":
+    case "code":
+    case "cancel":
+      return [rule.from.name]
+    case "sweep":
+      return rule.levels.map(({ party }) => party.name)
+    case "split":
+      return [rule.level.party.name]
+    case "rebalance":
+      return rule.weights.map(({ party }) => party.name)
+    case "withdraw":
+    case "request":
+      return []
+  }
+}

@@ -1,0 +1,92 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { afterAll, assert, describe, it } from "vitest"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { decodeScenario } from "../../src/sandbox/Scenario.ts"
+import { root } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+
+const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+const unlistened = good.replace(/^ {2}listen: .*\n/m, "")
+const dir = mkdtempSync(join(tmpdir(), "cofferer-network-"))
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const checked = (text: string) => {
+  const file = join(dir, "treasury.yaml")
+  writeFileSync(file, text)
+  return callCofferer(["check", file])
+}
+
+const listenOf = (text: string) =>
+  Effect.runPromise(
+    parseYaml("t.yaml", text).pipe(
+      Effect.flatMap((document) => decodeScenario(document, "sandbox-1")),
+      Effect.map(({ listen }) => listen),
+    ),
+  )
+
+describe("the address of the embedded network", () => {
+  it.each([
+    ["http://127.0.0.1:3018", { host: "127.0.0.1", port: 3018 }],
+    ["http://localhost:3018/", { host: "localhost", port: 3018 }],
+    ["http://[::1]:3018", { host: "::1", port: 3018 }],
+    ["https://gateway.example", { host: "127.0.0.1", port: 3008 }],
+  ])("is where the file's gateway %s says, as long as it is this machine", async (url, listen) => {
+    assert.deepStrictEqual(await listenOf(unlistened.replace("http://127.0.0.1:3008", url)), listen)
+  })
+
+  it("is what sandbox.listen says where it says something", async () => {
+    const moved = good.replace('{ sandbox: "http://127.0.0.1:3008" }', '{ sandbox: "http://127.0.0.1:3018" }')
+    assert.deepStrictEqual(await listenOf(moved), { host: "127.0.0.1", port: 3008 })
+    const { code, stdout } = await checked(moved)
+    assert.strictEqual(code, 0)
+    assert.match(stdout, /the sandbox listens on port 3008, and no gateway .*; write "127\.0\.0\.1:3018", or leave/)
+  })
+})
+
+describe("check", () => {
+  it("refuses a pin whose decimals differ from the file's own network, with the right ones", async () => {
+    const { code, stderr } = await checked(good.replace("8b83802bba, decimals: 6", "8b83802bba, decimals: 8"))
+    assert.strictEqual(code, 3)
+    assert.match(stderr, /:12:\d+ {2}USDT has 8 decimals here and 6 under sandbox\.assets: .*; write 6/)
+  })
+
+  it.each([
+    [
+      "that all transfers are kept",
+      "signer: { sandbox: reserve } }",
+      "signer: { sandbox: reserve }, transfersKept: 30 }",
+      /transfersKept 30 of the 20 .* from reserve; write less than 20/,
+    ],
+    [
+      "of knowledge that is always too old",
+      "maxAge: 30s",
+      "maxAge: 10ms",
+      /maxAge 10 ms is shorter than the 1 s between two readings .*; raise maxAge/,
+    ],
+    [
+      "of a rule for which it is",
+      "cooldown: 20s",
+      "maxAge: 500ms",
+      /maxAge 500 ms is shorter than the 1 s between two readings/,
+    ],
+  ])("warns %s", async (_, from, to, says) => {
+    const { code, stdout } = await checked(good.replace(from, to))
+    assert.strictEqual(code, 0)
+    assert.match(stdout, says)
+  })
+
+  it("says nothing where a party that keeps all of its transfers has no rule", async () => {
+    const idle = good.replace(
+      /^rules:\n(?: .*\n)*/m,
+      "rules:\n  - { name: news, notify: { asset: any, becomes: [enabled] } }\n",
+    )
+    const { stdout } = await checked(
+      idle.replace("signer: { sandbox: reserve } }", "signer: { sandbox: reserve }, transfersKept: 30 }"),
+    )
+    assert.notInclude(stdout, "transfersKept")
+  })
+})
