@@ -58,8 +58,11 @@ const knownText = (knowledge: RuleAnswer["knowledge"]): string =>
     : `block ${knowledge.block} of ${knowledge.at.slice(11, 19)}Z, ${knowledge.ageSeconds.toFixed(1)} s old, from ${knowledge.source}`
 
 const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer): string => {
-  const rehearsed =
-    answer.rehearsed && subject.verdict !== "holds" ? ["  only rehearsed: nothing is paid or asked for"] : []
+  const rehearsed = answer.trial
+    ? ["  on trial (mode: shadow): it decides, and nothing is paid or asked for"]
+    : answer.rehearsed && subject.verdict !== "holds"
+      ? ["  only rehearsed: nothing is paid or asked for"]
+      : []
   return [
     subject.sentence,
     ...rehearsed,
@@ -67,7 +70,7 @@ const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer
     table(subject.checks.map(checkRow)),
     `  known     ${knownText(answer.knowledge)}`,
     ...meansText(subject, answer.at),
-    `  next      ${nextText(subject, answer.at)}`,
+    `  next      ${nextText(subject, answer.at)}${answer.trial ? "; it would be rehearsed then, not paid" : ""}`,
   ].join("\n")
 }
 

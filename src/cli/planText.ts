@@ -21,7 +21,7 @@ export const planText = ({ at, knowledge, plan, difference }: PlanAnswer, isRunn
     ),
     ...section(
       "silent",
-      silent.map(({ sentence }) => sentence.replace(" is silent:", ":")),
+      silent.map(({ sentence, trial }) => `${sentence.replace(" is silent:", ":")}${trial ? " (on trial)" : ""}`),
     ),
     ...(difference === null ? [] : differenceText(difference)),
   ].join("\n")
@@ -32,15 +32,19 @@ const section = (title: string, lines: ReadonlyArray<string>, none?: string): Re
   return shown.map((line, i) => `${(i === 0 ? title : "").padEnd(9)} ${line}`)
 }
 
-const actingLine = ({ sentence, rehearsed }: PlannedSubject): string =>
-  rehearsed ? `${sentence} (only rehearsed)` : sentence
+/** What is said behind what is not really paid. */
+const rehearsedText = ({ rehearsed, trial }: PlannedSubject): string =>
+  trial ? " (on trial: only rehearsed)" : rehearsed ? " (only rehearsed)" : ""
+
+const actingLine = (subject: PlannedSubject): string => `${subject.sentence}${rehearsedText(subject)}`
 
 const moneyText = ({ amount, asset, from, to }: ExplainedPayment): string => `${amount} ${asset} ${from} -> ${to}`
 
-const soonLine = ({ rule, subject, soon, rehearsed }: PlannedSubject, at: number): string => {
+const soonLine = (planned: PlannedSubject, at: number): string => {
+  const { rule, subject, soon } = planned
   const when =
     soon?.notBefore == null ? "if it is seen once more" : `if it stays so for ${timeText(soon.notBefore - at)} more`
-  return `${rule} ${subject}: ${(soon?.payments ?? []).map(moneyText).join(", ")}, ${when}${rehearsed ? " (only rehearsed)" : ""}`
+  return `${rule} ${subject}: ${(soon?.payments ?? []).map(moneyText).join(", ")}, ${when}${rehearsedText(planned)}`
 }
 
 const paymentLine = (payment: PlannedPayment): string => `${moneyText(payment)} (${payment.rule} ${payment.subject})`

@@ -9,10 +9,15 @@ export const viewText = (view: View): string => {
     `  ${a.party}`,
     `${a.balance} ${a.asset}`,
     a.inBand ? "in band" : "OUT OF BAND",
-    a.levels.map((l) => `${l.name} ${l.value}`).join("  "),
+    a.levels.map((l) => `${l.name} ${l.value}${l.trial ? " (on trial)" : ""}`).join("  "),
     observationText(a.observation),
   ])
-  const rules = view.rules.map((r) => [`  ${r.name}`, r.subject, r.fires?.toUpperCase() ?? r.state, r.sentence])
+  const rules = view.rules.map((r) => [
+    `  ${r.name}`,
+    r.subject,
+    r.fires?.toUpperCase() ?? (r.trial ? "on trial" : r.state),
+    r.sentence,
+  ])
   const limits = view.policy.map((p) => [
     `  ${p.text}`,
     p.used === null ? "" : `${p.used} of ${p.limit}`,

@@ -4,6 +4,7 @@ import type { Mode, Treasury } from "../config/Treasury.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
+import { isPaying } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
 import { Brake } from "../store/Brake.ts"
@@ -109,11 +110,20 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
     pauses: pauses.map(({ scope, reason, author }) => ({ scope, reason, author })),
+    maintenance: openWindows(treasury, now),
     journal: { seq: head.seq, head: head.hash },
     at: new Date(now).toISOString(),
   }
   return { ...view, sentence: sentenceOf(view, { today, maxAgeSeconds: treasury.network.maxAgeMillis / 1_000 }) }
 })
+
+/** Windows that hold rules now: those that ignore them have none. */
+const openWindows = ({ rules }: Treasury, now: number): View["maintenance"] => {
+  const windows = rules.flatMap((rule) => (isPaying(rule) ? rule.maintenance : []))
+  const open = windows.filter(({ from, until }) => from <= now && now < until)
+  const ends = new Map(open.map(({ name, until }) => [`${name} ${until}`, { name, until }]))
+  return [...ends.values()].map(({ name, until }) => ({ name, until: new Date(until).toISOString() }))
+}
 
 const pastView = Effect.fnUntraced(function* () {
   const backfills = yield* Backfills

@@ -38,6 +38,8 @@ export interface View {
   readonly alertsPending: number
   readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>
   readonly pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly author: string }>
+  /** Planned windows that are open, in which rules pay nothing. */
+  readonly maintenance: ReadonlyArray<{ readonly name: string; readonly until: string }>
   readonly journal: { readonly seq: number; readonly head: string }
   readonly at: string
 }
@@ -59,7 +61,13 @@ export interface AccountView {
   readonly reserved: string
   readonly incoming: string
   readonly available: string
-  readonly levels: ReadonlyArray<{ readonly name: string; readonly value: string; readonly share: number }>
+  /** Those of rules on trial are shown, and say nothing of whether it is in band. */
+  readonly levels: ReadonlyArray<{
+    readonly name: string
+    readonly value: string
+    readonly share: number
+    readonly trial: boolean
+  }>
   /** Place of now, and of now with money under way, on a bar from 0 to 1; for drawing only. */
   readonly share: number
   readonly shareSoon: number
@@ -83,6 +91,8 @@ export interface RuleView {
   readonly name: string
   readonly kind: string
   readonly subject: string
+  /** On trial: it decides, and pays nothing. */
+  readonly trial: boolean
   readonly state: string
   readonly reason: string | null
   /** Of a rule that tells people: how grave what it tells is, while its condition holds; null while it does not. */

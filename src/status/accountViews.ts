@@ -2,7 +2,7 @@ import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { levelsOf, type PinnedAsset } from "../rules/Rule.ts"
+import { isPaying, levelsOf, type PinnedAsset, type Rule } from "../rules/Rule.ts"
 import type { AccountBalance, Watermark } from "../store/Observations.ts"
 import type { AccountView, ObservationView } from "./View.ts"
 
@@ -74,29 +74,34 @@ export const accountViews = (
               name: l.name,
               value: formatLevel(l.units, asset.decimals),
               share: share(l.units),
+              trial: l.trial,
             })),
             share: share(balance),
             shareSoon: share(balance - (reserved < balance ? reserved : balance) + incoming),
             observation: account === undefined ? null : observed(account),
-            inBand: account !== undefined && levels.every((l) => l.holds(balance)),
+            inBand: levels.every((l) => l.trial || (account !== undefined && l.holds(balance))),
           },
         ]
       }),
     )
     .toSorted((a, b) => Number(a.inBand) - Number(b.inBand))
 
+const isOnTrial = (rule: Rule): boolean => isPaying(rule) && rule.trial
+
 const marksOf = (treasury: Treasury, party: string, asset: PinnedAsset) => {
   const floor = treasury.parties.get(party)?.floor.get(asset.id)
   const floors =
-    floor === undefined ? [] : [{ name: "floor", units: floor as bigint, holds: (b: bigint) => b >= floor }]
+    floor === undefined
+      ? []
+      : [{ name: "floor", units: floor as bigint, trial: false, holds: (b: bigint) => b >= floor }]
   const bands = treasury.rules.flatMap((rule) =>
     levelsOf(rule)
       .filter((level) => level.party.name === party && level.asset.id === asset.id)
       .flatMap(({ trigger, target }) => [
         rule.kind === "topUp" || rule.kind === "request"
-          ? { name: "below", units: trigger as bigint, holds: (b: bigint) => b >= trigger }
-          : { name: "above", units: trigger as bigint, holds: (b: bigint) => b <= trigger },
-        { name: "target", units: target as bigint, holds: () => true },
+          ? { name: "below", units: trigger as bigint, trial: isOnTrial(rule), holds: (b: bigint) => b >= trigger }
+          : { name: "above", units: trigger as bigint, trial: isOnTrial(rule), holds: (b: bigint) => b <= trigger },
+        { name: "target", units: target as bigint, trial: isOnTrial(rule), holds: () => true },
       ]),
   )
   return [...floors, ...bands]

@@ -51,6 +51,8 @@ export interface RuleAnswer {
   readonly rule: string
   /** Whether its payments are only rehearsed: the treasury is not live, or the rule is on trial. */
   readonly rehearsed: boolean
+  /** The rule itself is on trial. */
+  readonly trial: boolean
   /** Unix milliseconds. */
   readonly at: number
   readonly knowledge: KnownBy | null
@@ -145,6 +147,7 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
     about: "rule",
     rule: rule.name,
     rehearsed: isRehearsed(inForce.mode, rule),
+    trial: rule.trial,
     at: snapshot.now,
     knowledge,
     subjects,

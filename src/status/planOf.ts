@@ -22,6 +22,8 @@ export interface PlannedSubject {
   readonly verdict: "acts" | "asks" | "holds"
   /** Nothing is really paid: the treasury is not live, or the rule is on trial. */
   readonly rehearsed: boolean
+  /** The rule itself is on trial. */
+  readonly trial: boolean
   readonly sentence: string
   readonly payments: ReadonlyArray<ExplainedPayment>
   /** What would follow once its condition has held for its time; null where it waits for something else. */
@@ -121,7 +123,10 @@ const judge = Effect.fnUntraced(function* ({ treasury, mode }: InForce, asLastSe
               r.look.subject.rule.name === outcome.look.subject.rule.name,
           )
         : undefined
-      return plannedOf(outcome, later, isRehearsed(mode, outcome.look.subject.rule))
+      return plannedOf(outcome, later, {
+        rehearsed: isRehearsed(mode, outcome.look.subject.rule),
+        trial: outcome.look.subject.rule.trial,
+      })
     })
     const fires = subjects.reduce((sum, s) => sum + s.payments.length + (s.soon?.payments.length ?? 0), 0)
     return { file: treasury.file, mode, policy: treasury.policy.hash, subjects, fires } satisfies Plan
@@ -149,11 +154,15 @@ const ripened = (
     }),
   ])
 
-const plannedOf = ({ look }: Outcome, later: Outcome | undefined, rehearsed: boolean): PlannedSubject => {
+const plannedOf = (
+  { look }: Outcome,
+  later: Outcome | undefined,
+  how: Pick<PlannedSubject, "rehearsed" | "trial">,
+): PlannedSubject => {
   const { rule, subject, verdict, sentence, payments, next } = explainSubject(look)
   const then = later === undefined ? [] : explainSubject(later.look).payments
   const soon = then.length === 0 ? null : { notBefore: next.notBefore, payments: then }
-  return { rule, subject, verdict, rehearsed, sentence, payments, soon }
+  return { rule, subject, verdict, ...how, sentence, payments, soon }
 }
 
 const paymentsOf = ({ subjects }: Plan): ReadonlyArray<PlannedPayment> =>

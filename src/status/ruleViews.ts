@@ -18,7 +18,7 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): Reado
     if (!isPaying(rule)) {
       const asset = rule.asset === "any" ? "any asset" : rule.asset.symbol
       const sentence = `tells when ${asset} becomes ${rule.becomes.join(" or ")}`
-      const view = { name: rule.name, kind: rule.kind, subject: asset, state: "watching" }
+      const view = { name: rule.name, kind: rule.kind, subject: asset, trial: false, state: "watching" }
       return [{ ...view, reason: null, fires: null, detail: "", sentence }]
     }
     const own = memories.filter((m) => m.rule === rule.name)
@@ -28,11 +28,12 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): Reado
           name: rule.name,
           kind: rule.kind,
           subject: "",
+          trial: rule.trial,
           state: "inactive",
           reason: null,
           fires: null,
           detail: "",
-          sentence: "not yet evaluated",
+          sentence: `${onTrial(rule.trial)}not yet evaluated`,
         },
       ]
     }
@@ -40,21 +41,25 @@ const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): Reado
       name: rule.name,
       kind: rule.kind,
       subject: m.subject,
+      trial: rule.trial,
       state: m.state,
       reason: m.reason ?? null,
       fires: null,
       detail: m.detail,
-      sentence:
-        m.reason === undefined ? `acting: ${m.detail}` : `silent: ${m.reason.replaceAll("_", " ")}; ${m.detail}`,
+      sentence: `${onTrial(rule.trial)}${
+        m.reason === undefined ? `acting: ${m.detail}` : `silent: ${m.reason.replaceAll("_", " ")}; ${m.detail}`
+      }`,
     }))
   })
+
+const onTrial = (trial: boolean): string => (trial ? "on trial, pays nothing; " : "")
 
 /** What an alert's rule waits for, and whether people have heard of it. */
 const alertViews = (rule: AlertRule, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> => {
   const { name } = rule
   const memory = memories.find((m) => m.rule === name)
   const waits = `tells when ${conditionText(rule.when)}`
-  const view = { name, kind: "notify", subject: "" }
+  const view = { name, kind: "notify", subject: "", trial: false }
   if (memory === undefined)
     return [{ ...view, state: "inactive", reason: null, fires: null, detail: "", sentence: waits }]
   const { state, reason, detail } = memory

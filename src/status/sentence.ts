@@ -1,5 +1,5 @@
 import { remedyOf } from "../domain/Halt.ts"
-import type { RuleView, View } from "./View.ts"
+import type { IntentView, RuleView, View } from "./View.ts"
 
 /** How long a part of the past that was just found lost is the news. */
 const gapMillis = 86_400_000
@@ -20,7 +20,8 @@ export const sentenceOf = (
   const manual = view.intents.filter((i) => i.state === "manual").length
   if (manual > 0) return bad(`A person must resolve ${count(manual, "payment")}: nothing proves what became of it.`)
   const page = view.rules.find(({ fires }) => fires === "page")
-  if (page !== undefined) return bad(firing(page))
+  const troubles = troublesOf(view)
+  if (page !== undefined) return bad([firing(page), ...troubles].join(" "))
   const pause = view.pauses[0]
   if (pause !== undefined) return warn(`Paused (${pause.scope}) by ${pause.author}: ${pause.reason}.`)
   if (view.ageSeconds === null) return warn("No balance was read yet: no money moves.")
@@ -37,14 +38,56 @@ export const sentenceOf = (
   if (gap !== undefined)
     return warn(`Balance changes from ${minute(gap.since)} to ${minute(gap.until)} are lost: ${gap.cause}.`)
   const ticket = view.rules.find(({ fires }) => fires === "ticket")
-  if (ticket !== undefined) return warn(firing(ticket))
+  if (ticket !== undefined) return warn([firing(ticket), ...troubles].join(" "))
   const open = view.intents.filter((i) => i.open).length
+  const planned = view.maintenance.map(
+    ({ name, until }) => `Maintenance ${name} until ${minute(until)}: rules pay nothing.`,
+  )
   const activity = `${count(more.today, "payment")} in 24 h, ${open} open. Knowledge ${age} old.`
-  const out = view.accounts.filter((a) => !a.inBand)
-  if (out.length > 0)
-    return warn(`Out of band: ${out.map((a) => `${a.party} ${a.balance} ${a.asset}`).join(", ")}. ${activity}`)
-  return { severity: "ok", text: `All in band. ${activity}` }
+  if (troubles.length > 0) return warn([...troubles, ...planned, activity].join(" "))
+  return { severity: "ok", text: ["All in band.", ...planned, activity].join(" ") }
 }
+
+/** Reasons by which a rule stays silent though something is needed, or might be, until somebody looks after it. */
+const stuck: ReadonlySet<string | null> = new Set([
+  "disagreement",
+  "drift",
+  "unresolved",
+  "asset_status",
+  "policy",
+  "limit",
+  "quota",
+  "fee",
+  "short",
+])
+const namesMax = 3
+
+/** What people should look at, beside what moves by itself. What a rule on trial would need costs nothing. */
+const troublesOf = ({ rules, intents, accounts }: Omit<View, "sentence">): ReadonlyArray<string> => {
+  const live = rules.filter(({ trial }) => !trial)
+  const locked = live.filter(({ reason }) => reason === "locked")
+  const waiting = intents.filter(({ state }) => state === "awaiting_approval")
+  const held = live.filter(({ reason }) => stuck.has(reason))
+  const out = accounts.filter((a) => !a.inBand)
+  const [first] = waiting
+  return [
+    ...locked.map(({ name, detail }) => `${name} is locked: ${detail}.`),
+    ...(first === undefined ? [] : [`${waitingText(first, waiting.length)}.`]),
+    ...(held.length === 0 ? [] : [`Held: ${several(held.map(heldText))}.`]),
+    ...(out.length === 0 ? [] : [`Out of band: ${out.map((a) => `${a.party} ${a.balance} ${a.asset}`).join(", ")}.`]),
+  ]
+}
+
+const waitingText = ({ amount, from, to, short }: IntentView, n: number): string =>
+  n === 1 ? `1 payment waits for approval: ${amount} ${from} -> ${to} (${short})` : `${n} payments wait for approval`
+
+const heldText = ({ name, subject, reason }: RuleView): string =>
+  `${name} ${subject} (${String(reason).replaceAll("_", " ")})`
+
+const several = (words: ReadonlyArray<string>): string =>
+  words.length <= namesMax
+    ? words.join(", ")
+    : `${words.slice(0, namesMax).join(", ")} and ${words.length - namesMax} more`
 
 const firing = ({ name, fires, detail }: RuleView): string => `${name} fires (${fires}): ${detail}.`
 

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { explainText } from "../../src/cli/explainText.ts"
 import { planText } from "../../src/cli/planText.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
-import { explanationOf } from "../../src/status/explanationOf.ts"
+import { explanationOf, type RuleAnswer } from "../../src/status/explanationOf.ts"
 import { planOf } from "../../src/status/planOf.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -39,6 +40,27 @@ describe("a plan", () => {
       }),
     ),
   )
+
+  it.effect.each([
+    [50_000n, /keep hot\/USDT pays .* 500\.00 is below 1,000 \(on trial: only rehearsed\)$/m],
+    [200_000n, /silent {4}keep hot\/USDT: in band, .* \(on trial\)$/m],
+  ] as const)("marks a rule on trial, as its explanation does, with %d base units", ([hot, says]) => {
+    const trying = `  - name: keep
+    mode: shadow
+    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_000", target: "2_000" }] }`
+    return explained({ instead: trying }, (treasury) =>
+      Effect.gen(function* () {
+        yield* arrange({ hot })
+        const { plan, text } = yield* shown(treasury)
+        assert.match(text, says)
+        assert.containSubset(plan.subjects, [{ rule: "keep", rehearsed: true, trial: true }])
+        const answer = (yield* explanationOf(live(treasury), { name: "keep" })) as RuleAnswer
+        const why = explainText(answer, true)
+        assert.include(why, "\n  on trial (mode: shadow): it decides, and nothing is paid or asked for\n")
+        assert.match(why, /next .*; it would be rehearsed then, not paid$/m)
+      }),
+    )
+  })
 
   it.effect("of rules whose trial ends leaves what the trial has counted so far", () => {
     const rehearsing = `  - name: keep

@@ -130,23 +130,53 @@ describe("the sentence", () => {
     alertsPending: 0,
     halts: [],
     pauses: [],
+    maintenance: [],
     journal: { seq: 0, head: "" },
     at: "",
   }
   const open = (state: string): View["intents"][number] => ({
     id: "",
-    short: "",
+    short: "a1vh",
     state,
     open: true,
     rule: "",
-    amount: "",
-    from: "",
-    to: "",
+    amount: "59,000.00 USDT",
+    from: "reserve",
+    to: "maker",
     detail: "",
     note: null,
     createdAt: "",
     attempts: [],
   })
+  const account = (inBand: boolean): View["accounts"][number] => ({
+    party: "hot",
+    asset: "USDT",
+    balance: "9,000.00",
+    units: "",
+    reserved: "0.00",
+    incoming: "0.00",
+    available: "",
+    levels: [],
+    share: 0,
+    shareSoon: 0,
+    inBand,
+    observation: null,
+  })
+  const rule = (reason: string, more: Partial<View["rules"][number]> = {}): View["rules"][number] => ({
+    name: "even",
+    kind: "topUp",
+    subject: "hot/USDT",
+    trial: false,
+    state: "holding",
+    reason,
+    fires: null,
+    detail: "its code throws",
+    sentence: "",
+    ...more,
+  })
+  const today = "2 payments in 24 h, 0 open. Knowledge 1.3 s old."
+  const waits = "2 payments in 24 h, 1 open. Knowledge 1.3 s old."
+  const maintenance = [{ name: "audit", until: "2026-11-21T18:00:00.000Z" }]
   const halts = [{ reason: "chain_changed", detail: "another chain", at: "2026-11-21T02:14:00Z" }]
 
   it.each([
@@ -165,6 +195,30 @@ describe("the sentence", () => {
       { intents: [open("unknown")] },
       "1 payment may or may not be in the network; the same bytes are sent again.",
     ],
+    ["warn", { rules: [rule("locked")] }, `even is locked: its code throws. ${today}`],
+    [
+      "warn",
+      { intents: [open("awaiting_approval")] },
+      `1 payment waits for approval: 59,000.00 USDT reserve -> maker (a1vh). ${waits}`,
+    ],
+    ["warn", { rules: [rule("limit")] }, `Held: even hot/USDT (limit). ${today}`],
+    [
+      "warn",
+      { rules: ["a", "b", "c", "d"].map((name) => rule("asset_status", { name })) },
+      `Held: a hot/USDT (asset status), b hot/USDT (asset status), c hot/USDT (asset status) and 1 more. ${today}`,
+    ],
+    [
+      "warn",
+      { rules: [rule("locked")], accounts: [account(false)], maintenance },
+      `even is locked: its code throws. Out of band: hot 9,000.00 USDT. Maintenance audit until 2026-11-21 18:00 UTC: rules pay nothing. ${today}`,
+    ],
+    [
+      "warn",
+      { rules: [rule("locked"), rule("in_band", { name: "thin", fires: "ticket", detail: "low" })] },
+      "thin fires (ticket): low. even is locked: its code throws.",
+    ],
+    ["ok", { maintenance }, `All in band. Maintenance audit until 2026-11-21 18:00 UTC: rules pay nothing. ${today}`],
+    ["ok", { rules: [rule("limit", { trial: true }), rule("locked", { trial: true })] }, `All in band. ${today}`],
   ] as const)("is %s where %j", (severity, change, text) => {
     assert.deepStrictEqual(sentenceOf({ ...calm, ...change }, { today: 2, maxAgeSeconds: 30 }), { severity, text })
   })

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
+import { viewText } from "../../src/cli/viewText.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
+import { general } from "../../src/domain/AccountType.ts"
 import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import type { View } from "../../src/status/View.ts"
@@ -27,6 +29,9 @@ rules:
     notify: { when: { balance: { party: alice, asset: TOK, below: "100" } }, severity: page }
   - name: thin
     notify: { when: { balance: { party: alice, asset: TOK, below: "200" } }, severity: ticket }
+  - name: tried
+    mode: shadow
+    topUp: { from: alice, levels: [{ party: bob, asset: TOK, below: "300", target: "400" }] }
 policy:
   maxFee: 1%
   allow:
@@ -41,7 +46,13 @@ const shown = <E, R>(stored: Effect.Effect<unknown, E, R>) =>
   Effect.gen(function* () {
     const store = testStore()
     const treasury = yield* Effect.flatMap(parseYaml("t.yaml", file), treasuryOf)
-    const labels = { gateways: ["node"], rules: ["dry", "thin"], receivers: ["log"], version: "1", revision: "" }
+    const labels = {
+      gateways: ["node"],
+      rules: ["dry", "thin", "tried"],
+      receivers: ["log"],
+      version: "1",
+      revision: "",
+    }
     const layer = StatusView.layer({ treasury, mode: "live", version: "1" }).pipe(
       Layer.provideMerge(Metrics.layer({ treasury: "shown", mode: "live", ...labels })),
       Layer.provideMerge(store.layer()),
@@ -100,7 +111,7 @@ describe("a rule that tells people", () => {
       const { view } = yield* shown(Effect.andThen(remember("dry", "inactive"), remember("thin", "holding")))
       assert.strictEqual(ruleOf(view, "dry")?.fires, null)
       assert.deepInclude(ruleOf(view, "thin"), { state: "holding", fires: "ticket" })
-      assert.deepStrictEqual(names(view), ["thin", "dry"], "what fires comes first")
+      assert.deepStrictEqual(names(view), ["thin", "dry", "tried"], "what fires comes first")
       assert.deepStrictEqual(view.sentence, { severity: "warn", text: "thin fires (ticket): alice TOK is 90.00." })
     }),
   )
@@ -110,6 +121,27 @@ describe("a rule that tells people", () => {
       const { view } = yield* shown(Effect.void)
       assert.strictEqual(ruleOf(view, "dry")?.fires, null)
       assert.strictEqual(view.sentence.severity, "ok")
+    }),
+  )
+})
+
+describe("a rule on trial", () => {
+  it.live("is marked, with its levels, and its band is not the account's", () =>
+    Effect.gen(function* () {
+      const { view } = yield* shown(
+        Effect.gen(function* () {
+          const at = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+          const row = { timestamp: at, balance: 20_000n, party: bob, asset: token, market: "", type: general }
+          yield* (yield* Observations).advance([row], { timestamp: at, height: 8n })
+        }),
+      )
+      assert.deepInclude(ruleOf(view, "tried"), { trial: true, sentence: "on trial, pays nothing; not yet evaluated" })
+      const account = view.accounts.find(({ party }) => party === "bob")
+      assert.containSubset(account, { inBand: true, levels: [{ name: "below", trial: true }, { name: "target" }] })
+      assert.strictEqual(view.sentence.severity, "ok", view.sentence.text)
+      const text = viewText(view)
+      assert.match(text, /bob .* in band .*below 300 \(on trial\)/)
+      assert.match(text, /tried +on trial +on trial, pays nothing; not yet evaluated/)
     }),
   )
 })

@@ -24,10 +24,10 @@ const Account = (a: AccountView) => html`
       <rect class="track" x="0" y="4" width="100" height="4" />
       <rect class="soon" x="0" y="4" width=${a.shareSoon * 100} height="4" />
       <rect class="now" x="0" y="4" width=${a.share * 100} height="4" />
-      ${a.levels.map((l) => html`<rect class=${`tick ${l.name}`} x=${l.share * 100 - 0.2} y="0" width="0.5" height="12" />`)}
+      ${a.levels.map((l) => html`<rect class=${`tick ${l.name}${l.trial ? " trial" : ""}`} x=${l.share * 100 - 0.2} y="0" width="0.5" height="12" />`)}
     </svg>
     <div class="levels">
-      ${a.levels.map((l) => html`<span>${l.name} ${l.value}</span>`)}
+      ${a.levels.map((l) => html`<span>${l.name} ${l.value}${l.trial ? " (on trial)" : ""}</span>`)}
       ${/[1-9]/.test(a.incoming) ? html`<span>+ ${a.incoming} under way</span>` : ""}
       ${/[1-9]/.test(a.reserved) ? html`<span>${a.reserved} reserved</span>` : ""}
       <span>${a.observation === null ? "never seen" : `${a.observation.ageSeconds.toFixed(1)} s old, from ${a.observation.source}`}</span>
@@ -74,9 +74,10 @@ const Check = (c: Explanation["checks"][number]) => html`
   <tr class=${c.sign}><td title=${c.sign.replaceAll("_", " ")}>${marks[c.sign]}</td><td>${c.reason.replaceAll("_", " ")}</td>
     <td class="detail">${c.sign === "also_holds" ? html`<small>also holds: </small>` : ""}${c.detail}</td></tr>`
 
-const Tree = (e: Explanation) => html`
+const Tree = (e: Explanation, trial: boolean) => html`
   <div class="why">
     <p>${e.sentence}</p>
+    ${trial ? html`<p>on trial: it decides, and nothing is paid or asked for</p>` : ""}
     <table>${e.checks.map(Check)}</table>
     <ul>
       ${e.lines.map((l) => html`<li>${l.from} → ${l.to}: ${l.line === null ? "no policy line allows it" : `line ${l.line}, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h`}</li>`)}
@@ -119,7 +120,7 @@ const lastText = (last: AlertAnswer["last"]) =>
 
 const Why = ({ answer }: { readonly answer: WhyAnswer | undefined }) => {
   if (answer === undefined) return html`<div class="why"><p>asking …</p></div>`
-  if (answer.about === "rule") return answer.subjects.map(Tree)
+  if (answer.about === "rule") return answer.subjects.map((subject) => Tree(subject, answer.trial))
   if (answer.about === "alert") return Alert(answer)
   return html`<div class="why"><p>${lastText(answer.last)}</p></div>`
 }
@@ -130,7 +131,7 @@ const firing = { page: "✕", ticket: "!", info: "●" } as const
 const Rule = (r: RuleView) => {
   const query = whyOf(r)
   return html`
-  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? r.state}`}>${r.fires === null ? r.state : `${firing[r.fires]} ${r.fires}`}</em>
+  <li><b>${r.name}</b> <small>${r.kind}${r.subject === "" ? "" : ` ${r.subject}`}</small> <em class=${`word ${r.fires ?? (r.trial ? "trial" : r.state)}`}>${r.fires !== null ? `${firing[r.fires]} ${r.fires}` : r.trial ? "on trial" : r.state}</em>
     <div><button class="sentence" aria-expanded=${opened.has(query)} title="show every check" onClick=${toggle(query)}>${r.sentence}</button></div>
     ${opened.has(query) ? html`<${Why} answer=${opened.get(query)} />` : ""}</li>`
 }
