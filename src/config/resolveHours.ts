@@ -19,12 +19,13 @@ export const isLocation = (location: string, path: Path, report: Reporter): bool
 /** The calendars of the file, by name. */
 export const resolveHours = (raw: TreasuryFile, report: Reporter): ReadonlyMap<string, Hours> =>
   new Map(
-    Object.entries(raw.hours ?? {}).flatMap(([name, { weekdays, times, location }]): ReadonlyArray<[string, Hours]> => {
+    Object.entries(raw.hours ?? {}).map(([name, { weekdays, times, location }]): [string, Hours] => {
       const path = ["hours", name]
       const spans = asArray(times).flatMap((text) => spanOf(text, [...path, "times"], report))
       const open = new Set(asArray(weekdays).flatMap((text) => daysOf(text, [...path, "weekdays"], report)))
-      if (!isLocation(location, [...path, "location"], report)) return []
-      return [[name, { name, weekdays: open, spans, location }]]
+      // With a zone that is none it stays known: rules that name it are not wrong.
+      const zone = isLocation(location, [...path, "location"], report) ? location : "UTC"
+      return [name, { name, weekdays: open, spans, location: zone }]
     }),
   )
 

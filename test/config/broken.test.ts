@@ -46,6 +46,14 @@ describe("a broken treasury file", () => {
       }),
   )
 
+  it.effect("with a time zone that is none is told that alone, and nothing of the rule that names its hours", () =>
+    Effect.gen(function* () {
+      const hours = 'hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Mars/Base } }\n'
+      const error = yield* Effect.flip(load(hours + goodText.replace("for: 30s", "for: 30s\n    during: office")))
+      assert.match(error.message, /^\S+ {2}"Mars\/Base" is no time zone; [^\n]+$/)
+    }),
+  )
+
   it.effect("with mistakes everywhere is told all of them, in the order of the file", () =>
     Effect.gen(function* () {
       const all = broken.filter(({ title }) =>
