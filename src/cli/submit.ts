@@ -50,8 +50,8 @@ export const submit = Command.make(
       const taken = yield* Schema.decodeUnknownEffect(Taken)(yield* bodyOf(answer))
       return yield* printResult(chosen.output, taken, () =>
         taken.created
-          ? `taken as ${taken.intentId}; "intents show ${taken.intentId.slice(0, 12)}" tells how it goes`
-          : `known already as ${taken.intentId}: ${taken.state}`,
+          ? `taken as ${shortId(taken.intentId)}; "intents show ${shortId(taken.intentId)}" tells how it goes`
+          : `known already as ${shortId(taken.intentId)}: ${taken.state}`,
       )
     }
     if (needSandbox(found, "") !== undefined) return yield* notRunning(named, found.dataDir, absent)

@@ -1,14 +1,17 @@
 import { Clock, Effect, Schema } from "effect"
 import type { Mode, Treasury } from "../config/Treasury.ts"
-import { formatAmount, parseAmount } from "../domain/Amount.ts"
+import { formatAmount, formatLevel, parseAmount } from "../domain/Amount.ts"
 import { type ApprovalGroup, groupText } from "../domain/Approval.ts"
 import type { Payment } from "../domain/Decision.ts"
+import { shortId } from "../domain/Hex.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
 import { windowUse } from "../rules/limits.ts"
-import { approvalFor, feeMax, judge } from "../rules/Policy.ts"
+import { approvalFor, feeMax, judge, type PolicyLine, type Verdict, type WindowUse } from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
 import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
+import { say } from "../telemetry/say.ts"
 import { intentIdOf } from "./intentIdOf.ts"
 import { journalDecision } from "./journalDecision.ts"
 import { takeSnapshot } from "./snapshot.ts"
@@ -84,7 +87,8 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     createdAt: now,
     updatedAt: now,
   }
-  return yield* database.atomically(
+  const sum = `${sumText(payment, asset.decimals)} ${from.name} -> ${to.name}`
+  const taken = yield* database.atomically(
     Effect.gen(function* () {
       const known = (yield* outbox.byId(intent.id)).pipe((o) => (o._tag === "Some" ? o.value : undefined))
       if (known !== undefined) {
@@ -97,9 +101,11 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
       }
       const snapshot = yield* takeSnapshot([])
       const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
-      const verdict = judge(treasury.policy, asked, (line) => windowUse(snapshot, line, []))
+      const used = (line: PolicyLine) => windowUse(snapshot, line, [])
+      const verdict = judge(treasury.policy, asked, used)
       if (!verdict.permitted) {
-        return yield* rejected(`the policy refuses it (${verdict.refusal}): ${verdict.detail}`, "see check", true)
+        const why = refusedText(verdict, asked.amount, used, asset)
+        return yield* rejected(`the policy refuses it (${verdict.refusal}): ${why}`, "see check", true)
       }
       yield* checkApprovers(approvalFor(verdict.line, payment.amount), author)
       yield* outbox.record(intent)
@@ -107,7 +113,29 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
       return { intentId: intent.id, created: true, state: intent.state }
     }),
   )
+  if (taken.created) {
+    const by = author === undefined ? "" : ` by ${author}`
+    const subject = shortId(intent.id).slice(0, 4)
+    yield* say("proposed", { subject, detail: `submitted${by}: ${sum}; ${idempotencyKey}`, intent: intent.id })
+  }
+  return taken
 })
+
+/** Why the policy refuses it, in units of the asset. */
+const refusedText = (
+  { refusal, detail, line }: Extract<Verdict, { permitted: false }>,
+  amount: bigint,
+  used: (line: PolicyLine) => WindowUse,
+  { symbol, decimals }: { readonly symbol: string; readonly decimals: number },
+): string => {
+  const sum = (units: bigint): string => `${formatLevel(units, decimals)} ${symbol}`
+  if (line === undefined) return detail
+  const at = `policy line ${line.line}`
+  if (refusal === "amount" && amount > 0n)
+    return `${sum(amount)} is above ${sum(line.perTransfer)} per transfer (${at})`
+  if (refusal !== "window_amount") return detail
+  return `${sum(used(line).amount)} of ${sum(line.per24h)} in 24 h are used; ${sum(amount)} more is too much (${at})`
+}
 
 /** Who proposes a payment does not approve it: others must be enough. */
 const checkApprovers = (group: ApprovalGroup | undefined, author: string | undefined) => {

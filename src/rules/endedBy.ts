@@ -2,7 +2,7 @@ import type { HoldReason } from "../domain/Decision.ts"
 import { timeText } from "./Check.ts"
 import { type Look, leastOf, sayAmount, sayLevel } from "./Look.ts"
 import { accountName } from "./Rule.ts"
-import { lockScope } from "./stops.ts"
+import { lockScope, pausesOf } from "./stops.ts"
 
 const fixed = (words: string) => () => words
 
@@ -36,7 +36,11 @@ const needBegins = (look: Look): string => {
 export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   halted: fixed("a person ends the halt: cofferer resume --scope all --reason …"),
   standby: fixed("the other process lets go of the right to sign"),
-  paused: fixed("a person ends the pause: cofferer resume --scope … --reason …"),
+  paused: (look) => {
+    const scopes = [...new Set(pausesOf(look).map(({ scope }) => scope))]
+    const commands = scopes.map((scope) => `cofferer resume --scope ${scope} --reason …`)
+    return `a person ends ${scopes.length === 1 ? "the pause" : "each pause"}: ${commands.join(", ")}`
+  },
   maintenance: fixed("the window ends"),
   outside_hours: fixed("the hours open"),
   not_due: fixed("the planned time comes"),

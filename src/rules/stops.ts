@@ -25,6 +25,18 @@ const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<st
   ...(asset.symbol === "" ? [] : [`asset:${asset.symbol}`]),
 ]
 
+/** The pauses that stop the subject. */
+export const pausesOf = (look: Look): Look["snapshot"]["pauses"] => {
+  const { pauses } = look.snapshot
+  if (pauses.length === 0) return pauses
+  const scopes = scopesOf(look)
+  return pauses.filter(({ scope }) => scopes.includes(scope))
+}
+
+/** Each pause with its reason; undefined where there is none. */
+export const pausesText = (pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string }>) =>
+  pauses.length === 0 ? undefined : pauses.map(({ scope, reason }) => `paused (${scope}): ${reason}`).join("; ")
+
 const lockOf = ({ subject, snapshot }: Look) =>
   snapshot.pauses.length === 0 ? undefined : snapshot.pauses.find(({ scope }) => scope === lockScope(subject.rule.name))
 
@@ -42,16 +54,10 @@ export const stops: ReadonlyArray<Check> = [
   },
   {
     reason: "paused",
-    held: (look) => {
-      if (look.snapshot.pauses.length === 0) return undefined
-      const scopes = scopesOf(look)
-      const pause = look.snapshot.pauses.find(({ scope }) => scopes.includes(scope))
-      return pause === undefined ? undefined : `paused (${pause.scope}): ${pause.reason}`
-    },
+    held: (look) => pausesText(pausesOf(look)),
     passed: (look) => `no pause of ${scopesOf(look).join(", ")}`,
     ends: (look) => {
-      const scopes = scopesOf(look)
-      const ends = look.snapshot.pauses.filter(({ scope }) => scopes.includes(scope)).map(({ until }) => until)
+      const ends = pausesOf(look).map(({ until }) => until)
       return ends.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b)), 0) || undefined
     },
   },

@@ -24,7 +24,8 @@ interface Cell {
 /**
  * What the new terms permit that the old ones did not, in words; empty where they are as strict or stricter: then every
  * sequence of payments that the new policy lets pass, the old one would have let pass too, and it leaves every floor
- * as it was. Who must approve comes first. Where lines overlap in new ways it may name what is no more than before, never the other way round.
+ * as it was. Who must approve comes first. Where lines overlap in new ways it may name what is no more than before,
+ * never the other way round.
  */
 export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...approvalWords(old.policy, next.policy, { old: amountIn(old), next: amountIn(next) }),

@@ -22,8 +22,9 @@ export const sentenceOf = (
   const page = view.rules.find(({ fires }) => fires === "page")
   const troubles = troublesOf(view)
   if (page !== undefined) return bad([firing(page), ...troubles].join(" "))
-  const pause = view.pauses[0]
-  if (pause !== undefined) return warn(`Paused (${pause.scope}) by ${pause.author}: ${pause.reason}.`)
+  if (view.pauses.length > 0) {
+    return warn(view.pauses.map(({ scope, author, reason }) => `Paused (${scope}) by ${author}: ${reason}.`).join(" "))
+  }
   if (view.ageSeconds === null) return warn("No balance was read yet: no money moves.")
   const age = `${view.ageSeconds.toFixed(1)} s`
   if (view.ageSeconds > more.maxAgeSeconds) return warn(`Knowledge is ${age} old: no money moves.`)

@@ -1,6 +1,5 @@
 import { Clock, Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
-import { groupText } from "../domain/Approval.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { type Alert, AlertQueue } from "../store/AlertQueue.ts"
@@ -32,7 +31,8 @@ const wait = Effect.fnUntraced(function* (intent: Intent, { group }: NeededAppro
   if (!isNew && intent.detail === detail) return intent
   const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail })
   const sentence = `${progress.words}; "approve ${shortId(intent.id)}"`
-  if (isNew) return yield* told(intent, "ticket", "approval", sentence, moved, groupText(group))
+  const people = `${group.need - progress.by.length} of ${progress.others.join(", ")}`
+  if (isNew) return yield* told(intent, "ticket", "approval", sentence, moved, people)
   if (progress.isLate) return yield* told(intent, "ticket", "approval-late", sentence, moved, "the time ends soon")
   return yield* moved
 })

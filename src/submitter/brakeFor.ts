@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
-import { scopesOfPayment } from "../rules/stops.ts"
+import { pausesText, scopesOfPayment } from "../rules/stops.ts"
 import { Brake } from "../store/Brake.ts"
 
 /** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
@@ -9,6 +9,5 @@ export const brakeFor = Effect.fnUntraced(function* (intent: Intent) {
   const halts = yield* brake.halts
   if (halts.length > 0) return `halted: ${halts.map((h) => h.reason).join(", ")}`
   const scopes = scopesOfPayment(intent.rule, intent.payment)
-  const pause = (yield* brake.pauses).find((p) => scopes.includes(p.scope))
-  return pause === undefined ? undefined : `paused (${pause.scope}): ${pause.reason}`
+  return pausesText((yield* brake.pauses).filter(({ scope }) => scopes.includes(scope)))
 })

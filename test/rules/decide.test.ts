@@ -3,6 +3,8 @@ import { type BaseUnits, baseUnits } from "../../src/domain/Amount.ts"
 import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent, IntentState } from "../../src/domain/Intent.ts"
 import { decide } from "../../src/rules/decide.ts"
+import { endedBy } from "../../src/rules/endedBy.ts"
+import { lookAt } from "../../src/rules/Look.ts"
 import { feeMax, judge, type Policy } from "../../src/rules/Policy.ts"
 import type { Level, Party, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
@@ -263,6 +265,23 @@ describe("a sweep", () => {
     const world = { hot: 600, snapshot: { pauses: [{ scope, reason: "audit" }] } }
     const { decision } = judged(sweep, snapshotOf(world), ripe)
     assert.strictEqual(decision._tag === "Hold" && decision.reason, "paused")
+  })
+
+  it("is paused by each pause that stops it, and says how each of them ends", () => {
+    const scopes = ["party:hot", "asset:VEGA", "rule:keep", "party:hot"]
+    const pauses = scopes.map((scope, i) => ({ scope, reason: `why ${i}` }))
+    const [subject] = subjectsOf(sweep)
+    const snapshot = snapshotOf({ hot: 600, snapshot: { pauses } })
+    const look = lookAt(subject!, snapshot, { ...ripe, episode: 1 })
+    const { decision } = judged(sweep, snapshot, ripe)
+    assert.strictEqual(
+      decision._tag === "Hold" && decision.detail,
+      "paused (party:hot): why 0; paused (rule:keep): why 2; paused (party:hot): why 3",
+    )
+    const commands = ["party:hot", "rule:keep"].map((scope) => `cofferer resume --scope ${scope} --reason …`)
+    assert.strictEqual(endedBy.paused(look), `a person ends each pause: ${commands.join(", ")}`)
+    const one = lookAt(subject!, { ...snapshot, pauses: pauses.slice(2, 3) }, { ...ripe, episode: 1 })
+    assert.strictEqual(endedBy.paused(one), `a person ends the pause: ${commands[1]}`)
   })
 
   it("pays what the account can, the highest fee included, where all of it is wanted", () => {

@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
+import { shortId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
@@ -142,11 +143,31 @@ describe("a payment that people must approve", () => {
           yield* proposed(options, sandbox)
           for (const key of ["a", "b"]) yield* handIn(options, key, "zoe")
           const over = yield* Effect.flip(handIn(options, "c", "zoe"))
-          assert.match(over.message, /window_amount\): 350000000 of 400000000 in 24 h are used/)
+          assert.match(over.message, /window_amount\): 350 USDT of 400 USDT in 24 h are used; /)
         }),
       desk,
     ),
   )
+
+  it.effect("is told in the log from its submission on, with those who may approve it", () => {
+    const lines: Array<string> = []
+    const heard = Logger.make(({ message }) => {
+      const [word, fields] = message as [string, Readonly<Record<string, unknown>> | undefined]
+      lines.push(`${word} ${fields?.["subject"]} ${fields?.["detail"]}`)
+    })
+    return flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const { intentId } = yield* handIn(options, "rent", "ana")
+          yield* rounds(options, sandbox, 2)
+          const id = shortId(intentId).slice(0, 4)
+          const told = lines.filter((line) => line.includes(id))
+          assert.match(told[0] ?? "", new RegExp(`^proposed ${id} submitted by ana: [0-9.]+ USDT alice -> .*; rent$`))
+          assert.strictEqual(told[1], `waits ${id} 2 of ben, chloe`)
+        }).pipe(Effect.provide(Logger.layer([heard]))),
+      desk,
+    )
+  })
 
   it.effect("is rejected by a person, or when its time is over, and people are told before", () =>
     flow(
