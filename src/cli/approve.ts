@@ -13,7 +13,7 @@ import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult, toJson } from "./output.ts"
 import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
-import { keyFlag, signatureFlag } from "./signingFlags.ts"
+import { keyFlag, oneOf, printFlag, signatureFlag } from "./signingFlags.ts"
 
 const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem")
 
@@ -97,18 +97,14 @@ export const approve = Command.make(
     id: Argument.String("id").pipe(Argument.withDescription("Id of a payment, or the start of one")),
     key: keyFlag,
     signature: signatureFlag,
-    print: Flag.Boolean("print").pipe(
-      Flag.withDescription("Show what would be signed, and sign nothing"),
-      Flag.withDefault(false),
-    ),
+    print: printFlag,
     config: configFlag,
     data: dataFlag,
     output: outputFlag,
   },
   Effect.fn(function* (chosen) {
     const { key, signature } = chosen
-    const ways = [chosen.print, Option.isSome(key), Option.isSome(signature)].filter(Boolean).length
-    if (ways !== 1) return yield* failWith("usage", "say one of --key FILE, --signature HEX and --print")
+    yield* oneOf(chosen)
     if (Option.isSome(signature)) return yield* give(chosen, chosen.id, signature.value)
     const view = yield* viewOf(chosen)
     if (Option.isNone(key)) return yield* print(chosen, view)

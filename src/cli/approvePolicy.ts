@@ -7,7 +7,7 @@ import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag, setup } from "./setup.ts"
-import { keyFlag, signatureFlag } from "./signingFlags.ts"
+import { keyFlag, oneOf, printFlag, signatureFlag } from "./signingFlags.ts"
 import { worstText } from "./worstCase.ts"
 
 const Given = Schema.Struct({
@@ -30,11 +30,13 @@ export const approvePolicy = Command.make(
     ),
     key: keyFlag,
     signature: signatureFlag,
+    print: printFlag,
     config: configFlag,
     data: dataFlag,
     output: outputFlag,
   },
-  Effect.fn(function* ({ hash, key, signature, output, ...chosen }) {
+  Effect.fn(function* ({ hash, key, signature, print, output, ...chosen }) {
+    yield* oneOf({ key, signature, print })
     const { treasury, dataDir } = yield* setup(chosen)
     const { digest } = treasury.policy
     if (!digest.startsWith(hash)) {
@@ -46,12 +48,18 @@ export const approvePolicy = Command.make(
     const asked = yield* control(dataDir, "GET", "/api/v1/policy/approve")
     if (asked === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
     const inForce = yield* Schema.decodeUnknownEffect(InForce)(yield* bodyOf(asked))
+    if (inForce.digest === digest) {
+      return yield* failWith(
+        "refused",
+        `policy ${treasury.policy.hash} is in force already; nothing is left to approve`,
+      )
+    }
     const text = policyText(treasury.name, inForce.digest, digest)
     yield* Console.error(
       ["At worst, in any 24 hours:", ...worstText(worstCase(treasury)).map((line) => `  ${line}`)].join("\n"),
     )
-    if (Option.isNone(key) && Option.isNone(signature)) {
-      yield* Console.error("What is signed, to the byte; say --key FILE or --signature HEX:")
+    if (print) {
+      yield* Console.error("What is signed, to the byte:")
       return yield* Console.log(text.slice(0, -1))
     }
     const given = Option.isSome(signature)

@@ -1,5 +1,5 @@
-import { formatDuration } from "../config/Fields.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { plural } from "../domain/plural.ts"
 import type { Backtest } from "../rehearsal/Backtest.ts"
 import { paidText } from "../rehearsal/Course.ts"
 import type { Difference, Sides } from "../rehearsal/difference.ts"
@@ -64,7 +64,7 @@ const lineRows = ({ lines, payments, days }: Backtest): ReadonlyArray<ReadonlyAr
         `${level(amountMax)} of ${level(line.per24h)} ${asset}${percent(amountMax, line.per24h)}`,
         `${countMax} of ${line.transfersPer24h} transfers${percent(countMax, line.transfersPer24h)}`,
         `largest ${level(transferMax)} of ${level(line.perTransfer)}`,
-        `${payments.filter((paid) => paid.line === line.line).length} payments`,
+        plural(payments.filter((paid) => paid.line === line.line).length, "payment"),
       ]
     })
 
@@ -150,8 +150,8 @@ export const backtestText = (name: string, result: Backtest, past: Past): string
   const failed = payments.filter(({ state }) => state === "failed").length
   const sum = sums(result)
   return [
-    `${name}, ${instantText(from)} to ${instantText(to)}, ${formatDuration(to - from)}`,
-    `${past.rows} balances of the past; ${past.taken} payments that were really made are taken out of them`,
+    `${name}, ${instantText(from)} to ${instantText(to)}, ${timeText(to - from)}`,
+    `${past.rows} balances of the past; ${plural(past.taken, "payment")} really made ${past.taken === 1 ? "is" : "are"} taken out of them`,
     ...leftOutText(past),
     ...past.gaps.map(({ since, until }) => `nothing is known of ${instantText(since)} to ${instantText(until)}: stale`),
     ...past.unknown.map(({ account, until }) => `${account} is not known before ${instantText(until)}: no data`),

@@ -7,6 +7,7 @@ import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { WrittenTreasury } from "../config/TreasuryFile.ts"
 import { tryCode } from "../config/tryCode.ts"
+import { plural } from "../domain/plural.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/worstCase.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
@@ -33,8 +34,6 @@ const flags = {
     Flag.withDefault(false),
   ),
 }
-
-const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
 
 /** Transfers that a key may send in 24 hours: the embedded network says how many, another has the usual number. */
 const transfersPerDay = Effect.fnUntraced(function* (treasury: Treasury) {

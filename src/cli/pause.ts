@@ -13,7 +13,7 @@ import { configFlag, dataFlag } from "./setup.ts"
 
 export const scopeFlag = Flag.String("scope").pipe(
   Flag.withDescription(
-    "all, rule:NAME, party:NAME, asset:SYMBOL; pin:SYMBOL that its listing stopped, lock:NAME that locked itself",
+    "all, rule:NAME, party:NAME, asset:SYMBOL; pin:SYMBOL that its listing stopped, lock:NAME that locked itself; default all: everything",
   ),
   Flag.withDefault("all"),
 )
@@ -69,4 +69,4 @@ export const pause = Command.make(
     }
     return yield* haltNext(chosen.output, dataDir, { reason, author })
   }),
-).pipe(Command.withDescription("Stop payments, with a reason"))
+).pipe(Command.withDescription("Stop payments, all of them or those of --scope, with a reason"))

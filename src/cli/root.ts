@@ -45,11 +45,26 @@ const load = async ([name = ""]: ReadonlyArray<string>) => {
   )
 }
 
+/** What people look for in one command that another has. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "halt --for": 'a halt ends by "resume" alone; "pause --for 2h" ends by itself',
+}
+
+/** What is wrong with a call, in one line. */
+const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
+  const option = Predicate.isTagged(error, "UnrecognizedOption") ? (error as { readonly option?: string }).option : ""
+  const other = elsewhere[`${commandPath.at(-1)} ${option}`]
+  if (other !== undefined) return `Unrecognized flag: ${option}; ${other}`
+  const [first = "", ...near] = error.message.replace(/(Expected: )?Schema validation failed: /, "").split(/\n\s*/)
+  const meant = near.filter((line) => /^--?[a-z]{2}|^[a-z]/.test(line))
+  return meant.length === 0 ? first : `${first}; did you mean ${meant.join(" or ")}?`
+}
+
 /** Help that was asked for is a result; a wrong call is told in one line on standard error. */
 const presenter = CliOutput.layerPresenter({
   present: (event) => {
     if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
-    const errors = event.errors.map((error) => `cofferer: ${error.message}`)
+    const errors = event.errors.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
     return Console.error([...errors, `see: ${event.commandPath.join(" ")} --help`].join("\n"))
   },
 })

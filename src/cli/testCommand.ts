@@ -51,7 +51,9 @@ export const testCommand = Command.make(
       Argument.withDescription("File of tests; may be repeated"),
       Argument.variadic({ min: 0 }),
     ),
-    config: configFlag,
+    config: configFlag.pipe(
+      Flag.withDescription("Treasury file or folder that is tested, instead of the one that the file of tests names"),
+    ),
     output: outputFlag,
     schema: Flag.Boolean("schema").pipe(
       Flag.withDescription("Print the JSON Schema of files of tests, for editors, and test nothing"),

@@ -1,6 +1,7 @@
 import type { Treasury } from "../config/Treasury.ts"
 import { formatLevel } from "../domain/Amount.ts"
 import { groupText } from "../domain/Approval.ts"
+import { plural } from "../domain/plural.ts"
 import type { PolicyLine } from "../rules/Policy.ts"
 import type { Share } from "../rules/Rule.ts"
 import type { WorstCase, WorstLine } from "../rules/worstCase.ts"
@@ -46,15 +47,13 @@ const describe = (treasury: Treasury, line: PolicyLine) => {
 export const mayPay = (treasury: Treasury): ReadonlyArray<string> => [
   ...treasury.policy.lines.map((line) => {
     const { from, to, asset, perTransfer, per24h, transfersPer24h, people } = describe(treasury, line)
-    const limits = `${perTransfer} each, ${per24h} per 24 h, ${transfersPer24h} transfers per 24 h`
+    const limits = `${perTransfer} each, ${per24h} per 24 h, ${plural(transfersPer24h, "transfer")} per 24 h`
     return `${from} -> ${to}, ${asset}: ${limits}${people}`
   }),
   ...(treasury.policy.cancels ?? []).map(
     ({ from, transfersPer24h: n }) => `${names(treasury, from)}: cancels ${plural(n, "standing order")} per 24 h`,
   ),
 ]
-
-const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
 
 const namedMax = 4
 

@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
+import { plural } from "../domain/plural.ts"
 import type { Rehearsal } from "../rules/overlay.ts"
 import { isPaying, type PayingRule, type PinnedAsset } from "../rules/Rule.ts"
 import { subjectsOf } from "../rules/Subject.ts"
@@ -45,8 +46,6 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
   yield* (yield* Database).atomically(report)
   yield* (yield* Signals).wake("alerts")
 })
-
-const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
 
 /** "would have made 3 payments since 2026-11-01: maker-1 -120.00 VEGA, maker-2 +119.88 VEGA". */
 export const trialText = (rule: PayingRule, rehearsal: Rehearsal, pins: ReadonlyArray<PinnedAsset>): string => {

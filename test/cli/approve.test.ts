@@ -63,6 +63,29 @@ describe("operators at the command line", () => {
     assert.include(stdout, "(25,000 each time, 10 transfers, each above 20,000 with 2 of ana, ben, chloe)")
   })
 
+  it.effect("see a policy that is to come before they sign it, and sign by no flag left out", () =>
+    controlled((options) =>
+      Effect.gen(function* () {
+        const { text } = options.treasury.document
+        const file = fileOf("wider.yaml")
+        writeFileSync(file, text.replace('per24h: "400"', 'per24h: "900"'))
+        const args = ["-c", file, "--data", options.dataDir]
+        const checked = JSON.parse((yield* run("check", file, "-o", "json")).stdout) as { readonly policy: string }
+        const printed = yield* run("approve", "policy", checked.policy, "--print", ...args)
+        assert.strictEqual(printed.code, 0, printed.stderr)
+        assert.match(printed.stdout, /^cofferer approval of a policy, version 1\n(.+\n)+$/)
+        const without = yield* run("approve", "policy", checked.policy, ...args)
+        assert.deepStrictEqual([without.code, without.stdout], [2, ""])
+        assert.include(without.stderr, "say one of --key FILE, --signature HEX and --print")
+        writeFileSync(file, text)
+        const { hash } = options.treasury.policy
+        const same = yield* run("approve", "policy", hash, "--print", ...args)
+        assert.strictEqual(same.code, 6)
+        assert.include(same.stderr, `policy ${hash} is in force already`)
+      }),
+    ),
+  )
+
   it.effect("approve a payment, one elsewhere and one here, and it is paid once", () =>
     controlled(
       (options, sandbox) =>

@@ -1,0 +1,29 @@
+import { assert, describe, it } from "vitest"
+import { callCofferer } from "../support/CommandLine.ts"
+
+describe("a wrong call is told in one line", () => {
+  const calls: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
+    [
+      ["halt", "--reason", "x", "--for", "2h"],
+      /^cofferer: Unrecognized flag: --for; .*"pause --for 2h" ends by itself$/,
+    ],
+    [["halt", "--reasn", "x"], /^cofferer: Unrecognized flag: --reasn.*; did you mean --reason\?$/],
+    [["approve", "policy", "xyz"], /^cofferer: Invalid value for argument <hash>: "xyz"\. Expected 8 to 64 hex/],
+    [["pause", "--reason", "x", "--for", "soon"], /^cofferer: Invalid value for flag --for: "soon"\. Expected/],
+  ]
+  it.each(calls)("%j", async (args, says) => {
+    const { code, stdout, stderr } = await callCofferer(args)
+    assert.deepStrictEqual([code, stdout], [2, ""])
+    const lines = stderr.trimEnd().split("\n")
+    assert.match(lines[0] ?? "", says, stderr)
+    assert.notInclude(stderr, "Schema validation")
+    assert.match(lines.at(-1) ?? "", /^see: cofferer .*--help$/)
+  })
+
+  it("and help says what is stopped and tested where no flag says it", async () => {
+    const help = async (command: string) => (await callCofferer([command, "--help"])).stdout.replaceAll(/\s+/g, " ")
+    assert.include(await help("pause"), "default all: everything")
+    assert.include(await help("test"), "instead of the one that the file of tests names")
+    assert.notInclude(await help("test"), "default treasury.yaml")
+  })
+})
