@@ -7,7 +7,7 @@ import { isPaying, type PayingRule } from "../rules/Rule.ts"
 import { networkTransfersPerDay } from "../rules/worstCase.ts"
 import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
 
-/** What the file says of its network that cannot be so, as an error, or that nothing would be paid with, as warnings. */
+/** What the file says of its network that cannot be so, as an error, or that would pay nothing, as warnings. */
 export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   const { document, network } = treasury
   const scenario = isEmbedded(treasury) ? yield* decodeScenario(document, network.chainId) : undefined
