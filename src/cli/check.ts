@@ -17,7 +17,8 @@ import { checkNetwork } from "./checkNetwork.ts"
 import { checkPast } from "./checkPast.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { printOrigins } from "./printOrigins.ts"
-import { configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
+import { withSandboxFaults } from "./sandboxFaults.ts"
+import { type Chosen, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
 import { worstText } from "./worstCase.ts"
 
 const flags = {
@@ -62,15 +63,19 @@ const toPlain = ({ approval, ...line }: WorstLine) => ({
 export const schemaOfFiles = () =>
   jsonSchemaOf(Schema.Struct({ ...WrittenTreasury.fields, sandbox: Schema.optional(ScenarioText) }))
 
+/** What the files say, with what is doubtful of its keys and its network. */
+const sound = Effect.fnUntraced(function* (chosen: Chosen) {
+  const found = yield* setup(chosen)
+  return { found, keys: yield* checkKeys(found, false), network: yield* checkNetwork(found.treasury) }
+})
+
 export const check = Command.make(
   "check",
   flags,
   Effect.fn(function* (chosen) {
     if (chosen.schema) return yield* Console.log(JSON.stringify(schemaOfFiles(), null, 2))
-    const found = yield* setup(chosen)
+    const { found, keys, network } = yield* sound(chosen).pipe(withSandboxFaults(chosen))
     const { treasury, mode } = found
-    const keys = yield* checkKeys(found, false)
-    const network = yield* checkNetwork(treasury)
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
     const tried = tryCode(treasury, yield* Clock.currentTimeMillis)

@@ -24,7 +24,8 @@ import { needSandbox } from "./needSandbox.ts"
 import { reloadOnHangup } from "./reloadOnHangup.ts"
 import { runOnce } from "./runOnce.ts"
 import { sandboxDir } from "./sandboxClient.ts"
-import { configFlag, dataFlag, fileArgument, filesOf, type Setup, setup, typedFiles } from "./setup.ts"
+import { withSandboxFaults } from "./sandboxFaults.ts"
+import { type Chosen, configFlag, dataFlag, fileArgument, filesOf, type Setup, setup, typedFiles } from "./setup.ts"
 import { mayPay } from "./worstCase.ts"
 
 /** Time for answers that are awaited when a stop is asked for. The whole end is bounded at 10 s in main. */
@@ -45,13 +46,18 @@ const flags = {
   output: linesFlag,
 }
 
+/** What the files say, with what is doubtful of its network and its keys. */
+const sound = Effect.fnUntraced(function* (chosen: Chosen) {
+  const found = yield* setup(chosen)
+  return { found, warnings: [...(yield* checkNetwork(found.treasury)), ...(yield* checkKeys(found, true))] }
+})
+
 export const run = Command.make(
   "run",
   flags,
   Effect.fn(function* (chosen) {
     const startedAt = yield* Clock.currentTimeMillis
-    const found = yield* setup(chosen)
-    const warnings = [...(yield* checkNetwork(found.treasury)), ...(yield* checkKeys(found, true))]
+    const { found, warnings } = yield* sound(chosen).pipe(withSandboxFaults(chosen))
     const lacking = chosen.sandbox
       ? undefined
       : needSandbox(found, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)

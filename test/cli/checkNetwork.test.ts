@@ -47,6 +47,34 @@ describe("the address of the embedded network", () => {
   })
 })
 
+describe("a file that is wrong in several places", () => {
+  const parties = { reserve: "90880ed1d5d6548f7793cfb01f7570c1df4b69024a3c4d421d4ecb99e1ec6a06", hot: "a194a757" }
+  const [missing, wrong] = [`publicKey: "${parties.reserve}", `, `publicKey: "${parties.hot}`]
+  const told = async (text: string) => {
+    const { code, stderr } = await checked(text)
+    assert.strictEqual(code, 3)
+    return stderr
+  }
+  const right = /parties\.hot\.publicKey is not the key that the sandbox makes for hot; write publicKey: "a194a757/
+
+  it("is told at once of a missing key, with the right one, a missing part of the network and a receiver's key", async () => {
+    const text = good
+      .replace(missing, "")
+      .replace(wrong, 'publicKey: "b294b757')
+      .replace(/^ {2}assets: {25}[\s\S]*$/m, "")
+    const stderr = await told(text)
+    assert.match(stderr, new RegExp(`parties\\.reserve\\.publicKey is missing; write publicKey: "${parties.reserve}"`))
+    assert.match(stderr, right)
+    assert.match(stderr, /sandbox\.assets is missing/)
+  })
+
+  it("is told of the keys of payers and receivers at once", async () => {
+    const stderr = await told(good.replace(parties.reserve, "9".repeat(64)).replace(wrong, 'publicKey: "b294b757'))
+    assert.match(stderr, new RegExp(`makes for reserve; write publicKey: "${parties.reserve}"`))
+    assert.match(stderr, right)
+  })
+})
+
 describe("check", () => {
   it("refuses a pin whose decimals differ from the file's own network, with the right ones", async () => {
     const { code, stderr } = await checked(good.replace("8b83802bba, decimals: 6", "8b83802bba, decimals: 8"))
