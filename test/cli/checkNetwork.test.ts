@@ -57,7 +57,7 @@ describe("a file that is wrong in several places", () => {
   }
   const right = /parties\.hot\.publicKey is not the key that the sandbox makes for hot; write publicKey: "a194a757/
 
-  it("is told at once of a missing key, with the right one, a missing part of the network and a receiver's key", async () => {
+  it("is told at once of a missing key, a missing part of the network and a receiver's key", async () => {
     const text = good
       .replace(missing, "")
       .replace(wrong, 'publicKey: "b294b757')
