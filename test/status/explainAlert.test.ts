@@ -88,7 +88,9 @@ describe("explain of a rule that tells of a condition", () => {
 
   it.effect("tells since when it fires, what runs, and what people were told, then and now", () =>
     explained(
-      { instead: alert(below, `    for: 20s\n    clear: { not: ${below.replace("1_000", "400")} }\n    cooldown: 1h`) },
+      {
+        instead: alert(below, `    for: 20s\n    clear: { not: ${below.replace("1_000", "1_400")} }\n    cooldown: 1h`),
+      },
       (treasury) =>
         Effect.gen(function* () {
           yield* arrange({ firing: false })
@@ -103,7 +105,7 @@ describe("explain of a rule that tells of a condition", () => {
           assert.match(fires, /^low fires: hot\/USDT: 500\.00 is below 1,000\n {2}so since 2027-01-15 08:00:20Z, 5 s\n/)
           assert.match(
             fires,
-            /\n {2}over when\n {4}not +HOLDS\n {6}hot\/USDT is below 400 +does not hold +500\.00, 26\.0 s old\n/,
+            /\n {2}over when\n {4}not +does not hold\n {6}hot\/USDT is below 1,400 +HOLDS +500\.00, 26\.0 s old\n/,
           )
           assert.match(fires, /\n {2}true {6}since 2027-01-15 08:00:00Z, 25 s\n/)
           assert.match(fires, /; cooldown 60 min, 60 min left\n/)
