@@ -35,6 +35,8 @@ const usdt = "ab".repeat(32)
 /** Standing orders: more than the lives of the daemon end, so that one is left for the last. */
 const orderCount = 12
 
+const intentsMin = 3
+
 /** What moves the treasury to pay, again and again. */
 interface Plan {
   readonly rules: string
@@ -122,16 +124,17 @@ const ended = (child: ChildProcess) =>
     child.on("exit", (code, signal) => resolve({ code, signal }))
   })
 
-/** The first line of a child that a test function accepts. */
-const line = (child: ChildProcess, accept: (said: Record<string, unknown>) => boolean) =>
+/** The first line of a child that a test function accepts, or the one that is so many. */
+const line = (child: ChildProcess, accept: (said: Record<string, unknown>) => boolean, which = 1) =>
   new Promise<Record<string, unknown>>((resolve, reject) => {
     let rest = ""
+    let accepted = 0
     child.stdout?.on("data", (chunk: Buffer) => {
       const lines = (rest + chunk.toString()).split("\n")
       rest = lines.pop() ?? ""
       for (const text of lines) {
         const said = JSON.parse(text) as Record<string, unknown>
-        if (accept(said)) resolve(said)
+        if (accept(said) && ++accepted === which) resolve(said)
       }
     })
     child.on("exit", (code) => reject(new Error(`ended with ${code} before the line came`)))
@@ -198,7 +201,8 @@ describe.each(Object.entries(plans))("a daemon that is killed at ten moments of 
       assert.strictEqual((await ended(daemon)).signal, "SIGKILL", `killed at ${moment}`)
     }
     const last = start(dir, "src/main.ts", ["run", file, "--data", dataDir])
-    await line(last, (said) => said["msg"] === "confirmed")
+    // All ten may have hit one and the same.
+    await line(last, (said) => said["msg"] === "confirmed", intentsMin)
     const stopped = ended(last)
     last.kill("SIGTERM")
     assert.deepStrictEqual(await stopped, { code: 0, signal: null })
@@ -227,7 +231,7 @@ describe.each(Object.entries(plans))("a daemon that is killed at ten moments of 
       (tx) => tx.party === publicKeyOf(seed, "reserve") && !orders.has(tx.transferId),
     )
     assert.isNull(stored.broken, "the journal's chain is whole")
-    assert.isAtLeast(stored.intents.length, 3, "several payments were hit")
+    assert.isAtLeast(stored.intents.length, intentsMin, "several payments were hit")
     for (const intent of stored.intents) {
       const own = stored.attempts.filter((a) => a.intentId === intent.id).map((a) => a.transferId as string)
       const found = executed.filter((tx) => own.includes(tx.transferId) && tx.code === 0)
