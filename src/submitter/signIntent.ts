@@ -18,6 +18,7 @@ import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import { knownOrders } from "../store/standingOrders.ts"
 import { trip } from "../store/trip.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -74,13 +75,11 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   if (unsettled !== undefined) return yield* waits(intent, unsettled)
   const heads = [head, ...(yield* tip.recent)]
   const database = yield* Database
-  const signed = yield* database.atomically(
-    Effect.result(planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))),
-  )
-  if (Result.isFailure(signed)) {
-    if (signed.failure._tag === "StoreError") return yield* signed.failure
-    return yield* denied(intent, k, signed.failure)
-  }
+  const planned = planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))
+  const signed = yield* database
+    .atomically(refusalsKept(planned))
+    .pipe(Effect.catchTag("SignerError", (error) => Effect.succeed(Result.fail(error))))
+  if (Result.isFailure(signed)) return yield* denied(intent, k, signed.failure)
   const attempt = signed.success
   if (attempt === undefined) return false
   yield* say("signed", {
@@ -90,6 +89,18 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   })
   return true
 })
+
+/**
+ * A refusal is an outcome: the transaction keeps what the journal says of it. Whatever else fails takes the whole
+ * transaction back, so that no signature stays without the attempt that it is for.
+ */
+const refusalsKept = <A, R>(planned: Effect.Effect<A, SignerError | StoreError, R>) =>
+  planned.pipe(
+    Effect.map(Result.succeed),
+    Effect.catchTag("SignerError", (error) =>
+      error.reason._tag === "MemoryFailed" ? Effect.fail(error) : Effect.succeed(Result.fail(error)),
+    ),
+  )
 
 /** Whether the standing order that is to be cancelled has ended meanwhile: then nothing is signed. */
 const isNothingLeft = Effect.fnUntraced(function* (intent: Intent) {

@@ -1,0 +1,77 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { guarded } from "../../src/store/guarded.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+
+/** Rows of the signer's memory and of its attempts, and what the journal holds of both. */
+const kept = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [intent] = yield* (yield* Outbox).recent(1)
+  const kinds = (yield* (yield* Journal).about(intent!.id)).map(({ kind }) => kind)
+  const count = (table: string) => Effect.map(sql.unsafe(`SELECT 1 FROM ${table}`), (rows) => rows.length)
+  return {
+    spends: yield* count("spends"),
+    attempts: yield* count("attempts"),
+    signatures: kinds.filter((kind) => kind === "signature").length,
+  }
+})
+
+/** Refuses one statement of the signature's transaction, then plays on without it. */
+const refusing = (trigger: string): Flow =>
+  Effect.fnUntraced(function* (options, sandbox) {
+    const sql = yield* SqlClient.SqlClient
+    for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+    yield* sql.unsafe(`CREATE TRIGGER spoilt ${trigger} BEGIN SELECT RAISE(ABORT, 'the disk says no'); END`)
+    yield* Effect.exit(guarded(submitOnce()))
+    assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
+    assert.lengthOf(yield* (yield* Brake).halts, 1, "it halts")
+    yield* sql.unsafe("DROP TRIGGER spoilt")
+    yield* (yield* Brake).resume({ scope: "all", reason: "a new disk", author: "ana" })
+    // Other blocks have begun: the command is another one now, and no signature for an older one is in its way.
+    for (let i = 0; i < 7; i++) yield* round(options, sandbox)
+    assert.deepStrictEqual(yield* states, ["confirmed"])
+    assert.lengthOf(yield* paid(sandbox), 1)
+    assert.deepStrictEqual(yield* kept, { spends: 1, attempts: 1, signatures: 1 })
+  })
+
+describe("a signature and its attempt", () => {
+  it.effect("are durable together: without the attempt's row there is no signature either", () =>
+    flow(refusing("BEFORE INSERT ON attempts")),
+  )
+
+  it.effect("are durable together: without the payment's new state there is no signature either", () =>
+    flow(refusing("BEFORE UPDATE ON intents WHEN NEW.state = 'in_flight'")),
+  )
+
+  it.effect("are not there where the signer's memory fails", () => flow(refusing("BEFORE INSERT ON spends")))
+
+  it.effect("are not there where the journal does not take the signature", () =>
+    flow(refusing("BEFORE INSERT ON journal WHEN NEW.kind = 'signature'")),
+  )
+
+  it.effect("are refused with an entry in the journal, which stays", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["decide"]))
+          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "150" }
+          const asked = { idempotencyKey: "a", author: "ana", transfer }
+          const { intentId } = yield* submitPayment(options.treasury, "live", asked)
+          yield* submitOnce()
+          const entries = yield* (yield* Journal).about(intentId)
+          assert.deepStrictEqual(
+            entries.filter(({ kind }) => kind === "refusal").map(({ body }) => JSON.parse(body).refusal),
+            ["floor"],
+          )
+          assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
+        }),
+      { alice: ', floor: { USDT: "900" }' },
+    ),
+  )
+})
