@@ -56,6 +56,7 @@ export const refusals = [
   "lease",
   "watermark",
   "attempt_alive",
+  "attempts",
   "approval",
   "floor",
 ] as const

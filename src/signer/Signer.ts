@@ -32,6 +32,7 @@ import type { StoreError } from "../store/StoreError.ts"
 import { addressOf } from "../tx/Address.ts"
 import { decodeInputData } from "../tx/InputData.ts"
 import { signingDigest } from "../tx/Transaction.ts"
+import { attemptRefused } from "./attemptRefused.ts"
 import { type ApprovalClaim, checkApproval } from "./checkApproval.ts"
 import { nonceKeyOf, openKeyFile, type SigningKey } from "./KeyFile.ts"
 import { SignerError } from "./SignerError.ts"
@@ -72,7 +73,10 @@ export class Signer extends Context.Service<
      * signing it twice gives the same command.
      */
     readonly nonce: (party: string, intentId: string, k: number) => Effect.Effect<bigint, SignerError>
-    /** Hex of the signature. The same intent, attempt and bytes give the same again, counted once. */
+    /**
+     * Hex of the signature. The same intent, attempt and bytes give the same again, counted once; the attempts of an
+     * intent follow each other, and all are of one payment.
+     */
     readonly sign: (request: SignRequest) => Effect.Effect<string, SignerError>
   }
 >()("cofferer/signer/Signer") {
@@ -125,13 +129,16 @@ export class Signer extends Context.Service<
               if (request.chainId !== options.chainId) {
                 return yield* refuse("chain_id", `${request.chainId} is not the pinned ${options.chainId}`)
               }
-              const known = yield* spends.find(request.intentId, request.k).pipe(memory)
+              const earlier = yield* spends.attempts(request.intentId).pipe(memory)
+              const known = earlier.find(({ k }) => k === request.k)
               if (known !== undefined) {
                 if (known.digest === digest) return known.signature
                 return yield* refuse("attempt_alive", "another command is signed for this attempt already")
               }
               const read = yield* readPayment(request, options.policy)
               const { payment, share } = read
+              const another = attemptRefused(request.k, payment, earlier)
+              if (another !== undefined) return yield* refuse("attempts", another)
               const stopped = yield* stopOf(payment.assetId)
               if (stopped !== undefined) return yield* refuse("halted", stopped)
               const now = Math.min(request.blockTimeMillis, yield* Clock.currentTimeMillis)

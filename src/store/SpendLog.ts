@@ -27,7 +27,17 @@ export interface Spend {
   readonly approval?: { readonly group: string; readonly need: number; readonly by: ReadonlyArray<string> } | undefined
 }
 
-const SpendRow = Schema.Struct({ digest: Schema.String, signature: Schema.String })
+const SignedRow = Schema.Struct({
+  k: Schema.Int,
+  digest: Schema.String,
+  signature: Schema.String,
+  from: Schema.String,
+  to: Schema.String,
+  assetId: Schema.String,
+  amount: Digits,
+})
+/** An attempt that was signed. */
+export type Signed = typeof SignedRow.Type
 const UsedRow = Schema.Struct({
   intentId: Schema.String,
   amount: Digits,
@@ -43,10 +53,8 @@ const UsedRow = Schema.Struct({
 export class SpendLog extends Context.Service<
   SpendLog,
   {
-    readonly find: (
-      intentId: string,
-      k: number,
-    ) => Effect.Effect<{ readonly digest: string; readonly signature: string } | undefined, StoreError>
+    /** The signed attempts of an intent, oldest first. */
+    readonly attempts: (intentId: string) => Effect.Effect<ReadonlyArray<Signed>, StoreError>
     readonly record: (spend: Spend) => Effect.Effect<void, StoreError>
     /**
      * Signed for the asset between these keys since the given block time, without these intents. Cancellations are of
@@ -68,11 +76,9 @@ export class SpendLog extends Context.Service<
       const journal = yield* Journal
       const remembered = (yield* Database).memoryOf<ReadonlyArray<typeof UsedRow.Type>>("spends")
       return SpendLog.of({
-        find: Effect.fn("SpendLog.find")((intentId: string, k: number) =>
-          sql`SELECT digest, signature FROM spends WHERE intent_id = ${intentId} AND k = ${k}`.pipe(
-            rowsOf(SpendRow, "SpendLog.find"),
-            Effect.map((rows) => rows[0]),
-          ),
+        attempts: Effect.fn("SpendLog.attempts")((intentId: string) =>
+          sql`SELECT k, digest, signature, from_key AS "from", to_key AS "to", asset_id AS "assetId", amount FROM spends
+            WHERE intent_id = ${intentId} ORDER BY k`.pipe(rowsOf(SignedRow, "SpendLog.attempts")),
         ),
         record: Effect.fn("SpendLog.record")(
           function* (spend: Spend) {

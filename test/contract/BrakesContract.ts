@@ -93,8 +93,12 @@ export const spendLogContract = (name: string, restart: Restart<SpendLog>) =>
         }),
         Effect.gen(function* () {
           const log = yield* SpendLog
-          assert.deepStrictEqual(yield* log.find("one", 2), { digest: "one2", signature: "s" })
-          assert.isUndefined(yield* log.find("one", 3))
+          const paid = { signature: "s", from: "f", to: "t", assetId: "a", amount: 2n ** 90n }
+          assert.deepStrictEqual(yield* log.attempts("one"), [
+            { ...paid, k: 1, digest: "one1" },
+            { ...paid, k: 2, digest: "one2" },
+          ])
+          assert.deepStrictEqual(yield* log.attempts("three"), [])
           assert.deepStrictEqual(yield* log.used(window), { amount: 2n ** 90n + 3n, count: 2 })
           assert.deepStrictEqual(yield* log.used({ ...window, except: new Set(["one"]) }), { amount: 3n, count: 1 })
           assert.deepStrictEqual(yield* log.used({ ...window, to: new Set(["x"]) }), { amount: 0n, count: 0 })

@@ -20,6 +20,7 @@ import { deriveNonce, Signer, type SignRequest } from "../../src/signer/Signer.t
 import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import { SpendLog } from "../../src/store/SpendLog.ts"
 import { type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
 import { signingDigest } from "../../src/tx/Transaction.ts"
@@ -36,7 +37,10 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 const to = "b".repeat(64)
 const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+const otherVault = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 const asset = "c".repeat(64)
+const other = "e".repeat(64)
+const otherAsset = "f".repeat(64)
 const general = accountTypeNumbers.ACCOUNT_TYPE_GENERAL
 const policy: Policy = {
   maxFee: { numerator: 1n, denominator: 100n },
@@ -48,6 +52,24 @@ const policy: Policy = {
       from: new Set([publicKey]),
       to: new Set([to, vault]),
       assetId: asset,
+      perTransfer: baseUnits(100n),
+      per24h: baseUnits(150n),
+      transfersPer24h: 3,
+    },
+    {
+      line: 2,
+      from: new Set([publicKey]),
+      to: new Set([other, otherVault]),
+      assetId: asset,
+      perTransfer: baseUnits(100n),
+      per24h: baseUnits(150n),
+      transfersPer24h: 3,
+    },
+    {
+      line: 3,
+      from: new Set([publicKey]),
+      to: new Set([to]),
+      assetId: otherAsset,
       perTransfer: baseUnits(100n),
       per24h: baseUnits(150n),
       transfersPer24h: 3,
@@ -116,7 +138,7 @@ const claim = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {}
 })
 
 const withSigner = <E>(
-  use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | Journal>,
+  use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | Journal | SpendLog>,
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
   approval?: Policy["lines"][number]["approval"],
   cancels: Policy["cancels"] = [],
@@ -128,7 +150,10 @@ const withSigner = <E>(
       treasury: "test",
       chainId: "chain",
       policy: { ...policy, cancels, lines: policy.lines.map((line) => ({ ...line, approval })) },
-      assets: new Map([[asset, "USDT"]]),
+      assets: new Map([
+        [asset, "USDT"],
+        [otherAsset, "VEGA"],
+      ]),
       parties: [{ party, file }],
     }).pipe(Layer.provideMerge(store.layer()))
     yield* TestClock.setTime(10 * day)
@@ -196,6 +221,72 @@ describe("what the signer signs", () => {
         const [entry] = yield* (yield* Journal).about("4")
         assert.strictEqual(entry?.kind, "refusal")
         assert.include(entry?.body, "window_count")
+      }),
+    ),
+  )
+})
+
+describe("the attempts of one intent", () => {
+  const amount = baseUnits(1n)
+  const withdraw = (receiverAddress = vault): Command => ({ _tag: "Withdraw", asset, amount, receiverAddress })
+  const cancel = (transferId = to): Command => ({ _tag: "CancelTransfer", transferId })
+  const cancels = [{ line: 1, from: new Set([publicKey]), transfersPer24h: 3 }]
+  const attempt = (k: number, command: Command) =>
+    request(command, { k, inputData: bytes(command, BigInt(Math.ceil(k)) + 9n) })
+  const small = transfer({ amount })
+
+  it.effect("are three at most, each after the one before it", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        for (const k of [0, -1, 1.5, 2, 3, 4]) {
+          assert.strictEqual(yield* refusalOf(signer, attempt(k, small)), "attempts", `${k} before the first`)
+        }
+        yield* signer.sign(attempt(1, small))
+        assert.strictEqual(yield* refusalOf(signer, attempt(3, small)), "attempts", "the second is missing")
+        const second = yield* signer.sign(attempt(2, small))
+        yield* signer.sign(attempt(3, small))
+        assert.strictEqual(yield* refusalOf(signer, attempt(4, small)), "attempts")
+        assert.strictEqual(yield* signer.sign(attempt(2, small)), second, "what is signed can be asked for again")
+      }),
+    ),
+  )
+
+  const otherwise: ReadonlyArray<readonly [string, Command, Command]> = [
+    ["less", small, transfer({ amount: baseUnits(2n) })],
+    ["more", transfer({ amount: baseUnits(2n) }), small],
+    ["another receiver", small, transfer({ amount, to: other })],
+    ["another asset", small, transfer({ amount, asset: otherAsset })],
+    ["a withdrawal", small, withdraw()],
+    ["a transfer", withdraw(), small],
+    ["a withdrawal to another address", withdraw(), withdraw(otherVault)],
+    ["a cancellation", small, cancel()],
+    ["a cancellation of another order", cancel(), cancel(other)],
+    ["a payment after a cancellation", cancel(), small],
+  ]
+  for (const [what, first, second] of otherwise) {
+    it.effect(`never pay differently: ${what}`, () =>
+      withSigner(
+        (signer) =>
+          Effect.gen(function* () {
+            yield* signer.sign(attempt(1, first))
+            assert.strictEqual(yield* refusalOf(signer, attempt(2, second)), "attempts")
+            yield* signer.sign(attempt(2, first))
+            yield* signer.sign({ ...attempt(1, second), intentId: "j" })
+          }),
+        undefined,
+        undefined,
+        cancels,
+      ),
+    )
+  }
+
+  it.effect("never come from another key", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const log = yield* SpendLog
+        const paid = { to, assetId: asset, amount: 1n, digest: "", signature: "", policy: "", line: 1, blockTime: 0 }
+        yield* log.record({ ...paid, intentId: "i", k: 1, from: other })
+        assert.strictEqual(yield* refusalOf(signer, attempt(2, small)), "attempts")
       }),
     ),
   )
