@@ -9,11 +9,17 @@ export interface InForce {
   readonly mode: Mode
 }
 
-/** What bounds the money under a configuration. */
-export const termsOf = ({ treasury, mode }: InForce): Terms => {
-  const { policy, parties, assets, network } = treasury
-  return { mode, policy, parties, assets, maxAgeMillis: network.maxAgeMillis, quorum: network.quorum }
+/** What bounds the money under a configuration. Its mode is the file's: what else lowers it is no part of it. */
+export const termsOf = ({ treasury }: Pick<InForce, "treasury">): Terms => {
+  const { mode, policy, parties, assets, network } = treasury
+  const { chainId, maxAgeMillis, quorum } = network
+  return { chainId, mode, policy, parties, assets, maxAgeMillis, quorum, code: codeOf(treasury) }
 }
+
+/** Hashes of the files of rules in TypeScript that have functions, each once. */
+const codeOf = ({ document }: Treasury): ReadonlyArray<string> => [
+  ...new Set([...(document.code?.keys() ?? [])].map((name) => name.slice(name.lastIndexOf(" ") + 1))),
+]
 
 /**
  * The configuration in force. A loop reads it once at the start of each cycle and works by that one version; it changes

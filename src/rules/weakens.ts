@@ -13,6 +13,10 @@ export interface Terms {
   readonly maxAgeMillis: number
   /** How many gateways must say the same. */
   readonly quorum: number
+  /** Every signature is for this chain alone. */
+  readonly chainId: string
+  /** SHA-256 in hex over each file of rules in TypeScript, with all that it imports. */
+  readonly code: ReadonlyArray<string>
 }
 
 interface Cell {
@@ -39,7 +43,31 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
     ? [`knowledge of ${next.maxAgeMillis / 1_000} s moves money, before of ${old.maxAgeMillis / 1_000} s`]
     : []),
   ...(next.quorum < old.quorum ? [`${next.quorum} gateways must agree, before ${old.quorum}`] : []),
+  ...(next.chainId === old.chainId ? [] : [`chain ${next.chainId}, before ${old.chainId}`]),
+  ...assetWords(old, next),
+  ...codeWords(old, next),
 ]
+
+/** Assets that are pinned otherwise: their amounts mean something else. */
+const assetWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
+  [...next.assets.values()].flatMap(({ symbol, id, decimals }) => {
+    const [named, same] = [old.assets.get(symbol), assetOf(old, id)]
+    const moved =
+      named === undefined || named.id === id ? [] : [`${symbol} is ${id.slice(0, 8)}, before ${named.id.slice(0, 8)}`]
+    const scaled =
+      same === undefined || same.decimals === decimals
+        ? []
+        : [`${symbol} has ${decimals} decimals, before ${same.decimals}`]
+    return [...moved, ...scaled]
+  })
+
+/** Rules in code that nobody has agreed to. */
+const codeWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
+  const fresh = next.code.filter((hash) => !old.code.includes(hash))
+  if (fresh.length === 0) return []
+  const before = old.code.length === 0 ? "none" : old.code.map((hash) => hash.slice(0, 8)).join(", ")
+  return [`rules in code ${fresh.map((hash) => hash.slice(0, 8)).join(", ")}, before ${before}`]
+}
 
 const modes: ReadonlyArray<Terms["mode"]> = ["observe", "shadow", "live"]
 

@@ -27,8 +27,14 @@ const operatorsOf = ({ groups = [] }: Policy): ReadonlyMap<string, string> =>
 const operatorWords = (old: Policy, next: Policy): ReadonlyArray<string> => {
   const [before, after] = [operatorsOf(old), operatorsOf(next)]
   const fresh = [...after].filter(([key]) => before.size > 0 && !before.has(key)).map(([, name]) => name)
+  // Nobody approves what he proposed himself, and who proposed it is known by his name.
+  const renamed = [...after].flatMap(([key, name]) => {
+    const was = before.get(key)
+    return was === undefined || was === name ? [] : [`operator ${was} is named ${name}`]
+  })
   return [
     ...(fresh.length > 0 ? [`${fresh.join(", ")} may approve`] : []),
+    ...renamed,
     ...(Math.min(2, after.size) < Math.min(2, before.size) ? [`${after.size} operators, before ${before.size}`] : []),
   ]
 }

@@ -176,7 +176,7 @@ const without = (a: ReadonlyArray<PlannedPayment>, b: ReadonlyArray<PlannedPayme
 }
 
 const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan): PlanDifference => {
-  const [old, next] = [inForce, changed].map(({ treasury }) => termsOf({ treasury, mode: treasury.mode }))
+  const [old, next] = [inForce, changed].map(termsOf)
   const [before, after] = [paymentsOf(now), paymentsOf(then)]
   return {
     rules: ruleChanges(inForce.treasury.document.value, changed.treasury.document.value),

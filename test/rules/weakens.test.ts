@@ -36,11 +36,15 @@ const termsWith = (lines: ReadonlyArray<PolicyLine>, part: Partial<Terms> = {}):
   assets: new Map([usdt, vega].map((asset) => [asset.symbol, asset])),
   maxAgeMillis: 30_000,
   quorum: 2,
+  chainId: "c-1",
+  code: ["c0de"],
   ...part,
 })
 
 const base = termsWith([line(1)])
 const withLine = (part: Partial<PolicyLine>) => termsWith([line(1, part)])
+
+const pinned = (asset: typeof usdt): Terms => ({ ...base, assets: new Map([[asset.symbol, asset]]) })
 
 const cancelling = (terms: Terms, ...cancels: ReadonlyArray<readonly [from: string, n: number]>): Terms => ({
   ...terms,
@@ -70,6 +74,10 @@ const weaker: ReadonlyArray<readonly [what: string, next: Terms, says: RegExp]> 
   ["a higher mode", base, /mode live, before shadow/],
   ["older knowledge", { ...base, maxAgeMillis: 31_000 }, /31 s moves money, before of 30 s/],
   ["fewer gateways", { ...base, quorum: 1 }, /1 gateways must agree, before 2/],
+  ["another chain", { ...base, chainId: "c-2" }, /chain c-2, before c-1/],
+  ["an asset pinned otherwise", pinned({ ...usdt, id: "w" }), /USDT is w, before u/],
+  ["other decimals of an asset", pinned({ ...usdt, decimals: 2 }), /USDT has 2 decimals, before 0/],
+  ["changed code", { ...base, code: ["feedbeef00"] }, /rules in code feedbeef, before c0de/],
   ["a lower floor", base, /a keeps 0 USDT, before 5/],
   ["fewer transfers kept", base, /a keeps 0 transfers for people, before 3/],
 ]
@@ -79,6 +87,12 @@ const oldOf = (what: string): Terms => {
   if (what === "a higher mode") return { ...base, mode: "shadow" }
   return what === "a lower floor" || what === "fewer transfers kept" ? { ...base, parties: strict } : base
 }
+
+it("is no weaker without code, and no weaker for an asset more", () => {
+  assert.deepStrictEqual(weakens(base, { ...base, code: [] }), [])
+  const more = new Map(base.assets).set("TOK", { symbol: "TOK", id: "t", decimals: 3 })
+  assert.deepStrictEqual(weakens(base, { ...base, assets: more }), [])
+})
 
 describe("a weaker configuration", () => {
   it.each([...weaker])("is told by %s", (what, next, says) => {

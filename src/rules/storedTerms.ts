@@ -1,0 +1,188 @@
+import { createHash } from "node:crypto"
+import { Option, Schema } from "effect"
+import type { BaseUnits } from "../domain/Amount.ts"
+import type { ApprovalGroup } from "../domain/Approval.ts"
+import type { PublicKey } from "../domain/Hex.ts"
+import type { CancelLine, Policy, PolicyLine } from "./Policy.ts"
+import type { Party } from "./Rule.ts"
+import type { Terms } from "./weakens.ts"
+
+const Digits = Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,77})$/, { expected: "digits" }))
+const Pairs = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
+const Share = Schema.Struct({ numerator: Digits, denominator: Digits })
+const Group = Schema.Struct({ name: Schema.String, need: Schema.Int, withinMillis: Schema.Int, of: Pairs })
+const Cancel = Schema.Struct({ line: Schema.Int, from: Schema.Array(Schema.String), transfersPer24h: Schema.Int })
+const Line = Schema.Struct({
+  line: Schema.Int,
+  from: Schema.Array(Schema.String),
+  to: Schema.Array(Schema.String),
+  assetId: Schema.String,
+  perTransfer: Digits,
+  per24h: Digits,
+  transfersPer24h: Schema.Int,
+  approval: Schema.optional(Schema.Struct({ group: Group, above: Digits })),
+})
+const StoredParty = Schema.Struct({
+  name: Schema.String,
+  publicKey: Schema.String,
+  signer: Schema.optional(
+    Schema.Union([Schema.Struct({ file: Schema.String }), Schema.Struct({ sandbox: Schema.String })]),
+  ),
+  floor: Pairs,
+  transfersKept: Schema.Int,
+})
+const StoredTerms = Schema.Struct({
+  chainId: Schema.String,
+  mode: Schema.Literals(["observe", "shadow", "live"]),
+  maxAgeMillis: Schema.Int,
+  quorum: Schema.Int,
+  code: Schema.Array(Schema.String),
+  assets: Schema.Array(Schema.Struct({ symbol: Schema.String, id: Schema.String, decimals: Schema.Int })),
+  parties: Schema.Array(StoredParty),
+  policy: Schema.Struct({
+    maxFee: Share,
+    lines: Schema.Array(Line),
+    cancels: Schema.Array(Cancel),
+    groups: Schema.Array(Group),
+    digest: Schema.String,
+    hash: Schema.String,
+  }),
+})
+type StoredTerms = typeof StoredTerms.Type
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(StoredTerms))
+
+const storedGroup = ({ name, need, withinMillis, of }: ApprovalGroup): typeof Group.Type => ({
+  name,
+  need,
+  withinMillis,
+  of: [...of],
+})
+
+const storedLine = (line: PolicyLine): typeof Line.Type => ({
+  line: line.line,
+  from: [...line.from].sort(),
+  to: [...line.to].sort(),
+  assetId: line.assetId,
+  perTransfer: String(line.perTransfer),
+  per24h: String(line.per24h),
+  transfersPer24h: line.transfersPer24h,
+  ...(line.approval === undefined
+    ? {}
+    : { approval: { group: storedGroup(line.approval.group), above: String(line.approval.above) } }),
+})
+
+const storedParty = ({ name, publicKey, signer, floor, transfersKept }: Party): typeof StoredParty.Type => ({
+  name,
+  publicKey,
+  ...(signer === undefined ? {} : { signer }),
+  floor: [...floor].map(([id, units]) => [id, String(units)] as const),
+  transfersKept,
+})
+
+const stored = ({ policy, parties, assets, chainId, mode, maxAgeMillis, quorum, code }: Terms): StoredTerms => ({
+  chainId,
+  mode,
+  maxAgeMillis,
+  quorum,
+  code: [...code].sort(),
+  assets: [...assets.values()].map(({ symbol, id, decimals }) => ({ symbol, id, decimals })),
+  parties: [...parties.values()].map(storedParty),
+  policy: {
+    maxFee: { numerator: String(policy.maxFee.numerator), denominator: String(policy.maxFee.denominator) },
+    lines: policy.lines.map(storedLine),
+    cancels: (policy.cancels ?? []).map(({ line, from, transfersPer24h }) => ({
+      line,
+      from: [...from].sort(),
+      transfersPer24h,
+    })),
+    groups: (policy.groups ?? []).map(storedGroup),
+    digest: policy.digest,
+    hash: policy.hash,
+  },
+})
+
+/** The terms as a text that `decodeTerms` reads again: who pays by them later needs no other file. */
+export const encodeTerms = (terms: Terms): string => JSON.stringify(stored(terms))
+
+const groupOf = ({ of, ...group }: typeof Group.Type): ApprovalGroup => ({ ...group, of: new Map(of) })
+
+const lineOf = ({ approval, ...line }: typeof Line.Type): PolicyLine => ({
+  ...line,
+  from: new Set(line.from),
+  to: new Set(line.to),
+  perTransfer: BigInt(line.perTransfer) as BaseUnits,
+  per24h: BigInt(line.per24h) as BaseUnits,
+  ...(approval === undefined
+    ? {}
+    : { approval: { group: groupOf(approval.group), above: BigInt(approval.above) as BaseUnits } }),
+})
+
+const cancelOf = (line: typeof Cancel.Type): CancelLine => ({ ...line, from: new Set(line.from) })
+
+const policyOf = ({ maxFee, lines, cancels, groups, digest, hash }: StoredTerms["policy"]): Policy => ({
+  maxFee: { numerator: BigInt(maxFee.numerator), denominator: BigInt(maxFee.denominator) },
+  lines: lines.map(lineOf),
+  ...(cancels.length === 0 ? {} : { cancels: cancels.map(cancelOf) }),
+  groups: groups.map(groupOf),
+  digest,
+  hash,
+})
+
+const partyOf = ({ name, publicKey, signer, floor, transfersKept }: typeof StoredParty.Type): Party => ({
+  name,
+  publicKey: publicKey as PublicKey,
+  signer,
+  floor: new Map(floor.map(([id, units]) => [id, BigInt(units) as BaseUnits])),
+  transfersKept,
+})
+
+/** Terms that were stored; undefined where the text is none. */
+export const decodeTerms = (text: string): Terms | undefined =>
+  Option.getOrUndefined(
+    Option.map(decode(text), ({ policy, parties, assets, ...plain }) => ({
+      ...plain,
+      policy: policyOf(policy),
+      parties: new Map(parties.map((party) => [party.name, partyOf(party)])),
+      assets: new Map(assets.map((asset) => [asset.symbol, asset])),
+    })),
+  )
+
+const byText = (rows: ReadonlyArray<ReadonlyArray<unknown>>): ReadonlyArray<string> =>
+  rows.map((row) => JSON.stringify(row)).sort()
+
+/**
+ * SHA-256 over all that bounds the money, in keys and base units: what operators approve, and what waits for its time.
+ * The same terms in other words, under other names of parties or in another file have the same hash.
+ */
+export const termsHash = (terms: Terms): string => {
+  const { policy, parties, assets, ...plain } = stored(terms)
+  const lines = policy.lines.map(({ line: _, approval, ...line }) => ({
+    ...line,
+    ...(approval === undefined ? {} : { approval: [approval.group.name, approval.above] }),
+  }))
+  const groups = policy.groups.map(({ name, need, withinMillis, of }) => [name, need, withinMillis, ...byText(of)])
+  const keeps = parties
+    .filter(({ signer }) => signer !== undefined)
+    .map(({ publicKey, floor, transfersKept }) => [
+      publicKey,
+      transfersKept,
+      byText(floor.filter(([, units]) => units !== "0")),
+    ])
+  const facts = [
+    "terms, version 1",
+    plain.chainId,
+    plain.mode,
+    plain.maxAgeMillis,
+    plain.quorum,
+    plain.code,
+    byText(assets.map(({ symbol, id, decimals }) => [symbol, id, decimals])),
+    byText(keeps),
+    policy.maxFee.numerator,
+    policy.maxFee.denominator,
+    lines.map((line) => JSON.stringify(Object.entries(line))),
+    policy.cancels.map(({ from, transfersPer24h }) => [from, transfersPer24h]),
+    byText(groups),
+  ]
+  return createHash("sha256").update(JSON.stringify(facts)).digest("hex")
+}
