@@ -121,6 +121,8 @@ const read = (transport: Transport["Service"], { publicKey, types, since, until 
         ["pagination.newestFirst", "false"],
       ],
       schema: LedgerEntriesAnswer,
+      // How often a payment executed, and what left without one: a slow gateway is asked for this before it is polled.
+      priority: "urgent",
     })
     .pipe(
       Effect.map(({ value: { ledgerEntries }, mark }) => ({

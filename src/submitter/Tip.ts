@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Semaphore } from "effect"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
@@ -14,6 +14,7 @@ const pastMax = 32
 export class Tip extends Context.Service<
   Tip,
   {
+    /** Whoever comes while it is asked for gets that answer: a slow gateway is not asked once for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
@@ -24,23 +25,39 @@ export class Tip extends Context.Service<
     Effect.gen(function* () {
       const chain = yield* ChainContext
       const rules = yield* ChainRules
+      const lock = yield* Semaphore.make(1)
       let recent: ReadonlyArray<ChainHead> = []
       let askedAt = 0
+      let answers = 0
+      let answer: Exit.Exit<ChainHead, GatewayError | StoreError> | undefined
+      const ask = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const head = yield* chain.head
+        yield* rules.see(head)
+        askedAt = now
+        const kept = recent.filter(
+          (h) => h.chainId === head.chainId && h.height < head.height && h.pow.difficulty === head.pow.difficulty,
+        )
+        // What is signed on a block needs time to come into one of those of its window.
+        const anchors = kept.filter((h) => 2n * (head.height - h.height) <= BigInt(head.pow.pastBlocks))
+        recent = [head, ...anchors].slice(0, pastMax)
+        return head
+      })
+      const noted = Effect.onExit(ask, (exit) =>
+        Effect.sync(() => {
+          // Who was interrupted has no answer for those who wait.
+          if (Exit.hasInterrupts(exit)) return
+          answers += 1
+          answer = exit
+        }),
+      )
       return Tip.of({
         head: Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
           const known = recent[0]
-          if (known !== undefined && now - askedAt < freshMillis) return known
-          const head = yield* chain.head
-          yield* rules.see(head)
-          askedAt = now
-          const kept = recent.filter(
-            (h) => h.chainId === head.chainId && h.height < head.height && h.pow.difficulty === head.pow.difficulty,
-          )
-          // What is signed on a block needs time to come into one of those of its window.
-          const anchors = kept.filter((h) => 2n * (head.height - h.height) <= BigInt(head.pow.pastBlocks))
-          recent = [head, ...anchors].slice(0, pastMax)
-          return head
+          if (known !== undefined && (yield* Clock.currentTimeMillis) - askedAt < freshMillis) return known
+          const before = answers
+          const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
+          return yield* lock.withPermits(1)(shared)
         }).pipe(Effect.withSpan("Tip.head")),
         recent: Effect.sync(() => recent),
       })

@@ -5,12 +5,17 @@ import { Confirmation } from "../gateway/Confirmation.ts"
 import { isOver } from "./evidence.ts"
 import { inclusionOf } from "./inclusionOf.ts"
 
+interface By {
+  /** It was over by this block; undefined where the gateway names none. */
+  readonly height: bigint | undefined
+}
+
 /** What became of a cancellation, by the standing order that it was to end. */
 export type Cancellation =
   /** The order is cancelled. */
-  | { readonly _tag: "Cancelled"; readonly gateway: string; readonly settledAt: bigint | undefined }
+  | ({ readonly _tag: "Cancelled"; readonly gateway: string; readonly settledAt: bigint | undefined } & By)
   /** The order came to an end of its own before: stopped, done or rejected. */
-  | { readonly _tag: "Ended"; readonly gateway: string; readonly settledAt: bigint; readonly status: string }
+  | ({ readonly _tag: "Ended"; readonly gateway: string; readonly settledAt: bigint; readonly status: string } & By)
   /** In a block, and refused there; the order is not known to have ended. */
   | { readonly _tag: "Failed"; readonly inclusion: Inclusion }
   /** Its window is over, and the order was not ended in it. */
@@ -28,30 +33,31 @@ const over: ReadonlySet<string> = new Set(["stopped", "done", "rejected"])
 export const cancellationOf = Effect.fn("Confirm.cancellation")(function* (
   { payment }: Intent,
   attempt: Attempt,
-  height: bigint,
+  tip: bigint,
 ) {
   const confirmation = yield* Confirmation
   const sighting = yield* confirmation
     .transfer(payment.toKey)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
   const found = sighting?.found
+  const height = sighting?.mark?.height
   if (sighting !== undefined && found?.status === "cancelled") {
-    return { _tag: "Cancelled", gateway: sighting.gateway, settledAt: found.timestamp } satisfies Cancellation
+    return { _tag: "Cancelled", gateway: sighting.gateway, settledAt: found.timestamp, height } satisfies Cancellation
   }
   if (sighting !== undefined && found !== undefined && over.has(found.status)) {
     const { status, timestamp } = found
-    return { _tag: "Ended", gateway: sighting.gateway, settledAt: timestamp, status } satisfies Cancellation
+    return { _tag: "Ended", gateway: sighting.gateway, settledAt: timestamp, status, height } satisfies Cancellation
   }
-  return yield* byInclusion(attempt, height, found?.status)
+  return yield* byInclusion(attempt, tip, found?.status)
 })
 
 const byInclusion = Effect.fnUntraced(function* (attempt: Attempt, height: bigint, status: string | undefined) {
   // Where the order is shown, its end is: the explorer is asked only once the window is over.
   if (status !== undefined && !isOver(attempt, height)) return { _tag: "Open" } as Cancellation
   const inclusion = yield* inclusionOf(attempt)
-  const { verdict, gateway } = inclusion
+  const { verdict, gateway, height: block } = inclusion
   if (verdict === "executed" && status === undefined) {
-    return { _tag: "Cancelled", gateway, settledAt: undefined } as Cancellation
+    return { _tag: "Cancelled", gateway, settledAt: undefined, height: block } as Cancellation
   }
   if (!isOver(attempt, height)) return { _tag: "Open" } as Cancellation
   if (verdict === "failed") return { _tag: "Failed", inclusion } as Cancellation

@@ -5,10 +5,12 @@ import { shortId } from "../domain/Hex.ts"
 import { type Intent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import { Gateways } from "../gateway/Gateways.ts"
+import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { endAndTell, tellWithdrawn } from "./endAndTell.ts"
@@ -47,10 +49,12 @@ interface Execution {
   readonly how: string
 }
 
+/** Settles what executed; `also` is written in the same transaction. */
 export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   intent: Intent,
   attempt: Attempt,
   { fee, settledAt, how }: Execution,
+  also: Effect.Effect<void, StoreError, Settings> = Effect.void,
 ) {
   const outbox = yield* Outbox
   const options = yield* SubmitterOptions
@@ -64,7 +68,8 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const cost = isWithdrawn ? withdrawnHere : isCancel ? "no fee" : charged
   const sum = sumText(payment, intent.decimals)
   const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
-  const settled = outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
+  const settle = outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
+  const settled = (yield* Database).atomically(Effect.andThen(settle, also))
   yield* isWithdrawn ? tellWithdrawn(intent, settled) : settled
   if (attempt.framing !== undefined) {
     yield* (yield* Settings).rememberFraming(options.gateway.url, options.chainId, attempt.framing)

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
-import type { Intent } from "../domain/Intent.ts"
+import { deadlineHeight } from "../domain/Attempt.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
-import { doubtOrders } from "../store/standingOrders.ts"
+import { doubtOrders, endOrder } from "../store/standingOrders.ts"
 import { cancellationOf } from "./cancellationOf.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { confirmed, expired, failedInBlock, giveUp, type Live, now } from "./endings.ts"
@@ -14,24 +14,26 @@ export const judgeCancellation = Effect.fnUntraced(function* (live: Live) {
   const seen = yield* cancellationOf(intent, attempt, height)
   if (seen._tag === "Open") return yield* giveUp(live)
   if (seen._tag === "Expired") return yield* expired(live, seen.detail)
+  const { fromKey, toKey } = intent.payment
   if (seen._tag === "Failed") {
     yield* failedInBlock(live, seen.inclusion)
-    return yield* ordersChanged(intent)
+    yield* doubtOrders(fromKey)
+    return yield* (yield* Signals).wake("reconcile")
   }
   const settledAt = seen.settledAt ?? (yield* now)
+  // The rule sees it ended with the same transaction, whatever times the gateway names and however late it lists.
+  const deadline = deadlineHeight(attempt)
+  const byHeight = seen.height !== undefined && seen.height > deadline ? seen.height : deadline
+  const isOver = endOrder(fromKey, toKey, byHeight)
   if (seen._tag === "Cancelled") {
     const detail = "its standing order is cancelled"
     yield* outbox.addEvidence(attempt, "executed", { gateway: seen.gateway, height: undefined, detail })
-    yield* confirmed(intent, attempt, { fee: 0n, settledAt, how: "seen at the standing order" })
+    yield* confirmed(intent, attempt, { fee: 0n, settledAt, how: "seen at the standing order" }, isOver)
   } else {
     const detail = `nothing is left to cancel: the standing order was ${seen.status} before`
     const ending = { state: "abandoned", sentence: `is over: ${detail}`, detail, severity: "info" } as const
-    yield* endAndTell(intent, ending, outbox.settle(intent, attempt, "failed", "abandoned", { detail, settledAt }))
+    const settled = outbox.settle(intent, attempt, "failed", "abandoned", { detail, settledAt })
+    yield* endAndTell(intent, ending, Effect.andThen(settled, isOver))
   }
-  yield* ordersChanged(intent)
-})
-
-const ordersChanged = Effect.fnUntraced(function* ({ payment }: Intent) {
-  yield* doubtOrders(payment.fromKey)
   yield* (yield* Signals).wake("reconcile")
 })

@@ -6,6 +6,7 @@ import { Database } from "../store/Database.ts"
 import { Findings, type ListedTransfer, type Stranger } from "../store/Findings.ts"
 import { Journal } from "../store/Journal.ts"
 import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
 import { tripWith } from "../store/trip.ts"
 
 /** The sequence number of the journal that a reference of this installation carries; undefined for any other. */
@@ -68,19 +69,23 @@ const payments = (n: number): string => `${n} payment${n === 1 ? "" : "s"}`
 
 /**
  * An attempt that the ledger shows as done: never after it was settled as something else. Done in another block than
- * before it executed twice, or the gateway errs about times: the ledger's movements are counted, which tell.
+ * before it executed twice, or the gateway errs about times: the ledger's movements are counted, which tell. Returns
+ * whether they have to be.
  */
 const judgeDone = Effect.fnUntraced(function* (attempt: Attempt) {
   const findings = yield* Findings
   yield* judgeCount(attempt, 1)
-  if ((yield* findings.executions(attempt.transferId)) > 1) yield* findings.watch(attempt)
+  if ((yield* findings.executions(attempt.transferId)) <= 1) return false
+  yield* findings.watch(attempt)
+  return true
 })
 
 /** Notes an execution that was seen by the transfer's id, and halts where it is not the first. */
 export const noteExecution = Effect.fn("Reconcile.execution")(function* (attempt: Attempt, timestamp: bigint) {
   const findings = yield* Findings
   yield* findings.noteExecution(attempt.transferId, timestamp)
-  yield* judgeDone(attempt)
+  // The movements are counted by the loop that compares the ledger: at once, not at its next turn.
+  if (yield* judgeDone(attempt)) yield* (yield* Signals).wake("reconcile")
 })
 
 /** Halts where an attempt executed more often than once, or executed although it was settled as not executed. */

@@ -25,6 +25,7 @@ const readOrders = Effect.fn("Reconcile.orders")(function* (party: string) {
   const active = listing.transfers
     .filter(({ recurring, status }) => recurring === true && status === "pending")
     .map(({ id, asset }) => ({ id: id as TransferId, assetId: asset }))
-  yield* noteOrders(party, { asOf: listing.mark?.timestamp ?? BigInt(now) * 1_000_000n, active })
+  const { mark } = listing
+  yield* noteOrders(party, { asOf: mark?.timestamp ?? BigInt(now) * 1_000_000n, height: mark?.height, active })
   yield* (yield* Signals).wake("engine")
 })

@@ -30,6 +30,16 @@ describe("the simulation of the whole daemon", () => {
     assert.deepStrictEqual(again, verdicts.slice(0, 4))
   })
 
+  it("finds nothing wrong in runs that once ended an order twice or saw a replay too late", async () => {
+    for (const first of [7_000_331, 7_001_532, 7_002_863]) {
+      const verdicts = await simulate({ first, seeds: 1, gateways: honest, workers: 1 })
+      assert.deepStrictEqual(
+        verdicts.flatMap(({ violations }) => violations),
+        [],
+      )
+    }
+  })
+
   it("finds that no gateway's lies move more money than the policy allows, or to anybody else", async () => {
     const verdicts = await simulate({ first: 1, seeds: 8, gateways: () => "hostile", workers: 2 })
     assert.deepStrictEqual(

@@ -158,6 +158,33 @@ describe("a cancellation", () => {
     ),
   )
 
+  for (const [words, fault] of [
+    ["its end is shown at an earlier time", { operation: "transfer", kind: "clock_skew", skewMillis: -60_000 }],
+    ["a late listing still holds it", { operation: "transfers", kind: "lagging_replica", blocks: 4 }],
+  ] as const) {
+    it.effect(`ends a standing order once, though ${words}`, () =>
+      flow(
+        (options, sandbox, client) =>
+          Effect.gen(function* () {
+            const order = yield* ordered(client, sandbox)
+            yield* until(options, sandbox, "proposed", new Set(["submit"]))
+            yield* arm(client, { ...fault, count: 100 })
+            yield* until(options, sandbox, "confirmed")
+            // The rule looks before the orders are read again, and after it.
+            yield* rounds(options, sandbox, 3, new Set(["reconcile"]))
+            yield* rounds(options, sandbox, 3)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+            yield* disarm(client)
+            yield* rounds(options, sandbox, 12)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+            assert.strictEqual(yield* statusOf(client, order), "STATUS_CANCELLED")
+            assert.strictEqual((yield* told)?.reason, "in_band")
+          }),
+        setup,
+      ),
+    )
+  }
+
   it.effect("has a receipt that proves it offline, and that nobody can change", () =>
     flow(
       (options, sandbox, client) =>
