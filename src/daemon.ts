@@ -17,8 +17,8 @@ import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { streamLoop } from "./poller/StreamLoop.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
+import { neededOf, operatorsInForce } from "./status/operatorsInForce.ts"
 import { noteStartedWith } from "./status/reloadConfig.ts"
-import { neededOf } from "./status/sharedApprovals.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
 import { guarded } from "./store/guarded.ts"
@@ -64,7 +64,7 @@ const applyHaltFile = Effect.fnUntraced(function* (dataDir: string, treasury: Tr
   const said = yield* readHaltFile(dataDir)
   const isHalted = Effect.map(brake.halts, (halts) => halts.some(({ reason }) => reason === "halt_file"))
   if (said !== undefined) return (yield* isHalted) ? undefined : yield* trip("halt_file", said)
-  if (neededOf(treasury) > 0 && (yield* isHalted)) return
+  if (neededOf(yield* operatorsInForce(treasury)) > 0 && (yield* isHalted)) return
   yield* brake.release("halt_file", "the HALT file is gone")
 })
 

@@ -5,9 +5,9 @@ import { storeLayer } from "../services.ts"
 import { signApproval } from "../signer/signApproval.ts"
 import { type ApprovalView, findApproval, approve as giveApproval } from "../status/approvals.ts"
 import type { Problem } from "../status/stories.ts"
-import { approvalDomains } from "../tx/Approval.ts"
+import { isApprovalText } from "../tx/Approval.ts"
 import { approvalLines } from "./approvalText.ts"
-import { approvePolicy } from "./approvePolicy.ts"
+import { approveTerms } from "./approveTerms.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
@@ -82,7 +82,7 @@ const sign = Command.make(
       try: () => readFileSync(0, "utf8"),
       catch: () => failWith("usage", "give the text on standard input: cofferer approve sign --key FILE < text"),
     })
-    if (!Object.values(approvalDomains).some((domain) => text.startsWith(`${domain}\n`))) {
+    if (!isApprovalText(text)) {
       return yield* failWith("usage", 'this is no text of "approve ID --print": nothing is signed')
     }
     yield* Console.error(`signs this text:\n${text.trimEnd()}`)
@@ -113,5 +113,5 @@ export const approve = Command.make(
   }),
 ).pipe(
   Command.withDescription("Approve a payment that waits for operators, with a signature of one's own key"),
-  Command.withSubcommands([sign, approvePolicy]),
+  Command.withSubcommands([sign, ...approveTerms]),
 )

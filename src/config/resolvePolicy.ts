@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import type { ApprovalGroup } from "../domain/Approval.ts"
-import type { CancelLine, Policy, PolicyLine } from "../rules/Policy.ts"
-import type { Party, PinnedAsset, Share } from "../rules/Rule.ts"
+import type { CancelLine, Policy, PolicyLine, PolicyNames } from "../rules/Policy.ts"
+import type { External, Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
 import { isAmount, type Reporter } from "./Reporter.ts"
@@ -71,8 +71,22 @@ export const resolvePolicy = (
   const groups = [...approvals.values()]
   const cancels = cancelsOf(raw, parties, report)
   const digest = policyDigest({ maxFee, lines, cancels, groups, parties: [...parties.values()] })
-  return { maxFee, lines, ...(cancels.length === 0 ? {} : { cancels }), groups, digest, hash: digest.slice(0, 8) }
+  const names = namesOf(parties, addresses, assets)
+  const rest = cancels.length === 0 ? {} : { cancels }
+  return { names, maxFee, lines, ...rest, groups, digest, hash: digest.slice(0, 8) }
 }
+
+const namesOf = (
+  parties: ReadonlyMap<string, Party>,
+  addresses: ReadonlyMap<string, External>,
+  assets: ReadonlyMap<string, PinnedAsset>,
+): PolicyNames => ({
+  parties: new Map([
+    ...[...addresses.values()].map(({ address, name }) => [address as string, name] as const),
+    ...[...parties.values()].map(({ publicKey, name }) => [publicKey as string, name] as const),
+  ]),
+  assets: new Map([...assets.values()].map(({ id, symbol, decimals }) => [id as string, { symbol, decimals }])),
+})
 
 /** Whose standing orders may be cancelled. */
 const cancelsOf = (

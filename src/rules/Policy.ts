@@ -29,7 +29,17 @@ export interface CancelLine {
   readonly transfersPer24h: number
 }
 
+/** What the file calls the keys, addresses and assets that its policy names. */
+export interface PolicyNames {
+  /** Name by public key, or by address outside of the network. */
+  readonly parties: ReadonlyMap<string, string>
+  /** By asset id. */
+  readonly assets: ReadonlyMap<string, { readonly symbol: string; readonly decimals: number }>
+}
+
 export interface Policy {
+  /** No part of the digest: other names are no other policy. Absent: nothing has a name. */
+  readonly names?: PolicyNames
   readonly maxFee: Share
   readonly lines: ReadonlyArray<PolicyLine>
   /** Absent: nothing may be cancelled. */
@@ -144,4 +154,11 @@ export const judgeCancel = (policy: Policy, from: string, used: (line: CancelLin
   if (count + 1 <= line.transfersPer24h) return { permitted: true, line }
   const detail = `${count} of ${line.transfersPer24h} cancellations in 24 h are used (policy cancel line ${line.line})`
   return { permitted: false, refusal: "window_count", detail }
+}
+
+/** What people call what a payment names in keys; "unnamed", in base units, what the file does not name. */
+export const namesIn = ({ names }: Policy, { from, to, assetId }: Omit<PolicyPayment, "amount">) => {
+  const { symbol, decimals } = names?.assets.get(assetId) ?? { symbol: "unnamed", decimals: 0 }
+  const nameOf = (key: string): string => names?.parties.get(key) ?? "unnamed"
+  return { fromName: nameOf(from), toName: nameOf(to), symbol, decimals }
 }

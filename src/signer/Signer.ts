@@ -16,6 +16,7 @@ import {
   judge,
   judgeCancel,
   lineFor,
+  namesIn,
   type Policy,
   type PolicyLine,
   type PolicyPayment,
@@ -217,7 +218,8 @@ const approvalOf = Effect.fnUntraced(function* (
   const group = approvalFor(line, payment.amount)
   if (group === undefined) return undefined
   const fee = feeMax(share, payment.amount)
-  const known = { ...payment, treasury, chainId, intentId, feeMax: fee, policy: policy.digest }
+  const named = namesIn(policy, payment)
+  const known = { ...payment, ...named, treasury, chainId, intentId, feeMax: fee, policy: policy.digest }
   const approved = checkApproval(group, known, approval, yield* Clock.currentTimeMillis)
   if ("lacking" in approved) return yield* refuse("approval", approved.lacking)
   return { group: group.name, need: group.need, by: approved.by }

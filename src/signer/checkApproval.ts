@@ -16,8 +16,12 @@ export interface KnownPayment {
   readonly chainId: string
   readonly intentId: string
   readonly from: string
+  readonly fromName: string
   readonly to: string
+  readonly toName: string
   readonly assetId: string
+  readonly symbol: string
+  readonly decimals: number
   readonly amount: bigint
   readonly feeMax: bigint
   /** Digest of the policy in force. */

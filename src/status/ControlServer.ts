@@ -27,8 +27,8 @@ import { reloadConfig } from "./reloadConfig.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
-import { approvePolicy, PolicyBody, policyNow } from "./sharedApprovals.ts"
 import { listIntents } from "./stories.ts"
+import { ApproveTermsBody, approveTerms, findTerms, TermsBody } from "./termsApproval.ts"
 
 export interface ControlServerOptions {
   readonly treasury: Treasury
@@ -114,7 +114,7 @@ const answer = Effect.fn("Control.answer")(function* (
     }
   }
   const approval = approvalPath.exec(path)
-  if (approval !== null) return yield* approvals(options.treasury, approval, request)
+  if (approval !== null) return yield* approvals(options, approval, request)
   if (request.method === "POST") {
     const stop = brakePath.exec(path)?.[1]
     if (stop !== undefined) return yield* brakeVerb(options, stop, request)
@@ -150,22 +150,23 @@ const body = Effect.fnUntraced(function* <A>(
   return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
 })
 
-const approvalPath = /^\/api\/v1\/(?:policy\/approve|intents\/([0-9a-z]{3,64})\/(approval|approve))$/
+const approvalPath = /^\/api\/v1\/(?:terms(?:\/approve)?|intents\/([0-9a-z]{3,64})\/(approval|approve))$/
 
 /** What operators are asked to sign, and what they signed. */
 const approvals = Effect.fnUntraced(function* (
-  treasury: Treasury,
+  options: ControlServerOptions,
   [path, id, word]: ReadonlyArray<string | undefined>,
   request: HttpServerRequest.HttpServerRequest,
 ) {
-  if (id === undefined && request.method === "GET") return json(policyNow(treasury))
   if (request.method !== (word === "approval" ? "GET" : "POST")) return refusal(404, `no ${request.method} ${path}`)
   const done =
-    id === undefined
-      ? yield* approvePolicy(treasury, yield* body(request, PolicyBody))
-      : word === "approval"
-        ? yield* findApproval(treasury, id)
-        : yield* approve(treasury, id, yield* body(request, ApproveBody))
+    path === "/api/v1/terms"
+      ? yield* findTerms(options, yield* body(request, TermsBody))
+      : id === undefined
+        ? yield* approveTerms(options, yield* body(request, ApproveTermsBody))
+        : word === "approval"
+          ? yield* findApproval(options.treasury, id)
+          : yield* approve(options.treasury, id, yield* body(request, ApproveBody))
   return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
 })
 

@@ -105,8 +105,9 @@ const take = Effect.fnUntraced(function* (treasury: Treasury, id: string, signat
   if ("problem" in who) return who
   const { operator, key } = who
   const { group, text, terms } = needed
-  const { chainId, policy, proposer, expires } = terms
-  const facts = { group: group.name, need: group.need, policy, proposer, expires, chainId }
+  const { chainId, policy, proposer, expires, fromName, toName, symbol, decimals } = terms
+  const named = { version: 2, fromName, toName, symbol, decimals }
+  const facts = { group: group.name, need: group.need, policy, proposer, expires, chainId, ...named }
   const isNew = yield* (yield* Approvals).give({ subject: id, operator, key, text, signature }, facts)
   const view = yield* approvalViewOf(treasury, intent)
   return { operator, isNew, approval: view }

@@ -7,8 +7,8 @@ import { Brake, type Pause } from "../store/Brake.ts"
 import { trip } from "../store/trip.ts"
 import { say } from "../telemetry/say.ts"
 import { SignatureText } from "./approvals.ts"
+import { approveResume } from "./approveResume.ts"
 import { Words } from "./people.ts"
-import { approveResume } from "./sharedApprovals.ts"
 import { problem } from "./stories.ts"
 
 export const PauseBody = Schema.Struct({

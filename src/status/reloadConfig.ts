@@ -14,7 +14,7 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
-import { neededOf, policyApprovalOf } from "./sharedApprovals.ts"
+import { agreementToTerms, configEntryKey } from "./termsApproval.ts"
 
 /** Who wants the files to be read again. */
 export interface ReloadAsked {
@@ -84,15 +84,12 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
 
-/** Whether operators approved exactly this policy and nothing beside it is weaker; else what they can do about it. */
+/** Whether the operators in force agreed to exactly these terms; else what they can do about it. */
 const approvalOfPeople = Effect.fnUntraced(function* (old: InForce, next: InForce) {
-  const { policy, parties } = next.treasury
-  if (neededOf(old.treasury) === 0) return { isEnough: false, advice: "" }
-  const beside = weakens({ ...termsOf(old), policy, parties }, termsOf(next))
-  if (beside.length > 0) return { isEnough: false, advice: `; no approval covers this: ${beside.join(", ")}` }
-  const { by, others, missing } = yield* policyApprovalOf(old.treasury, policy.digest)
+  const { by, others, missing, change } = yield* agreementToTerms(old, next)
+  if (by.length + others.length === 0) return { isEnough: false, advice: "" }
   const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
-  const advice = `, or operators "cofferer approve policy ${policy.hash}" (${so} ${others.join(", ")})`
+  const advice = `, or operators "cofferer approve terms ${change.terms.slice(0, 8)}" (${so} ${others.join(", ")})`
   return { isEnough: missing === 0, advice }
 })
 
@@ -119,7 +116,8 @@ export const noteStartedWith = Effect.fn("Config.started")(function* (inForce: I
   const detail = before === undefined ? "the first configuration" : "started with another configuration"
   const body = { detail, before, after, policy: treasury.policy.hash, mode }
   const write = Effect.gen(function* () {
-    yield* journal.append({ kind: "config", subject: treasury.name, body })
+    const { seq } = yield* journal.append({ kind: "config", subject: treasury.name, body })
+    yield* settings.set(configEntryKey, String(seq))
     yield* settings.set(hashKey, after)
     yield* before === undefined ? keepRules(treasury.rules) : adoptRules(treasury.rules)
   })
@@ -141,7 +139,8 @@ const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) 
   const detail = `${parts.join(", ")} changed`
   const settings = yield* Settings
   const write = Effect.gen(function* () {
-    yield* journal.append({ kind: "config", subject: name, body: { detail, ...entry } })
+    const { seq } = yield* journal.append({ kind: "config", subject: name, body: { detail, ...entry } })
+    yield* settings.set(configEntryKey, String(seq))
     yield* settings.set(hashKey, after)
     yield* adoptRules(rules, old.treasury.rules)
   })

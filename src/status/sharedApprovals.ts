@@ -1,91 +1,103 @@
-import { Effect, Schema } from "effect"
-import type { Treasury } from "../config/Treasury.ts"
-import { keptReasons } from "../domain/Halt.ts"
-import { Approvals } from "../store/Approvals.ts"
-import { Brake } from "../store/Brake.ts"
-import { approversOf, isApproval, policyText, resumeText } from "../tx/Approval.ts"
-import { SignatureText } from "./approvals.ts"
+import { Clock, Effect } from "effect"
+import { type Approval, Approvals } from "../store/Approvals.ts"
+import { type Agreement, agreementText, expiriesAt, expiryFrom, type Place, type TermsChange } from "../tx/Agreement.ts"
+import { approversOf, isApproval, isFormerText } from "../tx/Approval.ts"
+import { neededOf } from "./operatorsInForce.ts"
 import { problem } from "./stories.ts"
 
-/** Every operator of the configuration in force, whatever the group. */
-export const operatorsOf = ({ approvals }: Treasury): ReadonlyMap<string, string> =>
-  new Map([...approvals.values()].flatMap(({ of }) => [...of]))
-
-/** How many of them must agree to what is nobody's own: two, or all where there is one; 0 where there is none. */
-export const neededOf = (treasury: Treasury): number => Math.min(2, operatorsOf(treasury).size)
-
+/** How far operators have agreed to something that is no payment. */
 export interface SharedApproval {
+  /** What is signed now: its UTF-8 bytes, the last line break included. */
+  readonly text: string
   readonly by: ReadonlyArray<string>
   readonly missing: number
   readonly others: ReadonlyArray<string>
+  /** Who signed a text of an earlier form, which counts no longer. */
+  readonly again: ReadonlyArray<string>
 }
 
-/** How far the operators in force have approved a text, on the signatures that hold. */
-export const sharedApprovalOf = Effect.fnUntraced(function* (treasury: Treasury, subject: string, text: string) {
-  const operators = operatorsOf(treasury)
-  const by = approversOf(operators, text, yield* (yield* Approvals).about(subject))
-  const others = [...operators.keys()].filter((name) => !by.includes(name))
-  return { by, others, missing: Math.max(0, neededOf(treasury) - by.length) } satisfies SharedApproval
-})
+/** Names to public keys of those whose agreement counts. */
+type Operators = ReadonlyMap<string, string>
 
-/** Stores an operator's signature over a text that is no payment; `problem` where it is nobody's. */
-export const takeShared = Effect.fnUntraced(function* (
-  treasury: Treasury,
-  asked: { readonly subject: string; readonly text: string; readonly signature: string },
-  facts: Readonly<Record<string, unknown>>,
-) {
-  const { subject, text } = asked
-  const signature = asked.signature.toLowerCase()
-  const [operator, key] = [...operatorsOf(treasury)].find(([, one]) => isApproval(one, text, signature)) ?? []
-  if (operator === undefined || key === undefined) {
-    return problem("the signature is of no operator over this", 403, "sign with the key of an operator in force")
+/** By what signatures over it are found again. The text decides what they are worth. */
+const subjectOf = (asked: Agreement): string => {
+  switch (asked.kind) {
+    case "terms":
+      return `terms ${asked.terms}`
+    case "resume":
+      return `resume ${[...asked.halts, ...asked.stops].map(({ seq }) => seq).join(",")}`
+    case "adopt":
+    case "recover":
+      return `${asked.kind} ${asked.list}`
+    case "resolve":
+      return `resolve ${asked.payment}`
   }
-  const isNew = yield* (yield* Approvals).give({ subject, operator, key, text, signature }, facts)
-  return { operator, isNew, ...(yield* sharedApprovalOf(treasury, subject, text)) }
+}
+
+const formerSubjectOf = (asked: Agreement): string => subjectOf(asked).replace(/^terms /, "policy ")
+
+const judged = (
+  operators: Operators,
+  textUntil: (expires: number) => string,
+  now: number,
+  given: ReadonlyArray<Approval>,
+): SharedApproval => {
+  const valid = new Set(expiriesAt(now).flatMap((expires) => approversOf(operators, textUntil(expires), given)))
+  const by = [...operators.keys()].filter((name) => valid.has(name))
+  const others = [...operators.keys()].filter((name) => !valid.has(name))
+  const former = given.filter(({ text }) => isFormerText(text)).map(({ key }) => key)
+  const again = others.filter((name) => former.includes(operators.get(name) ?? ""))
+  return { text: textUntil(expiryFrom(now)), by, others, again, missing: Math.max(0, neededOf(operators) - by.length) }
+}
+
+/** How far the operators agree, on the signatures that hold now. `missing` is 0 where there are no operators. */
+export const agreementOf = Effect.fnUntraced(function* (operators: Operators, place: Place, asked: Agreement) {
+  const approvals = yield* Approvals
+  const subjects = [...new Set([subjectOf(asked), formerSubjectOf(asked)])]
+  const given = (yield* Effect.forEach(subjects, approvals.about)).flat()
+  const textUntil = (expires: number) => agreementText(place, asked, expires)
+  return judged(operators, textUntil, yield* Clock.currentTimeMillis, given)
 })
-
-export const PolicyBody = Schema.Struct({
-  digest: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/, { expected: "64 lower-case hex characters" })),
-  signature: SignatureText,
-})
-
-/** What a policy would replace, for who signs it. */
-export const policyNow = ({ policy }: Treasury) => ({ digest: policy.digest })
-
-const subjectOf = (digest: string): string => `policy ${digest}`
-
-/** Takes an operator's signature for a policy that is to come into force. */
-export const approvePolicy = Effect.fn("People.approvePolicy")(function* (
-  treasury: Treasury,
-  { digest, signature }: typeof PolicyBody.Type,
-) {
-  const replaced = treasury.policy.digest
-  if (digest === replaced) return problem("this policy is in force already", 409, "name the one of the changed file")
-  const text = policyText(treasury.name, replaced, digest)
-  return yield* takeShared(treasury, { subject: subjectOf(digest), text, signature }, { policy: digest, replaced })
-})
-
-/** How far the operators of the configuration in force have approved the policy with this digest. */
-export const policyApprovalOf = (inForce: Treasury, digest: string) =>
-  sharedApprovalOf(inForce, subjectOf(digest), policyText(inForce.name, inForce.policy.digest, digest))
 
 /**
- * Ends of halts need operators, where there are any. `missing` above 0: the resume waits, and `text` is what the next
- * of them signs. It is bound to the halts in force and to the reason, so both must still be the same.
+ * Stores an operator's signature over a text that is printed now, or was within a day; `problem` where it is nobody's.
+ * Says how far they agree then.
  */
-export const approveResume = Effect.fnUntraced(function* (
-  treasury: Treasury,
-  { scope, reason }: { readonly scope: string; readonly reason: string },
-  signature: string | undefined,
+export const takeAgreement = Effect.fnUntraced(function* (
+  operators: Operators,
+  place: Place,
+  asked: Agreement,
+  given: string,
 ) {
-  const halts = scope === "all" ? yield* (yield* Brake).halts : []
-  const lifted = halts.filter(({ reason }) => keptReasons.every((kept) => kept !== reason))
-  const text = resumeText(treasury.name, lifted, reason)
-  if (lifted.length === 0 || neededOf(treasury) === 0) return { by: [], others: [], missing: 0, text }
-  const subject = `resume ${lifted.map(({ seq }) => seq).join(",")}`
-  if (signature !== undefined) {
-    const taken = yield* takeShared(treasury, { subject, text, signature }, { reason })
-    if ("problem" in taken) return taken
+  const signature = given.toLowerCase()
+  const texts = expiriesAt(yield* Clock.currentTimeMillis).map((expires) => agreementText(place, asked, expires))
+  const signed = texts.flatMap((text) =>
+    [...operators]
+      .filter(([, key]) => isApproval(key, text, signature))
+      .map(([operator, key]) => ({ text, operator, key })),
+  )
+  const [one] = signed
+  if (one === undefined) {
+    const remedy = "sign the text that is printed now, with the key of an operator in force"
+    return problem("the signature is of no operator over this", 403, remedy)
   }
-  return { ...(yield* sharedApprovalOf(treasury, subject, text)), text }
+  const { operator, text, key } = one
+  const isNew = yield* (yield* Approvals).give({ subject: subjectOf(asked), operator, key, text, signature }, { text })
+  return { operator, isNew, ...(yield* agreementOf(operators, place, asked)) }
 })
+
+const ofTerms = ({ treasury, chainId, ...change }: TermsChange) =>
+  [
+    { treasury, chainId },
+    { kind: "terms", ...change },
+  ] as const
+
+/**
+ * How far operators agree to other terms: those in force before the change, by name and key. Nothing is used up here:
+ * once the terms are in force, journalled in the same transaction, `replaces` is another number and no signature fits.
+ */
+export const termsApprovalOf = (operators: Operators, change: TermsChange) => agreementOf(operators, ...ofTerms(change))
+
+/** Takes an operator's signature for other terms. */
+export const takeTerms = (operators: Operators, change: TermsChange, signature: string) =>
+  takeAgreement(operators, ...ofTerms(change), signature)

@@ -1,4 +1,4 @@
-import { isApproval, paymentText } from "../tx/Approval.ts"
+import { formerPaymentText, isApproval, paymentText } from "../tx/Approval.ts"
 import type { ReceiptApproval, ReceiptAttempt, Statement } from "./receipt.ts"
 
 /** Times beyond it are none. */
@@ -11,7 +11,7 @@ const textOf = (approval: ReceiptApproval, { treasury, payment }: Statement): st
   const isAmount = (value: unknown): value is string => typeof value === "string" && /^[0-9]{1,78}$/.test(value)
   if (typeof expires !== "number" || !(Math.abs(expires) <= millisMax)) return undefined
   if (!isAmount(units) || !isAmount(feeMax)) return undefined
-  return paymentText({
+  const terms = {
     treasury,
     chainId: String(approval.chainId),
     intentId: String(payment.id),
@@ -25,7 +25,12 @@ const textOf = (approval: ReceiptApproval, { treasury, payment }: Statement): st
     policy: String(approval.policy),
     group: String(approval.group),
     expires,
-  })
+  }
+  const { version, fromName, toName, symbol, decimals } = approval
+  if (version === undefined) return formerPaymentText(terms)
+  if (version !== 2 || typeof decimals !== "number" || !(decimals >= 0 && decimals <= 255)) return undefined
+  const named = { fromName: String(fromName), toName: String(toName), symbol: String(symbol), decimals }
+  return paymentText({ ...terms, ...named })
 }
 
 /** Whether operators signed this very payment, and what the signer relied on is among it; else what is wrong. */

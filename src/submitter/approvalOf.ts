@@ -1,6 +1,6 @@
 import { type ApprovalGroup, lateFrom, waitText } from "../domain/Approval.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { approvalFor, lineFor, type Policy } from "../rules/Policy.ts"
+import { approvalFor, lineFor, namesIn, type Policy } from "../rules/Policy.ts"
 import { approversOf, type GivenApproval, type PaymentTerms, paymentText } from "../tx/Approval.ts"
 
 /** What the policy in force asks people to sign for a payment. */
@@ -31,6 +31,7 @@ export const approvalOf = ({ treasury, chainId, policy }: InForce, intent: Inten
     to,
     assetId,
     amount,
+    ...namesIn(policy, { from, to, assetId }),
     feeMax: intent.feeMax,
     policy: policy.digest,
     group: group.name,

@@ -1,4 +1,5 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { formatAmount } from "../domain/Amount.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { verifySignature } from "./Transaction.ts"
 
@@ -10,10 +11,15 @@ export interface PaymentTerms {
   readonly rule: string
   /** Operator or user who handed it in; undefined where a rule decided it. */
   readonly proposer: string | undefined
-  /** Public keys. */
+  /** Public keys, and the names that the file in force gives them. */
   readonly from: string
+  readonly fromName: string
   readonly to: string
+  readonly toName: string
   readonly assetId: string
+  /** Symbol and decimals of the file in force: the amounts in units are written with them. */
+  readonly symbol: string
+  readonly decimals: number
   /** Base units, as is the largest fee. */
   readonly amount: bigint
   readonly feeMax: bigint
@@ -31,20 +37,66 @@ export interface GivenApproval {
   readonly signature: string
 }
 
-/** First lines of what operators sign: none of it can be taken for another, or for a command of the network. */
-export const approvalDomains = {
-  payment: "cofferer approval of a payment, version 1",
-  policy: "cofferer approval of a policy, version 1",
-  resume: "cofferer approval of a resume, version 1",
-} as const
+/** What operators sign. Each text begins with its kind: none can be taken for another, or for a network's command. */
+export const approvalKinds = ["payment", "terms", "resume", "adopt", "recover", "resolve"] as const
+export type ApprovalKind = (typeof approvalKinds)[number]
+
+const domains: Readonly<Record<ApprovalKind, string>> = {
+  payment: "cofferer approval of a payment, version 2",
+  terms: "cofferer approval of terms, version 2",
+  resume: "cofferer approval of a resume, version 2",
+  adopt: "cofferer approval of an adoption, version 2",
+  recover: "cofferer approval of a recovery, version 2",
+  resolve: "cofferer approval of a resolution, version 2",
+}
+
+/** First line of a text of the kind. */
+export const approvalDomain = (kind: ApprovalKind): string => domains[kind]
+
+/** Whether a text begins as one of those that operators sign today. */
+export const isApprovalText = (text: string): boolean =>
+  approvalKinds.some((kind) => text.startsWith(`${approvalDomain(kind)}\n`))
+
+/** Whether a text is of a form that counts no longer: who signed it must sign again. */
+export const isFormerText = (text: string): boolean =>
+  /^cofferer approval of a (payment|policy|resume), version 1\n/.test(text)
+
+export type Fact = readonly [name: string, value: string]
 
 /** One fact a line; a line break inside a value cannot pass for the next fact. */
-const linesOf = (domain: string, facts: ReadonlyArray<readonly [name: string, value: string]>): string =>
+export const factLines = (domain: string, facts: ReadonlyArray<Fact>): string =>
   `${[domain, ...facts.map(([name, value]) => `${name}: ${JSON.stringify(value).slice(1, -1)}`)].join("\n")}\n`
 
+export const voidFrom = (expires: number): Fact => ["void from", new Date(expires).toISOString()]
+
 /** What operators sign to approve a payment: the UTF-8 bytes of this text, its last line break included. */
-export const paymentText = (terms: PaymentTerms): string =>
-  linesOf(approvalDomains.payment, [
+export const paymentText = (terms: PaymentTerms): string => {
+  const { symbol, decimals, amount, feeMax } = terms
+  return factLines(approvalDomain("payment"), [
+    ["treasury", terms.treasury],
+    ["chain", terms.chainId],
+    ["payment", terms.intentId],
+    ["rule", terms.rule],
+    ["proposed by", terms.proposer ?? "its rule"],
+    ["from", terms.fromName],
+    ["from key", terms.from],
+    ["to", terms.toName],
+    ["to key", terms.to],
+    ["asset", `${symbol}, ${decimals} decimals`],
+    ["asset id", terms.assetId],
+    ["amount", `${formatAmount(amount, decimals)} ${symbol}`],
+    ["amount in base units", String(amount)],
+    ["fee, at most", `${formatAmount(feeMax, decimals)} ${symbol}`],
+    ["fee in base units, at most", String(feeMax)],
+    ["policy", terms.policy],
+    ["group", terms.group],
+    voidFrom(terms.expires),
+  ])
+}
+
+/** The text of version 1, without names and units: receipts of its time are verified with it, and nothing else. */
+export const formerPaymentText = (terms: Omit<PaymentTerms, "fromName" | "toName" | "symbol" | "decimals">): string =>
+  factLines("cofferer approval of a payment, version 1", [
     ["treasury", terms.treasury],
     ["chain", terms.chainId],
     ["payment", terms.intentId],
@@ -57,27 +109,7 @@ export const paymentText = (terms: PaymentTerms): string =>
     ["fee in base units, at most", String(terms.feeMax)],
     ["policy", terms.policy],
     ["group", terms.group],
-    ["void from", new Date(terms.expires).toISOString()],
-  ])
-
-/** What operators sign to let a policy come into force: its digest, and that of the one which it replaces. */
-export const policyText = (treasury: string, replaced: string, digest: string): string =>
-  linesOf(approvalDomains.policy, [
-    ["treasury", treasury],
-    ["policy", digest],
-    ["in place of", replaced],
-  ])
-
-/** What operators sign to end halts: which ones, and why. */
-export const resumeText = (
-  treasury: string,
-  halts: ReadonlyArray<{ readonly seq: number; readonly reason: string }>,
-  reason: string,
-): string =>
-  linesOf(approvalDomains.resume, [
-    ["treasury", treasury],
-    ...halts.map(({ seq, reason: halt }) => [`halt ${seq}`, halt] as const),
-    ["reason", reason],
+    voidFrom(terms.expires),
   ])
 
 /** Whether the key's holder signed the text. */

@@ -43,6 +43,13 @@ const other = "e".repeat(64)
 const otherAsset = "f".repeat(64)
 const general = accountTypeNumbers.ACCOUNT_TYPE_GENERAL
 const policy: Policy = {
+  names: {
+    parties: new Map([
+      [publicKey, "p"],
+      [to, "q"],
+    ]),
+    assets: new Map([[asset, { symbol: "USDT", decimals: 1 }]]),
+  },
   maxFee: { numerator: 1n, denominator: 100n },
   digest: "d".repeat(64),
   hash: "",
@@ -117,8 +124,12 @@ const terms: PaymentTerms = {
   rule: "keep",
   proposer: undefined,
   from: publicKey,
+  fromName: "p",
   to,
+  toName: "q",
   assetId: asset,
+  symbol: "USDT",
+  decimals: 1,
   amount: 100n,
   feeMax: 1n,
   policy: policy.digest,
@@ -426,6 +437,9 @@ describe("what operators must approve", () => {
     ["it was for another rule", claim(["ana", "ben"], { rule: "other" })],
     ["it was under another policy", claim(["ana", "ben"], { policy: "e".repeat(64) })],
     ["it was for another group", claim(["ana", "ben"], { group: "night" })],
+    ["it named the receiver otherwise", claim(["ana", "ben"], { toName: "friend" })],
+    ["it named another asset", claim(["ana", "ben"], { symbol: "USDC" })],
+    ["its units were others", claim(["ana", "ben"], { decimals: 2 })],
     ["it was for another time", claim(["ana", "ben"], { expires: terms.expires + 1 })],
   ]
   for (const [what, approval] of cases) {

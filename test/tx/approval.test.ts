@@ -1,13 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type ApprovalGroup, groupText, isWeakKey } from "../../src/domain/Approval.ts"
+import { type Agreement, agreementText, expiriesAt, expiryFrom } from "../../src/tx/Agreement.ts"
 import {
+  approvalKinds,
   approversOf,
+  formerPaymentText,
   isApproval,
+  isApprovalText,
+  isFormerText,
   judgeApproval,
   type PaymentTerms,
   paymentText,
-  policyText,
-  resumeText,
 } from "../../src/tx/Approval.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
@@ -22,8 +25,12 @@ const terms: PaymentTerms = {
   rule: "keep",
   proposer: undefined,
   from: "a".repeat(64),
+  fromName: "hot",
   to: "b".repeat(64),
+  toName: "cold",
   assetId: "c".repeat(64),
+  symbol: "USDT",
+  decimals: 2,
   amount: 20_000n,
   feeMax: 40n,
   policy: "d".repeat(64),
@@ -51,8 +58,12 @@ const anyTerms = (dice: Dice): PaymentTerms => {
     rule: any(),
     proposer: dice.below(3) === 0 ? undefined : any(),
     from: any(),
+    fromName: any(),
     to: any(),
+    toName: any(),
     assetId: any(),
+    symbol: any(),
+    decimals: dice.below(4),
     amount: BigInt(dice.below(20)),
     feeMax: BigInt(dice.below(20)),
     policy: any(),
@@ -66,16 +77,21 @@ describe("an approval", () => {
     assert.strictEqual(
       paymentText(terms),
       [
-        "cofferer approval of a payment, version 1",
+        "cofferer approval of a payment, version 2",
         "treasury: main",
         "chain: chain-1",
         `payment: ${"1".repeat(64)}`,
         "rule: keep",
         "proposed by: its rule",
-        `from: ${"a".repeat(64)}`,
-        `to: ${"b".repeat(64)}`,
-        `asset: ${"c".repeat(64)}`,
+        "from: hot",
+        `from key: ${"a".repeat(64)}`,
+        "to: cold",
+        `to key: ${"b".repeat(64)}`,
+        "asset: USDT, 2 decimals",
+        `asset id: ${"c".repeat(64)}`,
+        "amount: 200.00 USDT",
         "amount in base units: 20000",
+        "fee, at most: 0.40 USDT",
         "fee in base units, at most: 40",
         `policy: ${"d".repeat(64)}`,
         "group: desk",
@@ -94,8 +110,12 @@ describe("an approval", () => {
       { rule: "kee" },
       { proposer: "zoe" },
       { from: "b".repeat(64) },
+      { fromName: "cold" },
       { to: "a".repeat(64) },
+      { toName: "hot" },
       { assetId: "d".repeat(64) },
+      { symbol: "USDC" },
+      { decimals: 3 },
       { amount: 20_001n },
       { feeMax: 41n },
       { policy: "c".repeat(64) },
@@ -146,17 +166,59 @@ describe("an approval", () => {
     assert.property(judgeApproval(desk, terms, all, now), "by")
   })
 
-  it("of a policy or of a resume is neither of a payment nor of each other", () => {
+  it("of one kind is never one of another, nor of a former version", () => {
+    const place = { treasury: "main", chainId: "chain-1" }
+    const halts = [{ seq: 3, reason: "operator" }]
+    const list = { halts, payments: 2, list: "e".repeat(64), reason: "ours" }
+    const resolve = {
+      kind: "resolve",
+      payment: "1".repeat(64),
+      words: "200.00 USDT hot -> cold",
+      reason: "seen",
+    } as const
+    const asked: ReadonlyArray<Agreement> = [
+      { kind: "terms", replaces: 7, terms: "c".repeat(64), weaker: ["one", "two"] },
+      { kind: "terms", replaces: 8, terms: "c".repeat(64), weaker: ["one", "two"] },
+      { kind: "terms", replaces: 7, terms: "d".repeat(64), weaker: ["one", "two"] },
+      { kind: "terms", replaces: 7, terms: "c".repeat(64), weaker: ["one"] },
+      { kind: "resume", scope: "all", halts, stops: [], reason: "fine" },
+      { kind: "resume", scope: "all", halts: [], stops: halts, reason: "fine" },
+      { kind: "resume", scope: "all", halts: [{ seq: 4, reason: "operator" }], stops: [], reason: "fine" },
+      { kind: "resume", scope: "all", halts, stops: [], reason: "fine\nends halt 4: operator" },
+      { kind: "adopt", ...list },
+      { kind: "recover", ...list },
+      { kind: "adopt", ...list, payments: 3 },
+      { ...resolve, outcome: "never executed" },
+      { ...resolve, outcome: `executed ${"f".repeat(64)}` },
+    ]
+    const later = now + 21_600_000
     const texts = [
       paymentText(terms),
-      policyText("main", "c".repeat(64), "d".repeat(64)),
-      policyText("main", "d".repeat(64), "c".repeat(64)),
-      resumeText("main", [{ seq: 3, reason: "operator" }], "fine"),
-      resumeText("main", [{ seq: 4, reason: "operator" }], "fine"),
-      resumeText("main", [{ seq: 3, reason: "operator" }], "fine\nhalt 4: operator"),
+      formerPaymentText(terms),
+      ...asked.map((one) => agreementText(place, one, now)),
+      ...asked.map((one) => agreementText(place, one, later)),
+      ...asked.map((one) => agreementText({ ...place, chainId: "chain-2" }, one, now)),
+      ...asked.map((one) => agreementText({ ...place, treasury: "other" }, one, now)),
     ]
     assert.strictEqual(new Set(texts).size, texts.length)
-    assert.strictEqual(new Set(texts.map((each) => each.split("\n")[0])).size, 3)
+    const firsts = new Set(texts.map((each) => each.split("\n")[0]))
+    assert.strictEqual(firsts.size, approvalKinds.length + 1)
+    for (const each of texts) {
+      assert.include(each, "\nvoid from: ")
+      assert.strictEqual(isApprovalText(each), each.split("\n")[0]!.endsWith(", version 2"))
+      assert.strictEqual(isFormerText(each), each.split("\n")[0]!.endsWith(", version 1"))
+    }
+  })
+
+  it("holds to the end that it was printed with, for a day at most, and the next one is known in time", () => {
+    const hour = 3_600_000
+    for (let at = now; at < now + 13 * hour; at += 1_234_567) {
+      const expires = expiryFrom(at)
+      assert.isTrue(expires > at + 18 * hour - 1 && expires <= at + 24 * hour)
+      for (const later of [at, at + hour, at + 17 * hour, expires - 1]) assert.include(expiriesAt(later), expires)
+      assert.notInclude(expiriesAt(expires), expires)
+      assert.isTrue(expiriesAt(at).every((one) => one > at && one <= at + 24 * hour))
+    }
   })
 })
 

@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { reloadConfig } from "../../src/status/reloadConfig.ts"
-import { approvePolicy } from "../../src/status/sharedApprovals.ts"
+import { approveTerms, findTerms } from "../../src/status/termsApproval.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { policyText } from "../../src/tx/Approval.ts"
+import { expiryFrom, type TermsChange, termsText } from "../../src/tx/Agreement.ts"
 import { flow } from "../support/Flow.ts"
 import { deskText, operatorSigns } from "../support/Operators.ts"
 import { aliceKey, assetId, bobKey } from "../support/treasury.ts"
@@ -40,41 +41,42 @@ const inForce = (text: string, use: (write: (text: string) => void) => Effect.Ef
     }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true })))),
   )
 }
-type Services = Effect.Services<ReturnType<typeof reloadConfig>> | Effect.Services<ReturnType<typeof approvePolicy>>
+type Services = Effect.Services<ReturnType<typeof reloadConfig>> | Effect.Services<ReturnType<typeof approveTerms>>
 
 const reload = reloadConfig({ author: "ana", reason: "more room", allowWeaker: false })
 
-const policyOf = Effect.fnUntraced(function* (text: string) {
-  const dir = mkdtempSync(join(tmpdir(), "cofferer-policy-"))
-  writeFileSync(join(dir, "t.yaml"), text)
-  const { policy } = yield* loadTreasury(join(dir, "t.yaml"))
-  rmSync(dir, { recursive: true })
-  return policy
+/** What the daemon is asked for the terms of a file with this text. */
+const withFile = <A, E, R>(text: string, use: (files: readonly [string]) => Effect.Effect<A, E, R>) => {
+  const dir = mkdtempSync(join(tmpdir(), "cofferer-terms-"))
+  const file = join(dir, "t.yaml")
+  writeFileSync(file, text)
+  return use([file]).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true }))))
+}
+
+const asked = (text: string) =>
+  withFile(text, (files) => Effect.flatMap(ConfigInForce, ({ now }) => findTerms(now(), { files })))
+
+const handIn = (text: string, signature: string) =>
+  withFile(text, (files) => Effect.flatMap(ConfigInForce, ({ now }) => approveTerms(now(), { files, signature })))
+
+/** The operator signs the terms of the file for the configuration in force. */
+const signs = Effect.fnUntraced(function* (name: string, text: string) {
+  const found = yield* asked(text)
+  return "problem" in found ? found : yield* handIn(text, operatorSigns(name, found.text))
 })
 
-/** The operator signs the policy of the file for the configuration in force. */
-const signs = Effect.fnUntraced(function* (name: string, text: string, replaced?: string) {
-  const { treasury } = (yield* ConfigInForce).now()
-  const { digest } = yield* policyOf(text)
-  const message = policyText(treasury.name, replaced ?? treasury.policy.digest, digest)
-  return yield* approvePolicy(treasury, { digest, signature: operatorSigns(name, message) })
-})
-
-describe("a policy that permits more", () => {
+describe("terms that permit more", () => {
   it.effect("comes into force once two operators have approved exactly it", () =>
     inForce(textOf("100"), (write) =>
       Effect.gen(function* () {
         const wider = textOf("200")
-        assert.containSubset(yield* signs("ana", textOf("100")), {
-          status: 409,
-          problem: "this policy is in force already",
-        })
+        const same = { status: 409, problem: "these terms are in force already" }
+        assert.containSubset(yield* signs("ana", textOf("100")), same)
         write(wider)
         assert.containSubset(yield* reload, { _tag: "Refused" })
         assert.containSubset(yield* signs("ana", wider), { operator: "ana", missing: 1 })
         assert.containSubset(yield* signs("ana", wider), { isNew: false, missing: 1 })
         assert.containSubset(yield* signs("eve", wider), { status: 403 })
-        assert.containSubset(yield* signs("ben", wider, "0".repeat(64)), { status: 403 })
         assert.containSubset(yield* reload, { _tag: "Refused" })
         assert.containSubset(yield* signs("ben", wider), { operator: "ben", missing: 0 })
         write(textOf("300"))
@@ -99,9 +101,9 @@ describe("a policy that permits more", () => {
           const refused = yield* reload
           assert.containSubset(refused, { _tag: "Refused" })
           assert.include(refused._tag === "Refused" ? refused.detail : "", words)
-          const { hash } = yield* policyOf(lower)
-          assert.notStrictEqual(hash, (yield* ConfigInForce).now().treasury.policy.hash)
-          assert.include(refused._tag === "Refused" ? refused.remedy : "", `"cofferer approve policy ${hash}"`)
+          const found = yield* asked(lower)
+          const hash = "terms" in found ? found.terms.slice(0, 8) : ""
+          assert.include(refused._tag === "Refused" ? refused.remedy : "", `"cofferer approve terms ${hash}"`)
           for (const name of ["ana", "ben"]) yield* signs(name, lower)
           assert.containSubset(yield* reload, { _tag: "Reloaded", weaker: [words] })
         }
@@ -120,16 +122,80 @@ describe("a policy that permits more", () => {
     ),
   )
 
-  it.effect("is approved alone: what else is weaker stays refused, and no approval is advised", () =>
+  it.effect("is approved with all that is weaker beside it, each of it named in the text", () =>
     inForce(textOf("100"), (write) =>
       Effect.gen(function* () {
         const wider = textOf("200").replace("} }\nassets", "}, maxAge: 10m }\nassets")
+        for (const name of ["ana", "ben"]) yield* signs(name, textOf("200"))
         write(wider)
-        for (const name of ["ana", "ben"]) yield* signs(name, wider)
         const refused = yield* reload
         assert.containSubset(refused, { _tag: "Refused" })
-        assert.notInclude(refused._tag === "Refused" ? refused.remedy : "", "approve policy")
-        assert.include(refused._tag === "Refused" ? refused.remedy : "", "--allow-weaker")
+        assert.include(refused._tag === "Refused" ? refused.remedy : "", "(2 of ana, ben, chloe)")
+        const found = yield* asked(wider)
+        const { text } = found as { readonly text: string }
+        assert.match(text, /^cofferer approval of terms, version 2\ntreasury: flow\nchain: c-1\nterms: [0-9a-f]{64}\n/)
+        assert.match(text, /\nweaker 1 of 2: policy line 1, alice -> bob, TOK: 200 in 24 h, before 100\n/)
+        assert.match(text, /\nweaker 2 of 2: knowledge of 600 s moves money, before of [0-9]+ s\nvoid from: /)
+        for (const name of ["ana", "ben"]) yield* signs(name, wider)
+        assert.containSubset(yield* reload, { _tag: "Reloaded" })
+      }),
+    ),
+  )
+
+  it.effect("uses its approvals up: with two old signatures there is no way back to it", () =>
+    inForce(textOf("100"), (write) =>
+      Effect.gen(function* () {
+        const wider = textOf("200")
+        const found = yield* asked(wider)
+        const old = ["ana", "ben"].map((name) => operatorSigns(name, "text" in found ? found.text : ""))
+        for (const signature of old) yield* handIn(wider, signature)
+        for (const back of [wider, textOf("100")]) {
+          write(back)
+          assert.containSubset(yield* reload, { _tag: "Reloaded" })
+        }
+        write(wider)
+        assert.containSubset(yield* reload, { _tag: "Refused" })
+        for (const signature of old) assert.containSubset(yield* handIn(wider, signature), { status: 403 })
+        assert.containSubset(yield* reload, { _tag: "Refused" })
+      }),
+    ),
+  )
+
+  it.effect("is approved for a day at most, on its own chain, in place of what is in force", () =>
+    inForce(textOf("100"), () =>
+      Effect.gen(function* () {
+        const wider = textOf("200")
+        const found = yield* asked(wider)
+        const text = "text" in found ? found.text : ""
+        const now = yield* Clock.currentTimeMillis
+        const change: TermsChange = {
+          treasury: "flow",
+          chainId: "c-1",
+          replaces: Number(/journal entry: ([0-9]+)/.exec(text)?.[1]),
+          terms: /terms: ([0-9a-f]{64})/.exec(text)?.[1] ?? "",
+          weaker: [...text.matchAll(/weaker [0-9]+ of [0-9]+: (.*)/g)].map(([, words]) => words!),
+        }
+        const expires = expiryFrom(now)
+        assert.strictEqual(termsText(change, expires), text)
+        const wrong: ReadonlyArray<string> = [
+          termsText({ ...change, chainId: "c-2" }, expires),
+          termsText({ ...change, treasury: "other" }, expires),
+          termsText({ ...change, replaces: change.replaces - 1 }, expires),
+          termsText({ ...change, weaker: [] }, expires),
+          termsText(change, expires + 21_600_000),
+          termsText(change, expires + 1),
+          text.replace("version 2", "version 1"),
+        ]
+        for (const other of wrong) {
+          assert.containSubset(yield* handIn(wider, operatorSigns("ana", other)), { status: 403 }, other)
+        }
+        yield* handIn(wider, operatorSigns("ana", text))
+        assert.containSubset(yield* asked(wider), { by: ["ana"], missing: 1 })
+        yield* TestClock.setTime(expires - 1)
+        assert.containSubset(yield* handIn(wider, operatorSigns("ben", text)), { missing: 0 })
+        yield* TestClock.setTime(expires)
+        assert.containSubset(yield* asked(wider), { by: [], missing: 2 })
+        assert.containSubset(yield* handIn(wider, operatorSigns("ben", text)), { status: 403 })
       }),
     ),
   )
