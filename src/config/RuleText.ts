@@ -11,6 +11,7 @@ import {
   oneOf,
   oneOrMany,
   PercentText,
+  PeriodText,
   WholeText,
 } from "./Fields.ts"
 
@@ -97,6 +98,7 @@ const Cron = Schema.Struct({
   cron: Schema.String,
   location: optional(Schema.String),
   missed: optional(oneOf("once", "skip")),
+  late: optional(PeriodText),
 })
 
 const fields = {

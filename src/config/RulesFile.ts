@@ -155,7 +155,12 @@ export interface Seen {
 
 export interface Modifiers {
   readonly schedule?:
-    | { readonly cron: string; readonly location?: string | undefined; readonly missed?: "once" | "skip" | undefined }
+    | {
+        readonly cron: string
+        readonly location?: string | undefined
+        readonly missed?: "once" | "skip" | undefined
+        readonly late?: string | undefined
+      }
     | undefined
   readonly for?: string | undefined
   readonly clear?: string | Condition | undefined

@@ -1,7 +1,7 @@
 import { hoursAt } from "../rules/Hours.ts"
 import { history } from "../rules/history.ts"
 import type { Look } from "../rules/Look.ts"
-import { missedAfterMillis, plannedAfter } from "../rules/Schedule.ts"
+import { plannedAfter } from "../rules/Schedule.ts"
 import { observationsMin } from "../rules/Timer.ts"
 
 const cooldown = history.find(({ reason }) => reason === "cooldown")!
@@ -31,7 +31,7 @@ const waits = function* (look: Look): Iterable<number> {
   }
   if (subject.kind !== "payout" || need?._tag !== "Wanted") return
   yield plannedAfter(subject.rule.schedule, now)
-  yield (need.episode ?? 0) * 1_000 + missedAfterMillis + 1
+  yield (need.episode ?? 0) * 1_000 + subject.rule.schedule.lateMillis + 1
 }
 
 /** When the knowledge of a moment (Unix milliseconds) is too old for the subject, if nothing newer comes. */

@@ -27,6 +27,7 @@ export type Need =
       readonly next: number
       /** Planned time (Unix seconds) up to which all is done or let go; it becomes the episode. */
       readonly episode: number
+      readonly letGo?: LetGo
     }
   | {
       readonly _tag: "Wanted"
@@ -36,9 +37,16 @@ export type Need =
       readonly transfers: ReadonlyArray<Transfer>
       /** The planned time (Unix seconds) where a schedule wants it; undefined: episodes are counted. */
       readonly episode?: number
+      readonly letGo?: LetGo
       /** Unix milliseconds at which time alone may change it; undefined: never. */
       readonly next?: number
     }
+
+/** Planned times that nobody paid and that are too old now: the first and the last of them, Unix milliseconds. */
+export interface LetGo {
+  readonly first: number
+  readonly last: number
+}
 
 export type Wanted = Extract<Need, { _tag: "Wanted" }>
 

@@ -1,18 +1,52 @@
 import { Cron } from "effect"
+import type { LetGo } from "./Need.ts"
+
+/** Times that one cron line plans, in the zone that it was read with. */
+export interface Plan {
+  readonly cron: Cron.Cron
+  /** Not in leap years: of a February 28 that stands for its month's last day. */
+  readonly commonYears?: boolean
+}
 
 /** Planned times of a payout. */
 export interface Schedule {
-  /** Five fields, or six with seconds, in the schedule's own time zone. */
-  readonly cron: Cron.Cron
-  /** As written, for people. */
+  /** What is written; where "last" is a day of it, also a plan for each length of a month. At least one. */
+  readonly plans: ReadonlyArray<Plan>
+  /** Five fields, or six with seconds, as written, for people. */
   readonly text: string
   readonly location: string
   /** once: what fell into an outage is made up for, one payment whatever their number; skip: it is let go. */
   readonly missed: "once" | "skip"
+  /** After a planned time: with skip it is let go, with once people hear that its payment still waits. */
+  readonly lateMillis: number
 }
 
-/** With `missed: skip` a planned time is let go this long after it. */
-export const missedAfterMillis = 3_600_000
+/** The grace of a schedule that names none. */
+export const defaultLateMillis = 3_600_000
+
+const dayMillis = 86_400_000
+
+const isLeap = (millis: number): boolean => {
+  const year = new Date(millis).getUTCFullYear()
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+}
+
+const nextOf = ({ cron, commonYears }: Plan, after: number): number => {
+  let at = Cron.next(cron, new Date(after)).getTime()
+  while (commonYears === true && isLeap(at)) at = Cron.next(cron, new Date(at + dayMillis)).getTime()
+  return at
+}
+
+const prevOf = ({ cron, commonYears }: Plan, before: number): number => {
+  let at = Cron.prev(cron, new Date(before)).getTime()
+  while (commonYears === true && isLeap(at)) at = Cron.prev(cron, new Date(at - dayMillis)).getTime()
+  return at
+}
+
+const nextTime = ({ plans }: Schedule, after: number): number => Math.min(...plans.map((plan) => nextOf(plan, after)))
+
+/** The last planned time before the given one, in Unix milliseconds. */
+const prevTime = ({ plans }: Schedule, before: number): number => Math.max(...plans.map((plan) => prevOf(plan, before)))
 
 /** The plan around the last time that was asked for: it is asked for each second and changes rarely. */
 interface Around {
@@ -25,17 +59,17 @@ const look = (schedule: Schedule, now: number): Around => {
   const known = around.get(schedule)
   if (known !== undefined && known.from <= now && now < known.until) return known
   // The search is strict: a time that is planned for this very millisecond is its own past.
-  const from = Cron.prev(schedule.cron, new Date(now + 1)).getTime()
-  const found = { from, until: firstAfter(schedule.cron, now) }
+  const from = prevTime(schedule, now + 1)
+  const found = { from, until: firstAfter(schedule, now) }
   around.set(schedule, found)
   return found
 }
 
 /** Searching forward passes over all but the first of several times that clocks skip; searching backward does not. */
-const firstAfter = (cron: Cron.Cron, now: number): number => {
-  let first = Cron.next(cron, new Date(now)).getTime()
+const firstAfter = (schedule: Schedule, now: number): number => {
+  let first = nextTime(schedule, now)
   for (;;) {
-    const before = Cron.prev(cron, new Date(first)).getTime()
+    const before = prevTime(schedule, first)
     if (before <= now) return first
     first = before
   }
@@ -47,6 +81,30 @@ export const plannedUntil = (schedule: Schedule, now: number): number => look(sc
 /** The first planned time after now, in Unix milliseconds. */
 export const plannedAfter = (schedule: Schedule, now: number): number => look(schedule, now).until
 
-/** Whether the planned time is too old to be paid. */
-export const isMissed = (schedule: Schedule, planned: number, now: number): boolean =>
-  schedule.missed === "skip" && now - planned > missedAfterMillis
+/** Planned times after the given one, in their order, without end; of several that clocks skip only the first. */
+export const timesAfter = function* (schedule: Schedule, after: number): Iterable<number> {
+  for (let at = nextTime(schedule, after); ; at = nextTime(schedule, at)) yield at
+}
+
+/** What of a plan is due, and what is let go. */
+export interface Due {
+  /** The time to be paid now; undefined where there is none. */
+  readonly planned: number | undefined
+  /** The first and the last of the times that nobody paid and that are too old now; undefined where there are none. */
+  readonly letGo: LetGo | undefined
+}
+
+/**
+ * What is due of the times after `done`. Once: the newest stands for all of them. Skip: each for itself, the oldest
+ * first, while it is not late. Unix milliseconds.
+ */
+export const dueAfter = (schedule: Schedule, done: number, now: number): Due => {
+  const newest = plannedUntil(schedule, now)
+  if (newest <= done) return { planned: undefined, letGo: undefined }
+  if (schedule.missed === "once") return { planned: newest, letGo: undefined }
+  const late = now - schedule.lateMillis
+  if (done >= late) return { planned: firstAfter(schedule, done), letGo: undefined }
+  const planned = newest < late ? undefined : firstAfter(schedule, late - 1)
+  const last = prevTime(schedule, late)
+  return { planned, letGo: last > done ? { first: firstAfter(schedule, done), last } : undefined }
+}

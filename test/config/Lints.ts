@@ -366,6 +366,22 @@ const limits: ReadonlyArray<LintCase> = [
     /planned 2 times in 24 h, 600 TOK; policy line 1 allows 500 TOK/,
     { policy: line("reserve", "ops", "400", "500", 3) },
   ),
+  wrong(
+    "a payout on a day that five months lack",
+    "skipped_months",
+    payout("10", "0 9 31 * *", ["", here]),
+    ['"0 9 31 * *"', '"0 9 last * *"'],
+    /fee pays in 7 months of 12: "0 9 31 \* \*" has no day in February, April, June, September and November; write last/,
+    { severity: "warning" },
+  ),
+  wrong(
+    "a payout on a day that February has in leap years",
+    "skipped_months",
+    payout("10", "0 9 29 1-3 *", ["", here]),
+    ['"0 9 29 1-3 *"', '"0 9 15,last 1-3 *"'],
+    /fee pays in 2.25 months of 3: .* has no day in February of 3 years in 4;/,
+    { severity: "warning" },
+  ),
 ]
 
 const many = Array.from({ length: 25 }, (_, i) => `p${i}`)

@@ -90,7 +90,8 @@ const rulesOf = (random: Random): ReadonlyArray<Rule> => {
       asset,
       amount: units(40),
       schedule: {
-        cron: Result.getOrThrow(cron),
+        plans: [{ cron: Result.getOrThrow(cron) }],
+        lateMillis: 3_600_000,
         text: "",
         location: "Europe/Zurich",
         missed: random(2) === 0 ? "once" : "skip",

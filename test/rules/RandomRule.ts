@@ -41,7 +41,7 @@ export const castOf = (random: Random): Cast => {
 
 const crons = ["*/30 * * * *", "0 */6 * * *", "15 9 * * *"].map((text) => ({
   text,
-  cron: Result.getOrThrow(Cron.parse(text, "UTC")),
+  plans: [{ cron: Result.getOrThrow(Cron.parse(text, "UTC")) }],
 }))
 
 const baseOf = (random: Random, name: string, before: ReadonlyArray<string>) => ({
@@ -124,7 +124,12 @@ export const ruleOf = (
       return { ...base, kind: "cancel", from, transfers, except, assets: only }
     }
     default: {
-      const schedule = { ...pick(random, crons), location: "UTC", missed: pick(random, ["once", "skip"] as const) }
+      const schedule = {
+        ...pick(random, crons),
+        location: "UTC",
+        missed: pick(random, ["once", "skip"] as const),
+        lateMillis: 3_600_000,
+      }
       return { ...base, kind: "payout", from, to, asset, amount: units(1 + random(2_000)), schedule }
     }
   }

@@ -250,7 +250,13 @@ describe("a split", () => {
 
 describe("a payout", () => {
   const cron = Result.getOrThrow(Cron.parse("30 2 * * *", "Europe/Zurich"))
-  const schedule = { cron, text: "30 2 * * *", location: "Europe/Zurich", missed: "once" as const }
+  const schedule = {
+    plans: [{ cron }],
+    text: "30 2 * * *",
+    location: "Europe/Zurich",
+    missed: "once" as const,
+    lateMillis: 3_600_000,
+  }
   const rule: PayoutRule = {
     ...plainRule,
     name: "fee",
@@ -282,7 +288,7 @@ describe("a payout", () => {
   })
 
   it("is due at each of several times that the clocks skip, also for a process that runs through all of them", () => {
-    const twice = { ...schedule, cron: Result.getOrThrow(Cron.parse("15,45 2 * * *", "Europe/Zurich")) }
+    const twice = { ...schedule, plans: [{ cron: Result.getOrThrow(Cron.parse("15,45 2 * * *", "Europe/Zurich")) }] }
     const found = new Set<string>()
     for (let time = Date.parse("2026-03-28T23:00:00Z"); time < Date.parse("2026-03-30T12:00:00Z"); time += 300_000) {
       found.add(new Date(plannedUntil(twice, time)).toISOString().slice(5, 16))

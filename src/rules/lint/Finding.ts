@@ -14,6 +14,7 @@ export const lintKinds = [
   "starved",
   "denied",
   "payout_rate",
+  "skipped_months",
   "split_size",
   "quota",
   "inhibition",

@@ -10,6 +10,7 @@ import { narrow } from "./narrow.ts"
 import { opposite } from "./opposite.ts"
 import { payoutRate } from "./payoutRate.ts"
 import { quota } from "./quota.ts"
+import { skippedMonths } from "./skippedMonths.ts"
 import { unreachable } from "./unreachable.ts"
 
 /**
@@ -17,7 +18,19 @@ import { unreachable } from "./unreachable.ts"
  * forever, what acts otherwise than it reads.
  */
 export const lint = (set: RuleSet): ReadonlyArray<Finding> => {
-  const all = [denied, unreachable, floors, narrow, opposite, inhibition, payoutRate, quota, hours, clearing]
+  const all = [
+    denied,
+    unreachable,
+    floors,
+    narrow,
+    opposite,
+    inhibition,
+    payoutRate,
+    skippedMonths,
+    quota,
+    hours,
+    clearing,
+  ]
   const plain = all.flatMap((each) => each(set))
   // Opposite aims on one account are the plainer word for the circle that they close.
   const aims = plain.some(({ lint: kind, severity }) => kind === "opposite" && severity === "error")

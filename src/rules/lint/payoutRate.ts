@@ -1,8 +1,7 @@
-import { Cron } from "effect"
 import { isOpen } from "../Hours.ts"
 import { lineFor } from "../Policy.ts"
 import type { PayoutRule } from "../Rule.ts"
-import type { Schedule } from "../Schedule.ts"
+import { type Schedule, timesAfter } from "../Schedule.ts"
 import { dayMillis, type Finding, policyGravity, type RuleSet, say, spotsOf } from "./Finding.ts"
 
 /** Planned times that are looked at: years of daily ones, two days of one a minute. */
@@ -12,10 +11,9 @@ const from = Date.UTC(2024, 0, 1)
 const until = Date.UTC(2026, 0, 1)
 
 /** Planned times within the years that are looked at, in Unix milliseconds. */
-const timesOf = ({ cron }: Schedule): ReadonlyArray<number> => {
+const timesOf = (schedule: Schedule): ReadonlyArray<number> => {
   const times: Array<number> = []
-  for (const date of Cron.sequence(cron, new Date(from))) {
-    const at = date.getTime()
+  for (const at of timesAfter(schedule, from)) {
     if (at > until || times.length >= lookedAtMax) break
     times.push(at)
   }
