@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
 import { finalIntentStates } from "../../src/domain/Intent.ts"
+import type { FaultSpec } from "../../src/sandbox/Faults.ts"
 import { removePending } from "../../src/sandbox/Mempool.ts"
 import { type ProfileName, profiles } from "../../src/sandbox/Profiles.ts"
 import type { Scenario } from "../../src/sandbox/Scenario.ts"
@@ -40,6 +41,10 @@ export interface YearOptions {
   readonly dataDir: string
   /** Base units that each of the accounts loses, or gains, in a day: hot, warm, maker. */
   readonly perDay: readonly [bigint, bigint, bigint]
+  /** The network; default that of the year. */
+  readonly scenario?: string
+  /** What a request and an answer are under way, on average. Default none. */
+  readonly latencyMillis?: number
   /** Sees each statement of the daemon. */
   readonly onStatement?: (sql: string) => void
 }
@@ -80,7 +85,7 @@ export class Year {
       Context.add(References.MinimumLogLevel, "None"),
       Context.add(Logger.CurrentLoggers, new Set()),
     )
-    this.network = networkOf(yearScenario, this.fork, this.atOnce)
+    this.network = networkOf(options.scenario ?? yearScenario, this.fork, this.atOnce)
     rmSync(options.dataDir, { recursive: true, force: true })
     mkdirSync(options.dataDir, { recursive: true })
   }
@@ -103,7 +108,7 @@ export class Year {
   }
 
   start(): void {
-    const { treasury, metrics, dataDir, onStatement } = this.options
+    const { treasury, metrics, dataDir, onStatement, latencyMillis = 0 } = this.options
     this.replica = startReplica({
       treasury,
       metrics,
@@ -120,7 +125,7 @@ export class Year {
       onStatement: onStatement ?? (() => {}),
       wire: {
         network: this.network,
-        latencyMillis: 0,
+        latencyMillis,
         lie: undefined,
         isDown: () => this.isDown,
         hear: (text) => {
@@ -202,19 +207,39 @@ export class Year {
     if (chain.mempool.pending.size === 0) this.wrong.push("nothing waits for a block")
   }
 
-  /** Minutes without blocks and answers; what waited for a block is gone, and another version goes on. */
-  upgrade(to: ProfileName, minutes: number): void {
-    const { chain, world } = this.network
+  /** Minutes without blocks and answers. */
+  outage(minutes: number): void {
     this.isDown = true
+    this.waitMinutes(minutes)
+    this.isDown = false
+  }
+
+  /** Minutes without blocks; the daemon lives through the last seconds of each. */
+  waitMinutes(minutes: number): void {
     for (let n = 0; n < minutes; n++) {
       this.time.passTo(this.time.now() + 58_000)
       this.time.runTo(this.time.now() + 2_000)
     }
+  }
+
+  /** From now on this goes wrong, until `calm`. */
+  disturb(fault: FaultSpec): void {
+    this.atOnce(this.network.node.armFault(fault))
+  }
+
+  /** Nothing goes wrong any more. */
+  calm(): void {
+    this.atOnce(this.network.node.disarmFault(undefined))
+  }
+
+  /** Minutes without blocks and answers; what waited for a block is gone, and another version goes on. */
+  upgrade(to: ProfileName, minutes: number): void {
+    const { chain, world } = this.network
+    this.outage(minutes)
     for (const tx of [...chain.mempool.pending.values()]) removePending(chain.mempool, tx)
     chain.mempool.cache.clear()
     Object.assign(chain, { profile: profiles[to] })
     Object.assign(world, { profile: profiles[to] })
-    this.isDown = false
   }
 
   private count(sql: string): number {

@@ -23,7 +23,7 @@ const otherEntries = 40
 /** From the look at which a payout is due to its decision. */
 const promptMillis = 120_000
 
-interface Payment {
+export interface Payment {
   readonly id: string
   readonly rule: string
   readonly episode: number
@@ -34,21 +34,24 @@ interface Payment {
 
 /** From the beginning of an upgrade until all is as before it. */
 const awayMillis = 3_600_000
-const timeText = (millis: number): string => new Date(millis).toISOString().slice(0, 16)
+export const timeText = (millis: number): string => new Date(millis).toISOString().slice(0, 16)
 
-const rowsOf = <Row>(db: DatabaseSync, sql: string, ...values: ReadonlyArray<number>): ReadonlyArray<Row> =>
+export const rowsOf = <Row>(db: DatabaseSync, sql: string, ...values: ReadonlyArray<number>): ReadonlyArray<Row> =>
   db.prepare(sql).all(...values) as unknown as Array<Row>
 const countOf = (db: DatabaseSync, sql: string, ...values: ReadonlyArray<number>): number =>
   rowsOf<{ n: number }>(db, sql, ...values)[0]?.n ?? 0
+
+export const paymentsOf = (db: DatabaseSync): ReadonlyArray<Payment> =>
+  rowsOf<Payment>(
+    db,
+    "SELECT id, rule, episode, i.state, i.created_at, transfer_id FROM intents AS i LEFT JOIN attempts ON intent_id = id",
+  )
 
 /** What must hold once the year is over; `file` is the store that the ended daemon left. */
 export const judgeYear = (year: Year, plan: YearPlan, file: string): ReadonlyArray<string> => {
   const db = new DatabaseSync(file)
   try {
-    const payments = rowsOf<Payment>(
-      db,
-      "SELECT id, rule, episode, i.state, i.created_at, transfer_id FROM intents AS i LEFT JOIN attempts ON intent_id = id",
-    )
+    const payments = paymentsOf(db)
     return [
       ...year.wrong,
       ...judgePayments(year, payments),
@@ -63,7 +66,7 @@ export const judgeYear = (year: Year, plan: YearPlan, file: string): ReadonlyArr
 }
 
 /** Each was signed once, is in one block, and nothing else is. */
-const judgePayments = (year: Year, payments: ReadonlyArray<Payment>): ReadonlyArray<string> => {
+export const judgePayments = (year: Year, payments: ReadonlyArray<Payment>): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   const executed = year.network.chain.included.filter(({ party }) => payers.has(party))
   const times = new Map<string, number>()

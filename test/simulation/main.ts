@@ -7,7 +7,9 @@ import { catchPlanted } from "./catchPlanted.ts"
 import { judgeLimits, restless } from "./judgeLimits.ts"
 import { runWithLimits } from "./limits.ts"
 import { describePlan, type Gateways, planOf } from "./Plan.ts"
+import { playMonth } from "./playMonth.ts"
 import { playYear } from "./playYear.ts"
+import { isMonthProfile, monthDays, monthProfiles } from "./runMonth.ts"
 import type { Verdict } from "./runSeed.ts"
 import { simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
@@ -19,6 +21,7 @@ const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|
        npm run sim -- --limits
        npm run sim -- --traffic
        npm run sim -- --year
+       npm run sim -- --month [--profile 0.74|0.75]
 
   --seeds     how many seeds are run; default 100
   --first     the first of them; default 1
@@ -29,6 +32,9 @@ const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|
   --limits    runs the daemon for an hour before a gateway that bans who asks too much
   --traffic   runs ten minutes of fifty parties' traffic over the play-money network, twice
   --year      runs the daemon for a year, through both changes of the clocks, a leap day, votes and upgrades
+  --month     runs the daemon for thirty days on networks of 0.74 and 0.75, with lag, votes and outages, and counts what
+              waits for a guard outside of these
+  --profile   of the month: one of the networks; default both
   --planted   plants known mistakes into the product, and ends each at the first seed that catches it`
 
 const fail = (message: string): never => {
@@ -49,6 +55,8 @@ const readArguments = () => {
         limits: { type: "boolean", default: false },
         traffic: { type: "boolean", default: false },
         year: { type: "boolean", default: false },
+        month: { type: "boolean", default: false },
+        profile: { type: "string", default: "" },
         planted: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -93,6 +101,23 @@ const hear = (verdict: Verdict): void => {
   if (done % 500 === 0) console.log(`${done} of ${seeds} seeds, ${Math.round((performance.now() - began) / 1000)} s`)
 }
 
+const runMonths = async (): Promise<boolean> => {
+  installCrashPoints()
+  const { profile } = values
+  if (profile !== "" && !isMonthProfile(profile)) fail(`--profile ${profile} is none of ${monthProfiles.join(", ")}`)
+  let isRight = true
+  for (const one of monthProfiles) {
+    if (profile !== "" && profile !== one) continue
+    const { waits, guards, violations, payments } = await playMonth(one)
+    for (const line of [...waits, ...violations]) console.log(`  ${line}`)
+    for (const [guard, count] of guards) console.log(`  waited for ${guard}: ${count}`)
+    console.log(`profile ${one}: ${payments} payments`)
+    console.log(`days ${monthDays} waits ${waits.length} violations ${violations.length}`)
+    isRight &&= waits.length + violations.length === 0
+  }
+  return isRight
+}
+
 if (values.statements) {
   const verdicts = await failEachStatement(1)
   const bad = verdicts.filter((verdict) => verdict.violations.length > 0)
@@ -124,6 +149,7 @@ if (values.year) {
   )
   process.exit(violations.length > 0 ? 1 : 0)
 }
+if (values.month) process.exit((await runMonths()) ? 0 : 1)
 if (values.planted) {
   process.exit((await catchPlanted(whole("seeds", values.seeds), gateways)) ? 0 : 1)
 }

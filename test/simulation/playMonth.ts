@@ -1,0 +1,30 @@
+import { renameSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Layer } from "effect"
+import { databaseFile } from "../../src/store/Database.ts"
+import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { emptyDir } from "./bench.ts"
+import { type JudgedMonth, judgeMonth } from "./judgeMonth.ts"
+import { type MonthProfile, monthPlan, runMonth } from "./runMonth.ts"
+import { ruleNames, yearTreasury } from "./YearWorld.ts"
+
+/** Plays thirty days and judges them, in a thread in which `installCrashPoints` was called. */
+export const playMonth = async (profile: MonthProfile): Promise<JudgedMonth> => {
+  const dir = emptyDir("cofferer-month-")
+  try {
+    const treasury = await Effect.runPromise(yearTreasury(join(dir, "keys-of-all"), monthPlan))
+    const names = { treasury: "year", gateways: ["only"], rules: ruleNames, receivers: [] }
+    const metrics = await Effect.runPromise(
+      Effect.scoped(Layer.build(Metrics.layer({ ...names, mode: "live", version: "0", revision: "" }))),
+    )
+    const lived = join(dir, "store")
+    const month = runMonth(profile, { treasury, metrics, dataDir: lived })
+    month.year.kill()
+    // Who opens the file under its old name is the process that died.
+    const dataDir = join(dir, "left")
+    renameSync(lived, dataDir)
+    return judgeMonth(month, join(dataDir, databaseFile))
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
