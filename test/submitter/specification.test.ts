@@ -1,0 +1,221 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { prepare } from "../../src/daemon.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
+import { writeKeys } from "../../src/sandbox/Keys.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import { layerControl } from "../../src/status/ControlServer.ts"
+import { StatusView } from "../../src/status/StatusView.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { ask } from "../support/Control.ts"
+import { paid, round } from "../support/Flow.ts"
+import { deskText, operatorSigns } from "../support/Operators.ts"
+import { at, head, payment, type Reply, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { chainId, one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+
+const begin = 1_800_000_000_000
+/** How long the head that a person wrote down holds. */
+const validMillis = 3_600_000
+/** Rows of balances are believed some blocks later, and with them a payment. */
+const settling = 14
+
+interface World {
+  readonly options: DaemonOptions
+  readonly sandbox: Sandbox["Service"]
+  readonly client: TestClient
+  /** Writes the treasury's file anew and reloads it. */
+  readonly reload: (change: Change) => Effect.Effect<Reply>
+  readonly file: string
+}
+
+interface Change {
+  readonly per24h?: string
+  /** A rule that tells people, and moves nothing. */
+  readonly alert?: string
+}
+
+type Use = (world: World) => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
+
+/** A treasury before a gateway with the three operations of the specification, whose head a person wrote down. */
+const specification = (use: Use) => {
+  const dir = mkdtempSync(join(tmpdir(), "cofferer-specification-"))
+  const pow = "{ difficulty: 3, pastBlocks: 500, txPerBlock: 20, increaseDifficulty: true }"
+  return TestClock.setTime(begin).pipe(
+    Effect.andThen(
+      withSandbox({ text: scenarioText("", { profile: "specification", pow }) }, (client, sandbox) =>
+        Effect.gen(function* () {
+          const dataDir = join(dir, "data")
+          writeKeys(join(dataDir, "sandbox"), client.seed, ["alice"])
+          const { height, hash } = yield* head(client)
+          const textOf = ({ per24h = "600", alert = "" }: Change) => `version: 1
+name: specification
+mode: live
+network:
+  chainId: ${chainId}
+  gateways: { sandbox: "${sandbox.url}" }
+  chain: { fixed: { height: ${height}, hash: ${hash}, difficulty: 3, pastBlocks: 500, txPerBlock: 20, at: "${new Date(begin).toISOString()}", validFor: 1h } }
+assets: { USDT: { id: ${usdt}, decimals: 6 } }
+parties:
+  alice: { publicKey: "${sandbox.publicKey("alice")}", signer: { sandbox: alice }, floor: { USDT: "10" } }
+  bob: { publicKey: "${sandbox.publicKey("bob")}" }
+  eve: { publicKey: "${sandbox.publicKey("eve")}" }
+rules:
+  - name: keep-bob
+    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
+${alert}
+policy:
+  maxFee: 0.5%
+  allow:
+    - { from: alice, to: [bob], asset: USDT, perTransfer: "200", per24h: "${per24h}", transfersPer24h: 6 }
+    - { from: alice, to: [eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4, approval: desk }
+${deskText()}
+`
+          const file = join(dir, "t.yaml")
+          writeFileSync(file, textOf({}))
+          const treasury = yield* loadTreasury(file)
+          const options = { treasury, mode: treasury.mode, dataDir }
+          const reload = (change: Change) => {
+            writeFileSync(file, textOf(change))
+            return ask(options, "/api/v1/reload", { reason: "a change", author: "ana" })
+          }
+          const view = StatusView.layer({ treasury, mode: treasury.mode, version: "1" })
+          yield* prepare(options).pipe(
+            Effect.andThen(pollRules(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
+            Effect.andThen(pollAssets()),
+            Effect.andThen(use({ options, sandbox, client, reload, file })),
+            Effect.provide(
+              layerControl(options).pipe(
+                Layer.provide(view),
+                Layer.provideMerge(daemonLayer(options)),
+                Layer.provideMerge(Logger.layer([])),
+              ),
+            ),
+          )
+        }),
+      ),
+    ),
+    Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
+  )
+}
+
+const rounds = Effect.fnUntraced(function* ({ options, sandbox }: World, count = settling) {
+  for (let i = 0; i < count; i++) yield* round(options, sandbox)
+})
+
+/** Somebody takes money out of the account that is kept filled. */
+const spend = Effect.fnUntraced(function* ({ client }: World, amount: bigint) {
+  const command = payment(client, "eve", amount * one, { asset: usdt })
+  const tx = signed(client, { from: "bob", command, framing: "prefixed", ...(yield* head(client)) })
+  assert.strictEqual((yield* submit(client, tx)).status, 200)
+})
+
+const intents = Effect.flatMap(Outbox, (outbox) => outbox.recent(20))
+/** All payments came to their end, each seen in the balances alone, and the ledger executed as many. */
+const allPaid = Effect.fnUntraced(function* ({ sandbox }: World, count: number) {
+  for (const { state, detail } of yield* intents) {
+    assert.strictEqual(state, "confirmed", detail)
+    assert.include(detail, "seen in the balances")
+  }
+  assert.lengthOf(yield* intents, count)
+  assert.lengthOf(yield* paid(sandbox), count)
+})
+
+const isHeldByAPause = Effect.fnUntraced(function* (world: World, before: number) {
+  const pause = { scope: "rule:keep-bob", reason: "audit", author: "ana" }
+  yield* ask(world.options, "/api/v1/pause", pause)
+  yield* spend(world, 110n)
+  yield* rounds(world)
+  yield* allPaid(world, before)
+  yield* ask(world.options, "/api/v1/resume", pause)
+  yield* rounds(world)
+  yield* allPaid(world, before + 1)
+})
+
+/** A payment of a person waits for two operators, each of whom signs before a reload that changes nothing of it. */
+const waitsForOperators = Effect.fnUntraced(function* (world: World, before: number) {
+  const { options, reload } = world
+  const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "100" }
+  const taken = yield* ask(options, "/api/v1/submit", { idempotencyKey: "rent", author: "zoe", transfer })
+  const path = `/api/v1/intents/${String(at(taken, "intentId"))}`
+  yield* rounds(world, 2)
+  for (const name of ["ana", "ben"]) {
+    const text = String(at(yield* ask(options, `${path}/approval`), "text"))
+    const given = yield* ask(options, `${path}/approve`, { signature: operatorSigns(name, text) })
+    assert.strictEqual(given.status, 200, given.text)
+    const alert = `  - { name: low-${name}, notify: { when: { balance: { party: eve, asset: USDT, below: "1" } } } }`
+    assert.containSubset((yield* reload({ alert })).json, { _tag: "Reloaded", weaker: [] })
+    yield* rounds(world, 1)
+  }
+  yield* rounds(world)
+  yield* allPaid(world, before + 1)
+})
+
+const weakerTermsNeedOperators = Effect.fnUntraced(function* ({ options, reload, file }: World) {
+  const change = { per24h: "900" }
+  const refused = yield* reload(change)
+  assert.notStrictEqual(refused.status, 200, refused.text)
+  for (const name of ["ana", "chloe"]) {
+    const text = String(at(yield* ask(options, "/api/v1/terms", { files: [file] }), "text"))
+    const given = { files: [file], signature: operatorSigns(name, text) }
+    assert.strictEqual((yield* ask(options, "/api/v1/terms/approve", given)).status, 200)
+  }
+  assert.strictEqual((yield* reload(change)).status, 200)
+})
+
+const isHeldByAHalt = Effect.fnUntraced(function* (world: World, before: number) {
+  yield* ask(world.options, "/api/v1/halt", { reason: "audit", author: "ana" })
+  yield* spend(world, 120n)
+  yield* rounds(world)
+  yield* allPaid(world, before)
+  const resume = { scope: "all", reason: "audited", author: "ana" }
+  let answer = yield* ask(world.options, "/api/v1/resume", resume)
+  for (const name of ["ana", "ben"]) {
+    assert.strictEqual(answer.status, 202, answer.text)
+    const signature = operatorSigns(name, String(at(answer, "text")))
+    answer = yield* ask(world.options, "/api/v1/resume", { ...resume, signature })
+  }
+  assert.strictEqual(answer.status, 200, answer.text)
+  yield* rounds(world)
+  yield* allPaid(world, before + 1)
+})
+
+/** No block for ten minutes: nothing is signed on what was known before, and all goes on with the next ones. */
+const outlivesSilence = Effect.fnUntraced(function* (world: World, before: number) {
+  yield* spend(world, 130n)
+  yield* rounds(world, 4)
+  yield* TestClock.adjust("10 minutes")
+  yield* rounds(world)
+  yield* allPaid(world, before + 1)
+})
+
+describe("a network of the three operations, whose head a person wrote down", () => {
+  it.effect("passes every guard: payments are confirmed by the balances alone", () =>
+    specification((world) =>
+      Effect.gen(function* () {
+        const { options } = world
+        yield* rounds(world, 24)
+        yield* allPaid(world, 1)
+        yield* isHeldByAPause(world, 1)
+        yield* waitsForOperators(world, 2)
+        yield* weakerTermsNeedOperators(world)
+        yield* isHeldByAHalt(world, 3)
+        yield* outlivesSilence(world, 4)
+        assert.containSubset((yield* ask(options, "/api/v1/verify")).json, { problem: null })
+        const exported = yield* ask(options, `/api/v1/export?what=payments&from=0&to=${begin * 2}&after=`)
+        assert.lengthOf(at(exported, "rows") as ReadonlyArray<unknown>, 5)
+        // The head that was written down is too old: nothing is signed on it.
+        yield* TestClock.setTime(begin + validMillis)
+        yield* spend(world, 100n)
+        yield* rounds(world)
+        assert.lengthOf(yield* paid(world.sandbox), 5)
+      }),
+    ),
+  )
+})
