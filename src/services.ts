@@ -188,6 +188,7 @@ const signerLayer = ({ treasury, mode, dataDir }: DaemonOptions) =>
     chainId: treasury.network.chainId,
     policy: treasury.policy,
     assets: symbolsById(treasury.assets),
+    maxAgeMillis: treasury.network.maxAgeMillis,
     parties: [...treasury.parties.values()].flatMap((party) => {
       const file = keyFileOf(party, dataDir)
       return mode !== "live" || file === undefined ? [] : [{ party, file }]

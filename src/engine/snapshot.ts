@@ -72,7 +72,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
           ),
     terms: termsOf(yield* listings.parameters),
     open,
-    settled: yield* outbox.settledSince(now - Math.max(dayMillis, cooldownMax)),
+    settled: yield* outbox.settledSince(Math.min(now, blockTime) - Math.max(dayMillis, cooldownMax)),
     asked: yield* (yield* Asks).since(now - cooldownMax),
     standby,
     chainUnsettled,

@@ -7,7 +7,7 @@ import { accountKey } from "../rules/overlay.ts"
 import type { Party } from "../rules/Rule.ts"
 import { commandOf, type Subject } from "../rules/Subject.ts"
 import { scopesOfPayment } from "../rules/stops.ts"
-import type { Ledger } from "./Ledger.ts"
+import { blockAfter, type Ledger } from "./Ledger.ts"
 import type { Windows } from "./Windows.ts"
 import type { Meant, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
@@ -142,7 +142,7 @@ export const makeApproving = (
     }
     if (now >= wait.expires) return drop(wait, "denied", now, "the approval lapsed before it was signed")
     waits = waits.filter((one) => one !== wait)
-    windows.sign({ from, to, assetId, amount, at: now, isSlot: wait.isSlot })
+    windows.sign({ from, to, assetId, amount, at: now, settlesAt: blockAfter(now, settings), isSlot: wait.isSlot })
     return ledger.sign(wait.id, now)
   }
   return {

@@ -54,8 +54,12 @@ const feeOf = (terms: TransferTerms | undefined, quantum: bigint, amount: bigint
   return byAmount < cap ? byAmount : cap
 }
 
+/** When the block comes that holds what was signed then: it holds nothing that was decided when it was made. */
+export const blockAfter = (at: number, { settlesMillis }: Pick<WorldSettings, "settlesMillis">): number =>
+  at + Math.max(1, settlesMillis)
+
 export const makeLedger = (settings: WorldSettings): Ledger => {
-  const { policy, terms, assets, settlesMillis } = settings
+  const { policy, terms, assets } = settings
   const holdings = new Map<string, Holding>()
   const paid: Array<Paid> = []
   const orders = new Map<string, ReadonlyArray<StandingOrder>>()
@@ -115,8 +119,7 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
   const sign = (id: IntentId, at: number): Paid => {
     const index = Number(id) - 1
     unsigned = unsigned.filter((one) => one !== index)
-    // A block holds nothing that was decided when it was made.
-    flights = [...flights, { index, dueAt: at + Math.max(1, settlesMillis) }]
+    flights = [...flights, { index, dueAt: blockAfter(at, settings) }]
     return change(id, "open", { state: "in_flight", updatedAt: at }, at)
   }
   return {

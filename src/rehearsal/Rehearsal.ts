@@ -7,7 +7,7 @@ import type { Waiting } from "./Approving.ts"
 import { apply, noteChange, touchAll } from "./applyEvent.ts"
 import { closeSpan, type Entry, isQuiet, wakeOf } from "./Entry.ts"
 import { endMeasure } from "./Holding.ts"
-import type { Ledger } from "./Ledger.ts"
+import { blockAfter, type Ledger } from "./Ledger.ts"
 import { type Listener, makePlay, type Play } from "./Play.ts"
 import { firingOf, momentOf, snapshotOf } from "./snapshotOf.ts"
 import { tickAt, tickMillis } from "./Tick.ts"
@@ -228,7 +228,7 @@ const pay = (
   detail: string,
   episode: number,
 ): void => {
-  const { state, ledger, windows, approving } = play
+  const { state, ledger, windows, approving, settings } = play
   const paid = ledger.pay(subject, payment, { at: state.now, detail, episode })
   state.restless = true
   if (paid.group !== undefined) {
@@ -237,5 +237,6 @@ const pay = (
   }
   const { fromKey, toKey, assetId, amount } = payment
   const isSlot = commandOf(subject) !== "withdraw"
-  windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, isSlot })
+  const settlesAt = blockAfter(state.now, settings)
+  windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, settlesAt, isSlot })
 }

@@ -5,6 +5,7 @@ import type { Quota } from "../rules/Snapshot.ts"
 const dayMillis = 86_400_000
 
 interface Spend {
+  /** When it executed. */
   readonly at: number
   readonly amount: bigint
 }
@@ -36,6 +37,8 @@ export interface Windows {
     readonly assetId: string
     readonly amount: bigint
     readonly at: number
+    /** When its block comes: it is open until then, and counts for 24 hours more. */
+    readonly settlesAt: number
     /** Whether it is one of the transfers that the network counts. */
     readonly isSlot: boolean
   }) => void
@@ -48,6 +51,13 @@ export interface Windows {
   readonly near: () => ReadonlyArray<NearLine>
   /** The most transfers of one key in one epoch. */
   readonly busiest: ReadonlyMap<string, number>
+}
+
+/** The 24 hours before a moment, of which nothing is later. */
+const lastDay = ({ spends, first, amount }: Use, until: number): WindowUse => {
+  let before = first
+  for (; before < spends.length && spends[before]!.at <= until - dayMillis; before++) amount -= spends[before]!.amount
+  return { amount, count: spends.length - before }
 }
 
 export const makeWindows = (
@@ -74,7 +84,7 @@ export const makeWindows = (
   }
   return {
     busiest,
-    sign: ({ from, to, assetId, amount, at, isSlot }) => {
+    sign: ({ from, to, assetId, amount, at, settlesAt, isSlot }) => {
       if (isSlot) {
         const epoch = epochOf(at)
         const before = sent.get(from)
@@ -84,21 +94,21 @@ export const makeWindows = (
       }
       if (isCancellation({ assetId })) {
         const line = cancelLineFor(policy, from)
-        if (line !== undefined) cancels.get(line)?.push(at)
+        if (line !== undefined) cancels.get(line)?.push(settlesAt)
         return
       }
       for (const use of uses.values()) {
         const { line, near } = use
         if (line.assetId !== assetId || !line.from.has(from) || !line.to.has(to)) continue
-        forget(use, at - dayMillis)
-        use.spends.push({ at, amount })
+        use.spends.push({ at: settlesAt, amount })
         use.amount += amount
+        const day = lastDay(use, settlesAt)
         use.near = {
           line,
           spent: near.spent + amount,
           count: near.count + 1,
-          amountMax: use.amount > near.amountMax ? use.amount : near.amountMax,
-          countMax: Math.max(near.countMax, use.spends.length - use.first),
+          amountMax: day.amount > near.amountMax ? day.amount : near.amountMax,
+          countMax: Math.max(near.countMax, day.count),
           transferMax: amount > near.transferMax ? amount : near.transferMax,
         }
       }

@@ -69,6 +69,7 @@ export const refusals = [
   "attempts",
   "approval",
   "floor",
+  "stale",
 ] as const
 export type Refusal = (typeof refusals)[number]
 

@@ -28,7 +28,9 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
     for (const [key, units] of rehearsal.moved) moved.set(key, (moved.get(key) ?? 0n) + units)
   }
   const names = new Set(rehearsals.map(({ rule }) => rule))
-  const since = snapshot.now - dayMillis
+  // As the signer would: from the earlier of clock and newest block. What is rehearsed ends when it is decided.
+  const newest = snapshot.asOf === undefined ? snapshot.now : Number(snapshot.asOf / 1_000_000n)
+  const since = Math.min(snapshot.now, newest) - dayMillis
   const recent = snapshot.settled.filter(
     ({ rule, state, createdAt }) => state === "rehearsed" && names.has(rule) && createdAt > since,
   )

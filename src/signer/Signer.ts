@@ -7,6 +7,7 @@ import type { Command, InputData } from "../domain/Command.ts"
 import { isCancellation } from "../domain/Decision.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import type { IntentCommand } from "../domain/Intent.ts"
+import { clockGap } from "../rules/clockGap.ts"
 import { assetScopes } from "../rules/contradiction.ts"
 import {
   approvalFor,
@@ -47,7 +48,10 @@ export interface SignRequest {
   readonly chainId: string
   /** Bare InputData: the bytes that are signed, and the bytes that the policy is judged on. */
   readonly inputData: Uint8Array
-  /** Unix milliseconds of the newest block seen. The windows run by it, but never faster than our clock. */
+  /**
+   * Unix milliseconds of the newest trusted block. Windows begin 24 hours before it or our clock, whichever is earlier;
+   * a signature counts from whichever is later.
+   */
   readonly blockTimeMillis: number
   /** What the sender can spend: its observed balance less all that is set aside for other payments. */
   readonly spendable: bigint
@@ -61,6 +65,8 @@ export interface SignerOptions {
   readonly policy: Policy
   /** Pinned assets by id: their symbols, by which they are stopped. */
   readonly assets: ReadonlyMap<string, string>
+  /** Clock and newest block differ by no more than this, in either direction, or nothing is signed. */
+  readonly maxAgeMillis: number
   /** Parties that may pay, with the files of their keys. Empty where the treasury does not run live. */
   readonly parties: ReadonlyArray<{ readonly party: Party; readonly file: string }>
 }
@@ -142,11 +148,14 @@ export class Signer extends Context.Service<
               if (another !== undefined) return yield* refuse("attempts", another)
               const stopped = yield* stopOf(payment.assetId)
               if (stopped !== undefined) return yield* refuse("halted", stopped)
-              const now = Math.min(request.blockTimeMillis, yield* Clock.currentTimeMillis)
+              const clock = yield* Clock.currentTimeMillis
+              const gap = clockGap(clock, request.blockTimeMillis, options.maxAgeMillis)
+              if (gap !== undefined) return yield* refuse("stale", gap.detail)
               const isCancel = isCancellation(payment)
               const line = lineFor(options.policy, payment)
               const counting = isCancel ? cancelLineFor(options.policy, payment.from) : line
-              const window = { since: now - dayMillis, except: new Set([request.intentId]) }
+              const since = Math.min(request.blockTimeMillis, clock) - dayMillis
+              const window = { since, except: new Set([request.intentId]) }
               const used: WindowUse =
                 counting === undefined
                   ? { amount: 0n, count: 0 }
@@ -164,19 +173,24 @@ export class Signer extends Context.Service<
               const signature = sign(null, Buffer.from(digest, "hex"), key.key).toString("hex")
               const { intentId, k } = request
               const permit = { policy: options.policy.hash, line: verdict.line.line, approval }
-              yield* spends
-                .record({ ...payment, ...permit, intentId, k, digest, signature, blockTime: now })
-                .pipe(memory)
+              const spentAt = Math.max(request.blockTimeMillis, clock)
+              yield* spends.record({ ...payment, ...permit, intentId, k, digest, signature, spentAt }).pipe(memory)
               return signature
             },
             (effect, request) =>
-              Effect.tapError(effect, (error) =>
-                error.reason._tag === "Refused"
-                  ? journal
-                      .append({ kind: "refusal", subject: request.intentId, body: { k: request.k, ...error.reason } })
-                      .pipe(memory)
-                  : Effect.void,
-              ).pipe(steady),
+              spends.inTurn(effect).pipe(
+                Effect.catchTag("StoreError", memoryFailed),
+                Effect.tapError((error) =>
+                  error.reason._tag === "Refused"
+                    ? spends
+                        .inTurn(
+                          journal.append({ kind: "refusal", subject: request.intentId, body: bodyOf(request, error) }),
+                        )
+                        .pipe(memory)
+                    : Effect.void,
+                ),
+                steady,
+              ),
           ),
         })
       }),
@@ -184,7 +198,11 @@ export class Signer extends Context.Service<
 }
 
 /** What bounds signatures under a configuration. */
-const boundsOf = ({ policy, assets }: Treasury) => ({ policy, assets: symbolsById(assets) })
+const boundsOf = ({ policy, assets, network: { maxAgeMillis } }: Treasury) => ({
+  policy,
+  assets: symbolsById(assets),
+  maxAgeMillis,
+})
 
 /** Symbols of pinned assets by their ids. */
 export const symbolsById = (assets: Treasury["assets"]): ReadonlyMap<string, string> =>
@@ -199,14 +217,17 @@ export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigi
   }
 }
 
+/** What the journal says of a refusal. */
+const bodyOf = ({ k }: SignRequest, { reason }: SignerError) => ({ k, ...reason })
+
 const refuse = (refusal: Refusal, detail: string) =>
   new SignerError({ operation: "sign", reason: { _tag: "Refused", refusal, detail } })
 
+const memoryFailed = (error: StoreError) =>
+  new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message } })
+
 const memory = <A>(effect: Effect.Effect<A, StoreError>): Effect.Effect<A, SignerError> =>
-  Effect.mapError(
-    effect,
-    (error) => new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message } }),
-  )
+  Effect.mapError(effect, memoryFailed)
 
 /** By whom the payment is approved; undefined where its line asks for nobody. */
 const approvalOf = Effect.fnUntraced(function* (

@@ -8,6 +8,7 @@ import { Journal } from "./Journal.ts"
 import { makeReads } from "./outboxReads.ts"
 import type { EvidenceRow, SendRow } from "./outboxRows.ts"
 import { makeAttempts, makeIntents } from "./outboxWrites.ts"
+import { SpendLog } from "./SpendLog.ts"
 import type { StoreError } from "./StoreError.ts"
 
 export type Send = typeof SendRow.Type
@@ -121,8 +122,13 @@ export class Outbox extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
+      const spends = yield* SpendLog
       const database = yield* Database
-      return Outbox.of({ ...makeReads(sql, database), ...makeIntents(sql, journal), ...makeAttempts(sql, journal) })
+      return Outbox.of({
+        ...makeReads(sql, database),
+        ...makeIntents(sql, journal, spends),
+        ...makeAttempts(sql, journal, spends),
+      })
     }),
-  )
+  ).pipe(Layer.provide(SpendLog.layerNoDeps))
 }

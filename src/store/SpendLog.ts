@@ -5,7 +5,7 @@ import { Digits, rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
 import { rounded } from "./memory.ts"
-import { type StoreError, storeError } from "./StoreError.ts"
+import { StoreError, storeError } from "./StoreError.ts"
 
 /** One signature that was given, and what it may spend. */
 export interface Spend {
@@ -18,8 +18,8 @@ export interface Spend {
   readonly to: string
   readonly assetId: string
   readonly amount: bigint
-  /** Unix milliseconds in block time: limits run by the ledger's clock, not ours. */
-  readonly blockTime: number
+  /** Unix milliseconds: the later of the newest block's time and of our clock. It is never clamped. */
+  readonly spentAt: number
   /** Hash of the policy that permitted it, and the position of the line that did among those of its kind. */
   readonly policy: string
   readonly line: number
@@ -43,12 +43,20 @@ const UsedRow = Schema.Struct({
   amount: Digits,
   from: Schema.String,
   to: Schema.String,
-  blockTime: Schema.Int,
+  spentAt: Schema.Int,
+  endedAt: Schema.NullOr(Schema.Int),
 })
+
+/** Whether it counts in a window that begins then: it is open, was signed since, or executed since. */
+const countsSince =
+  (since: number) =>
+  ({ spentAt, endedAt }: typeof UsedRow.Type): boolean =>
+    endedAt === null || Math.max(spentAt, endedAt) > since
 
 /**
  * The signer's own memory: what was signed once for (intent, attempt), and how much of each window is used. A re-signed
- * attempt of one intent counts once, since at most one of them executes.
+ * attempt of one intent counts once, since at most one of them executes. A payment counts while it is open, and until
+ * 24 hours after it was signed and after it executed.
  */
 export class SpendLog extends Context.Service<
   SpendLog,
@@ -57,8 +65,15 @@ export class SpendLog extends Context.Service<
     readonly attempts: (intentId: string) => Effect.Effect<ReadonlyArray<Signed>, StoreError>
     readonly record: (spend: Spend) => Effect.Effect<void, StoreError>
     /**
-     * Signed for the asset between these keys since the given block time, without these intents. Cancellations are of
-     * the asset ""; whatever they end counts where `to` is left out.
+     * Notes that a payment came to its end: executed at that time (Unix milliseconds), or never. Whatever is said here,
+     * what was signed counts for 24 hours. Nothing signed: nothing changes.
+     */
+    readonly close: (intentId: string, executedAt: number | undefined) => Effect.Effect<void, StoreError>
+    /** Judging and recording as one: of two that ask at once the second sees what the first has recorded. */
+    readonly inTurn: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
+    /**
+     * What counts for the asset between these keys in a window that begins then (Unix milliseconds), without these
+     * intents. Cancellations are of the asset ""; whatever they end counts where `to` is left out.
      */
     readonly used: (window: {
       readonly from: ReadonlySet<string>
@@ -91,7 +106,7 @@ export class SpendLog extends Context.Service<
               to_key: spend.to,
               asset_id: spend.assetId,
               amount: spend.amount.toString(),
-              block_time: spend.blockTime,
+              spent_at: spend.spentAt,
               signed_at: yield* Clock.currentTimeMillis,
             })}`
             yield* journal.append({
@@ -110,16 +125,25 @@ export class SpendLog extends Context.Service<
           },
           (effect) => effect.pipe(sql.withTransaction, storeError("SpendLog.record")),
         ),
+        close: Effect.fn("SpendLog.close")((intentId: string, executedAt: number | undefined) =>
+          sql`UPDATE spends SET ended_at = coalesce(${executedAt ?? null}, spent_at)
+            WHERE intent_id = ${intentId} AND ended_at IS NULL`.pipe(Effect.asVoid, storeError("SpendLog.close")),
+        ),
+        inTurn: (effect) =>
+          sql
+            .withTransaction(effect)
+            .pipe(Effect.catchTag("SqlError", (cause) => new StoreError({ operation: "SpendLog.inTurn", cause }))),
         used: Effect.fn("SpendLog.used")(({ from, to, assetId, since, except }) =>
           remembered(
             `${assetId} ${rounded(since)}`,
-            sql`SELECT intent_id AS "intentId", amount, from_key AS "from", to_key AS "to", block_time AS "blockTime"
-              FROM spends AS s WHERE asset_id = ${assetId} AND block_time > ${rounded(since)}
+            sql`SELECT intent_id AS "intentId", amount, from_key AS "from", to_key AS "to", spent_at AS "spentAt",
+              ended_at AS "endedAt" FROM spends AS s WHERE asset_id = ${assetId}
+              AND (ended_at IS NULL OR ended_at > ${rounded(since)} OR spent_at > ${rounded(since)})
               AND k = (SELECT max(k) FROM spends WHERE intent_id = s.intent_id)`.pipe(rowsOf(UsedRow, "SpendLog.used")),
           ).pipe(
             Effect.map((spends) =>
               spends
-                .filter(({ blockTime }) => blockTime > since)
+                .filter(countsSince(since))
                 .filter((spend) => from.has(spend.from) && to?.has(spend.to) !== false && !except.has(spend.intentId))
                 .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), {
                   amount: 0n,

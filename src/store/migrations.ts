@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
+import { finalIntentStates } from "../domain/Intent.ts"
 
 /** Words that differ by database: the same tables on SQLite and PostgreSQL. */
 const dialect = Effect.map(SqlClient.SqlClient, (sql) => {
@@ -334,6 +335,23 @@ const changedPayments = Effect.gen(function* () {
   yield* sql`CREATE INDEX intents_updated ON intents (updated_at)`
 })
 
+/**
+ * Until when a signature counts: from the later of block time and clock, and until its payment came to an end. What is
+ * old is valued by the latest time that is known of it.
+ */
+const spendEnds = Effect.gen(function* () {
+  const { sql, int } = yield* dialect
+  const finals = sql.in(finalIntentStates)
+  yield* sql`ALTER TABLE spends RENAME COLUMN block_time TO spent_at`
+  yield* sql`ALTER TABLE spends ADD COLUMN ended_at ${int}`
+  yield* sql`UPDATE spends SET spent_at = signed_at WHERE signed_at > spent_at`
+  yield* sql`UPDATE spends SET ended_at = spent_at WHERE intent_id NOT IN (SELECT id FROM intents)`
+  yield* sql`UPDATE spends SET ended_at = (SELECT CASE WHEN coalesce(settled_at, 0) / 1000000 + 1 > updated_at
+    THEN settled_at / 1000000 + 1 ELSE updated_at END FROM intents WHERE id = spends.intent_id)
+    WHERE intent_id IN (SELECT id FROM intents WHERE state IN ${finals})`
+  yield* sql`CREATE INDEX spends_ended ON spends (ended_at)`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -355,6 +373,7 @@ const loader = Migrator.fromRecord({
   "0017_alerting": alerting,
   "0018_commands": commands,
   "0019_changed_payments": changedPayments,
+  "0020_spend_ends": spendEnds,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

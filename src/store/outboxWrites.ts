@@ -13,11 +13,12 @@ import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenInt
 import type { Journal } from "./Journal.ts"
 import type { SendEnd, SendStart, Settlement, SolvedWork } from "./Outbox.ts"
 import { attemptInsert, intentInsert } from "./outboxRows.ts"
+import type { SpendLog } from "./SpendLog.ts"
 import { StoreError, storeError } from "./StoreError.ts"
 
 type Sql = SqlClient.SqlClient
 
-export const makeIntents = (sql: Sql, journal: Journal["Service"]) => ({
+export const makeIntents = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => ({
   record: Effect.fn("Outbox.record")(
     function* (intent: Intent) {
       const done =
@@ -51,7 +52,8 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"]) => ({
     (effect) => effect.pipe(sql.withTransaction, storeError("Outbox.record")),
   ),
   move: Effect.fn("Outbox.move")(
-    (intent: Intent, to: IntentState, settlement: Settlement) => moveIntent(sql, journal, intent, to, settlement),
+    (intent: Intent, to: IntentState, settlement: Settlement) =>
+      moveIntent({ sql, journal, spends }, intent, to, settlement),
     (effect) => effect.pipe(sql.withTransaction, storeError("Outbox.move")),
   ),
 })
@@ -59,9 +61,15 @@ export const makeIntents = (sql: Sql, journal: Journal["Service"]) => ({
 /** A transfer goes without saying: entries of it say what they always said. */
 const commandBody = ({ command }: Intent) => (command === "transfer" ? {} : { command })
 
+/** What a change of a payment is written by. */
+interface Writers {
+  readonly sql: Sql
+  readonly journal: Journal["Service"]
+  readonly spends: SpendLog["Service"]
+}
+
 const moveIntent = Effect.fnUntraced(function* (
-  sql: Sql,
-  journal: Journal["Service"],
+  { sql, journal, spends }: Writers,
   intent: Intent,
   to: IntentState,
   { detail, fee, settledAt, by }: Settlement,
@@ -82,14 +90,22 @@ const moveIntent = Effect.fnUntraced(function* (
   if (intent.state !== to) {
     yield* journal.append({ kind: "intent", subject: intent.id, body: { state: to, detail, fee, settledAt, ...by } })
   }
+  if (isFinalIntent(to)) yield* spends.close(intent.id, executedAt(to, settledAt, at))
   return { ...intent, state: to, detail, fee, settledAt, updatedAt: at }
 })
 
-export const makeAttempts = (sql: Sql, journal: Journal["Service"]) => {
+/** When it executed, for the signer's windows (Unix milliseconds); undefined: it never did. */
+const executedAt = (state: IntentState, settledAt: bigint | undefined, now: number): number | undefined => {
+  if (state !== "confirmed" && state !== "failed") return undefined
+  return settledAt === undefined ? now : Number(settledAt / 1_000_000n) + 1
+}
+
+export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => {
+  const writers: Writers = { sql, journal, spends }
   const step = <A, E>(name: string, effect: Effect.Effect<A, E>) => effect.pipe(sql.withTransaction, storeError(name))
   return {
     persist: Effect.fn("Outbox.persist")((intent: Intent, attempt: Attempt) =>
-      step("Outbox.persist", persist(sql, journal, intent, attempt)),
+      step("Outbox.persist", persist(writers, intent, attempt)),
     ),
     saveWork: Effect.fn("Outbox.saveWork")(
       (
@@ -139,7 +155,7 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"]) => {
         step(
           "Outbox.settle",
           moveAttempt(sql, journal, attempt, to, { detail: settlement.detail }).pipe(
-            Effect.andThen(moveIntent(sql, journal, intent, intentTo, settlement)),
+            Effect.andThen(moveIntent(writers, intent, intentTo, settlement)),
             Effect.asVoid,
           ),
         ),
@@ -170,7 +186,8 @@ const moveAttempt = Effect.fnUntraced(function* (
   }
 })
 
-const persist = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], intent: Intent, attempt: Attempt) {
+const persist = Effect.fnUntraced(function* (writers: Writers, intent: Intent, attempt: Attempt) {
+  const { sql, journal } = writers
   if (isFinalIntent(intent.state)) {
     return yield* new StoreError({ operation: "persist", cause: new Error(`${intent.id} is ${intent.state}`) })
   }
@@ -194,7 +211,7 @@ const persist = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service
     },
   })
   const detail = `signed on block ${attempt.anchorHeight}`
-  yield* moveIntent(sql, journal, intent, "in_flight", { detail })
+  yield* moveIntent(writers, intent, "in_flight", { detail })
 })
 
 const saveWork = Effect.fnUntraced(function* (

@@ -75,7 +75,7 @@ export const recover = Effect.fn("Recover")(function* (
 const countSpend = Effect.fnUntraced(function* ({ id, from, to, asset, amount, status, timestamp }: Stranger) {
   if (status !== "done" && status !== "pending") return
   const spends = yield* SpendLog
-  const blockTime = Number(timestamp / 1_000_000n)
+  const spentAt = Number(timestamp / 1_000_000n)
   const signed = { digest: "", signature: "", policy: "", line: 0, intentId: `transfer ${id}`, k: 1 }
-  yield* spends.record({ ...signed, from, to, assetId: asset, amount, blockTime })
+  yield* spends.record({ ...signed, from, to, assetId: asset, amount, spentAt })
 })

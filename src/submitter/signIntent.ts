@@ -6,6 +6,7 @@ import { shortId } from "../domain/Hex.ts"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { referenceText } from "../domain/Reference.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import { clockGap } from "../rules/clockGap.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { Approvals } from "../store/Approvals.ts"
@@ -63,7 +64,8 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   if (!(yield* isCleared(intent))) return false
   if (k > 1 && !(yield* isStillWanted(intent))) return false
   const watermark = yield* observations.watermark
-  if (watermark === undefined || now - Number(watermark.timestamp / 1_000_000n) > options.maxAgeMillis) return false
+  const gap = clockGap(now, watermark && Number(watermark.timestamp / 1_000_000n), options.maxAgeMillis)
+  if (watermark === undefined || gap !== undefined) return yield* waits(intent, gap?.detail ?? "nothing was read yet")
   const tip = yield* Tip
   const head = yield* tip.head
   if (!(yield* isOurChain(head))) return false
@@ -280,7 +282,7 @@ const reference = Effect.gen(function* () {
 })
 
 /** Refusals that pass: the payment waits. */
-const waiting: ReadonlySet<string> = new Set(["halted", "watermark", "lease"])
+const waiting: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "stale"])
 
 /** The policy has the last word. After an earlier attempt the intent is abandoned: something was signed once. */
 const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: SignerError) {

@@ -64,7 +64,7 @@ export const brakeContract = (name: string, restart: Restart<Brake>) =>
     )
   })
 
-const spend = (intentId: string, k: number, amount: bigint, blockTime: number): Spend => ({
+const spend = (intentId: string, k: number, amount: bigint, spentAt: number): Spend => ({
   intentId,
   k,
   digest: `${intentId}${k}`,
@@ -73,7 +73,7 @@ const spend = (intentId: string, k: number, amount: bigint, blockTime: number): 
   to: "t",
   assetId: "a",
   amount,
-  blockTime,
+  spentAt,
   policy: "ab12cd34",
   line: 1,
 })
@@ -82,7 +82,7 @@ const window = { from: new Set(["f"]), to: new Set(["t"]), assetId: "a", since: 
 /** What the signer's memory promises. */
 export const spendLogContract = (name: string, restart: Restart<SpendLog>) =>
   describe(`spend log on ${name}`, () => {
-    it.live("remembers what was signed, counts an intent once and a window by block time, over a restart", () =>
+    it.live("remembers what was signed, counts an intent once and what is over by its window, over a restart", () =>
       restart(
         Effect.gen(function* () {
           const log = yield* SpendLog
@@ -90,6 +90,7 @@ export const spendLogContract = (name: string, restart: Restart<SpendLog>) =>
           yield* log.record(spend("one", 1, 2n ** 90n, 101))
           yield* log.record(spend("one", 2, 2n ** 90n, 102))
           yield* log.record(spend("two", 1, 3n, 103))
+          for (const intentId of ["old", "one", "two"]) yield* log.close(intentId, undefined)
         }),
         Effect.gen(function* () {
           const log = yield* SpendLog

@@ -30,8 +30,9 @@ export const maxAgeMillis = 30_000
 export interface Signed<Line = PolicyLine> {
   readonly line: Line
   readonly intent: Intent
-  /** By the ledger's clock as the signer takes it, and by ours. */
+  /** When it counts from, when the ledger's newest block was, and when it was by our clock. */
   readonly recordedAt: number
+  readonly block: number
   readonly at: number
 }
 
@@ -53,6 +54,8 @@ export class HostileWorld {
   #open: ReadonlyArray<Intent> = []
   #settled: ReadonlyArray<Intent> = []
   #blockTime = this.now
+  /** When payments executed, by the ledger's clock; what is not in it did not. */
+  readonly executedAt = new Map<string, number>()
   #aim: Spot | undefined
   #sequence = 0
 
@@ -110,14 +113,22 @@ export class HostileWorld {
       settledAt: BigInt(this.#blockTime - this.#random(60_000)) * 1_000_000n,
       updatedAt: this.now,
     }))
+    for (const { id, state } of done) {
+      const signed = [...this.signed, ...this.cancelled].find(({ intent }) => intent.id === id)
+      if (state === "abandoned" || signed === undefined) continue
+      this.executedAt.set(id, Math.max(signed.block + 1, this.#blockTime - this.#random(60_000)))
+    }
     this.#settled = [...this.#settled, ...done].filter(({ updatedAt }) => updatedAt > this.now - dayMillis)
   }
 
   #used({ from, to, assetId }: PolicyLine, blockTime: number): WindowUse {
     const since = Math.min(this.now, blockTime) - dayMillis
     return this.signed
-      .filter(({ recordedAt, intent: { payment } }) => {
-        return recordedAt > since && from.has(payment.fromKey) && to.has(payment.toKey) && payment.assetId === assetId
+      .filter((each) => {
+        const { payment } = each.intent
+        return (
+          this.#counts(each, since) && from.has(payment.fromKey) && to.has(payment.toKey) && payment.assetId === assetId
+        )
       })
       .reduce((sum, { intent }) => ({ amount: sum.amount + intent.payment.amount, count: sum.count + 1 }), {
         amount: 0n,
@@ -127,9 +138,13 @@ export class HostileWorld {
 
   #cancelsUsed({ from }: CancelLine): number {
     const since = Math.min(this.now, this.#blockTime) - dayMillis
-    return this.cancelled.filter(({ recordedAt, intent: { payment } }) => {
-      return recordedAt > since && from.has(payment.fromKey)
-    }).length
+    return this.cancelled.filter((each) => this.#counts(each, since) && from.has(each.intent.payment.fromKey)).length
+  }
+
+  /** It is open, or was signed or executed within the window. */
+  #counts({ recordedAt, intent: { id } }: Signed<unknown>, since: number): boolean {
+    if (this.#open.some((open) => open.id === id)) return true
+    return Math.max(recordedAt, this.executedAt.get(id) ?? 0) > since
   }
 
   /** Those that were ended, too, those that are to be left alone, and more of them with each look. */
@@ -194,11 +209,11 @@ export class HostileWorld {
   /** What the signer does with it: its own line, its own window, its own clock. */
   #sign(subject: Subject, payment: Intent["payment"]): void {
     const { policy } = this.treasury
-    const recordedAt = Math.min(this.#blockTime, this.now)
+    const recordedAt = Math.max(this.#blockTime, this.now)
     const state = pick(this.#random, ["in_flight", "unknown"] as const)
     const sequence = ++this.#sequence
     const intent = walkIntent(subject, payment, { policy, state, sequence, now: this.now })
-    const signed = { intent, recordedAt, at: this.now }
+    const signed = { intent, recordedAt, block: this.#blockTime, at: this.now }
     if (intent.command === "cancel") {
       const verdict = judgeCancel(policy, payment.fromKey, (line) => this.#cancelsUsed(line))
       if (!verdict.permitted) return

@@ -1,19 +1,25 @@
 import { assert, describe, it } from "@effect/vitest"
 import { worstCase } from "../../src/rules/worstCase.ts"
 import { randomOf, seedsOf } from "./dice.ts"
-import { dayMillis, fullest, HostileWorld, maxAgeMillis, type Signed } from "./HostileWorld.ts"
+import { dayMillis, fullest, HostileWorld, type Signed } from "./HostileWorld.ts"
 import { randomTreasury } from "./RandomTreasury.ts"
 
 const ticks = 400
 
-/** By the ledger's clock; by our own a day is shorter by what a block may be old. */
-const fullestDays = <A extends Signed<unknown>>(signed: ReadonlyArray<A>) => [
+/** Whatever clock a day is measured by: that of what counts, our own, or the ledger's when it executed them. */
+const fullestDays = <A extends Signed<unknown>>(signed: ReadonlyArray<A>, { executedAt }: HostileWorld) => [
   fullest(signed, dayMillis, ({ recordedAt }) => recordedAt),
-  fullest(signed, dayMillis - maxAgeMillis, ({ at }) => at),
+  fullest(signed, dayMillis, ({ at }) => at),
+  fullest(
+    signed.filter(({ intent }) => executedAt.has(intent.id)),
+    dayMillis,
+    ({ intent }) => executedAt.get(intent.id) ?? 0,
+  ),
 ]
 
 /** What was let through, against what the worst case says of it. */
-const judge = ({ signed, cancelled, treasury }: HostileWorld, seed: number): void => {
+const judge = (world: HostileWorld, seed: number): void => {
+  const { signed, cancelled, treasury } = world
   const worst = worstCase(treasury)
   const stated = new Map(worst.lines.map((line) => [line.line, line]))
   for (const { line, intent } of signed) {
@@ -26,7 +32,10 @@ const judge = ({ signed, cancelled, treasury }: HostileWorld, seed: number): voi
     else assert.notInclude(said.leavesNetworkTo, payment.to)
   }
   for (const said of worst.lines) {
-    for (const most of fullestDays(signed.filter(({ line }) => line.line === said.line))) {
+    for (const most of fullestDays(
+      signed.filter(({ line }) => line.line === said.line),
+      world,
+    )) {
       assert.isTrue(most.amount <= said.amount, `line ${said.line}: ${most.amount} of ${said.amount} (seed ${seed})`)
       assert.isTrue(most.fees <= said.fees, `line ${said.line}: ${most.fees} of ${said.fees} in fees (seed ${seed})`)
       assert.isAtMost(most.count, said.transfers, `line ${said.line} (seed ${seed})`)
@@ -43,7 +52,10 @@ const judge = ({ signed, cancelled, treasury }: HostileWorld, seed: number): voi
     assert.isFalse(rule.except.has(intent.payment.toKey), `${intent.rule} leaves it alone (seed ${seed})`)
   }
   for (const said of worst.cancels) {
-    for (const { count } of fullestDays(cancelled.filter(({ line }) => line.line === said.line))) {
+    for (const { count } of fullestDays(
+      cancelled.filter(({ line }) => line.line === said.line),
+      world,
+    )) {
       assert.isAtMost(count, said.transfers, `cancel line ${said.line} (seed ${seed})`)
     }
   }

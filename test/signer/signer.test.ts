@@ -166,6 +166,7 @@ const withSigner = <E>(
         [otherAsset, "VEGA"],
       ]),
       parties: [{ party, file }],
+      maxAgeMillis: 30_000,
     }).pipe(Layer.provideMerge(store.layer()))
     yield* TestClock.setTime(10 * day)
     const cleared = Effect.flatMap(Clearance, (clearance) =>
@@ -213,9 +214,13 @@ describe("what the signer signs", () => {
         const more = { ...request(transfer({ amount: baseUnits(51n) })), intentId: "j" }
         assert.strictEqual(yield* refusalOf(signer, more), "window_amount")
         const lied = { ...more, blockTimeMillis: 100 * day }
-        assert.strictEqual(yield* refusalOf(signer, lied), "window_amount", "a gateway cannot make the day pass")
-        yield* TestClock.adjust("25 hours")
-        assert.strictEqual(yield* refusalOf(signer, more), "window_amount", "nor can our clock alone")
+        assert.strictEqual(yield* refusalOf(signer, lied), "stale", "a gateway cannot make the day pass")
+        yield* TestClock.setTime(11 * day + 1)
+        const lagging = { ...more, blockTimeMillis: 11 * day - 1 }
+        assert.strictEqual(yield* refusalOf(signer, lagging), "window_amount", "nor can our clock alone")
+        assert.strictEqual(yield* refusalOf(signer, more), "stale")
+        yield* (yield* SpendLog).close("i", undefined)
+        assert.strictEqual(yield* refusalOf(signer, lagging), "window_amount", "over, and a day is not")
         yield* signer.sign({ ...more, blockTimeMillis: 11 * day + 1 })
       }),
     ),
@@ -295,7 +300,7 @@ describe("the attempts of one intent", () => {
     withSigner((signer) =>
       Effect.gen(function* () {
         const log = yield* SpendLog
-        const paid = { to, assetId: asset, amount: 1n, digest: "", signature: "", policy: "", line: 1, blockTime: 0 }
+        const paid = { to, assetId: asset, amount: 1n, digest: "", signature: "", policy: "", line: 1, spentAt: 0 }
         yield* log.record({ ...paid, intentId: "i", k: 1, from: other })
         assert.strictEqual(yield* refusalOf(signer, attempt(2, small)), "attempts")
       }),
@@ -457,9 +462,10 @@ describe("what operators must approve", () => {
         const later = { ...claim(["ana", "ben"], { expires: late + desk.withinMillis }), decidedAt: late }
         assert.strictEqual(yield* refusalOf(signer, given(later)), "approval")
         yield* TestClock.setTime(terms.expires)
-        assert.strictEqual(yield* refusalOf(signer, given(claim(["ana", "ben"]))), "approval")
+        const signed = given(claim(["ana", "ben"]), { blockTimeMillis: terms.expires })
+        assert.strictEqual(yield* refusalOf(signer, signed), "approval")
         yield* TestClock.setTime(terms.expires - 1)
-        yield* signer.sign(given(claim(["ana", "ben"])))
+        yield* signer.sign(signed)
       }),
     ),
   )
@@ -584,7 +590,8 @@ describe("cancellations", () => {
         assert.strictEqual(yield* signer.sign(asked), Buffer.from(ed.sign(digest, seed)).toString("hex"))
         yield* signer.sign({ ...request(cancel()), intentId: "j" })
         assert.strictEqual(yield* refusalOf(signer, { ...request(cancel()), intentId: "l" }), "window_count")
-        yield* TestClock.adjust("25 hours")
+        for (const intentId of ["i", "j"]) yield* (yield* SpendLog).close(intentId, undefined)
+        yield* TestClock.setTime(11 * day + 1)
         yield* signer.sign({ ...request(cancel()), intentId: "l", blockTimeMillis: 11 * day + 1 })
       }),
     ),

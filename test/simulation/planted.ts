@@ -126,7 +126,13 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "forgets what was signed within the day",
-    edits: [{ file: "store/SpendLog.ts", source: "blockTime > since)", instead: "blockTime > since + 86395000)" }],
+    edits: [
+      {
+        file: "store/SpendLog.ts",
+        source: "endedAt === null || Math.max(spentAt, endedAt) > since",
+        instead: "Math.max(spentAt, endedAt ?? 0) > since + 86395000",
+      },
+    ],
   },
   {
     name: "takes a payment that failed for one that was made",

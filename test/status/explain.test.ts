@@ -76,7 +76,7 @@ const spent = Effect.flatMap(SpendLog, (log) =>
     to: keys.hot,
     assetId: payment().payment.assetId,
     amount: 1_900_000n,
-    blockTime: now - 3_600_000,
+    spentAt: now - 3_600_000,
     policy: "p",
     line: 1,
   }),

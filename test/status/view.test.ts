@@ -88,8 +88,8 @@ const remember = (rule: string, state: "inactive" | "acting" | "holding") =>
 
 const spend = (intentId: string, to: string, assetId: string, amount: bigint) =>
   Effect.gen(function* () {
-    const blockTime = yield* Clock.currentTimeMillis
-    const made = { digest: intentId, signature: "", policy: "p", line: 1, blockTime }
+    const spentAt = yield* Clock.currentTimeMillis
+    const made = { digest: intentId, signature: "", policy: "p", line: 1, spentAt }
     yield* (yield* SpendLog).record({ ...made, intentId, k: 1, from: alice, to, assetId, amount })
   })
 

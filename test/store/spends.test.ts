@@ -1,0 +1,120 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import type { Intent } from "../../src/domain/Intent.ts"
+import type { Database } from "../../src/store/Database.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { SpendLog } from "../../src/store/SpendLog.ts"
+import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const hour = 3_600_000
+const day = 24 * hour
+const start = 20_000 * day
+
+const withStore = <A, E>(use: Effect.Effect<A, E, Database | Outbox | SpendLog | SqlClient.SqlClient>) =>
+  Effect.gen(function* () {
+    const store = testStore()
+    yield* TestClock.setTime(start)
+    yield* use.pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+  })
+
+/** A payment that was signed at the start, in flight. */
+const signed = Effect.fnUntraced(function* (id: string) {
+  const outbox = yield* Outbox
+  const intent = intentOf(id)
+  yield* outbox.record(intent)
+  const reserved = yield* outbox.move(intent, "reserved", { detail: "" })
+  const attempt = attemptOf(intent, 1, { nonce: BigInt(id) })
+  const { fromKey: from, toKey: to, assetId, amount } = intent.payment
+  const spend = { k: 1, digest: id, signature: id, from, to, assetId, amount, policy: "", line: 1, spentAt: start }
+  yield* (yield* SpendLog).record({ ...spend, intentId: intent.id })
+  yield* outbox.persist(reserved, attempt)
+  yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: "" })
+  return { intent: { ...reserved, state: "in_flight" } satisfies Intent, attempt }
+})
+
+const countSince = Effect.fnUntraced(function* (since: number) {
+  const { fromKey, toKey, assetId } = intentOf("1").payment
+  const window = { from: new Set([fromKey]), to: new Set([toKey]), assetId, since, except: new Set<string>() }
+  return (yield* (yield* SpendLog).used(window)).count
+})
+
+describe("what a payment takes of its window", () => {
+  it.effect("is taken for as long as the payment is open", () =>
+    withStore(
+      Effect.gen(function* () {
+        yield* signed("1")
+        assert.strictEqual(yield* countSince(start + 300 * day), 1)
+      }),
+    ),
+  )
+
+  it.effect("is taken until 24 hours after it executed, by the block that executed it", () =>
+    withStore(
+      Effect.gen(function* () {
+        const { intent, attempt } = yield* signed("1")
+        yield* TestClock.setTime(start + 9 * day)
+        const settledAt = BigInt(start + 5 * hour) * 1_000_000n
+        yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
+        assert.strictEqual(yield* countSince(start + 5 * hour), 1)
+        assert.strictEqual(yield* countSince(start + 5 * hour + 1), 0)
+      }),
+    ),
+  )
+
+  it.effect("is taken for 24 hours where it was proven never to have executed, another attempt or not", () =>
+    withStore(
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const one = yield* signed("1")
+        const two = yield* signed("2")
+        yield* TestClock.setTime(start + 2 * day)
+        yield* outbox.settle(one.intent, one.attempt, "expired", "abandoned", { detail: "" })
+        yield* outbox.settle(two.intent, two.attempt, "expired", "reserved", { detail: "" })
+        assert.strictEqual(yield* countSince(start - 1), 2)
+        assert.strictEqual(yield* countSince(start + day), 1, "the second may be signed again: it is open")
+      }),
+    ),
+  )
+
+  it.effect("is valued in stores of before by the latest time that is known of it", () => {
+    const store = testStore()
+    const later = start + 30 * hour
+    const before = Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const outbox = yield* Outbox
+      yield* TestClock.setTime(start)
+      // Signed while the clock was ahead of the blocks; executed late; still open; of another store's journal.
+      yield* signed("1")
+      const { intent, attempt } = yield* signed("2")
+      yield* signed("3")
+      const other = { k: 1, digest: "", signature: "", policy: "", line: 0, spentAt: start }
+      const { fromKey: from, toKey: to, assetId } = intent.payment
+      yield* (yield* SpendLog).record({ ...other, intentId: "transfer 4", from, to, assetId, amount: 1n })
+      const ended = yield* outbox.byId(intentOf("1").id)
+      if (ended._tag === "None") return assert.fail("no first payment")
+      yield* TestClock.setTime(start + hour)
+      yield* outbox.settle(ended.value, attemptOf(ended.value, 1), "expired", "abandoned", { detail: "" })
+      const settledAt = BigInt(later) * 1_000_000n
+      yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
+      yield* sql`DROP INDEX spends_ended`
+      yield* sql`ALTER TABLE spends DROP COLUMN ended_at`
+      yield* sql`ALTER TABLE spends RENAME COLUMN spent_at TO block_time`
+      yield* sql`UPDATE spends SET block_time = ${start - 25 * hour}`
+      yield* sql`DELETE FROM migrations WHERE migration_id >= 20`
+    })
+    const after = Effect.gen(function* () {
+      assert.strictEqual(yield* countSince(start - 1), 4, "by the clock that was ahead")
+      assert.strictEqual(yield* countSince(start + hour), 2, "ended an hour after the start, and not told of later")
+      assert.strictEqual(yield* countSince(later), 2, "executed in a later block")
+      assert.strictEqual(yield* countSince(later + 1), 1, "open")
+    })
+    return before.pipe(
+      Effect.provide(store.layer()),
+      Effect.andThen(after.pipe(Effect.provide(store.layer()))),
+      Effect.ensuring(Effect.sync(store.remove)),
+    )
+  })
+})
