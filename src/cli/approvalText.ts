@@ -9,6 +9,9 @@ const hours = (millis: number): string => {
 export const approvalLines = (view: ApprovalView): ReadonlyArray<string> => [
   `${view.need} of group ${view.group} must approve${view.proposer === null ? "" : `; proposed by ${view.proposer}`}`,
   ...view.approved.map(({ operator, at }) => `approved by ${operator} at ${at.slice(0, 19).replace("T", " ")}`),
+  ...(view.again.length === 0
+    ? []
+    : [`must sign again: ${view.again.join(", ")}; what they signed was another text, and counts no longer`]),
   ...(view.missing > 0 && view.state === "awaiting_approval"
     ? [`missing: ${view.missing} of ${view.others.join(", ")}; ${hours(view.millisLeft)} left`]
     : []),

@@ -88,7 +88,7 @@ export const makeApproving = (
   const drop = (wait: Wait, state: "rejected" | "denied", at: number, why: string): Paid => {
     waits = waits.filter((one) => one !== wait)
     const sentence = state === "denied" ? `was not signed: ${why}` : `is rejected: ${why}`
-    tell(wait, state === "denied" ? "ticket" : "info", at, sentence)
+    tell(wait, "ticket", at, sentence)
     return ledger.drop(wait.id, state, at, why)
   }
   /** Until people have said what they say; undefined while nothing changes. */

@@ -33,6 +33,8 @@ export interface ApprovalView {
   readonly missing: number
   /** Who may still approve. */
   readonly others: ReadonlyArray<string>
+  /** Who signed a text that counts no longer, and is asked again. */
+  readonly again: ReadonlyArray<string>
   readonly proposer: string | null
   readonly expires: string
   readonly millisLeft: number
@@ -63,6 +65,7 @@ export const approvalViewOf = Effect.fnUntraced(function* (treasury: Treasury, i
     approved: progress.by.map((operator) => ({ operator, at: new Date(timeOf(operator) ?? 0).toISOString() })),
     missing: Math.max(0, group.need - progress.by.length),
     others: progress.others,
+    again: progress.again,
     proposer: terms.proposer ?? null,
     expires: new Date(terms.expires).toISOString(),
     millisLeft: Math.max(0, terms.expires - now),

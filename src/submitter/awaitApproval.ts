@@ -13,48 +13,80 @@ import { endAndTell } from "./endAndTell.ts"
 
 /**
  * Brings a decided payment past the people who must approve it: reserved once enough of them have signed, rejected
- * when their time is over. Returns it as it stands then. The signer verifies all of it again.
+ * when their time is over. What was approved goes back to them where their signatures hold no longer, as after a reload
+ * that changes what they signed, for as long as nothing of it is under way. Returns it as it stands then. The signer
+ * verifies all of it again.
  */
 export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval) {
-  if (intent.state !== "proposed" && intent.state !== "awaiting_approval") return intent
+  const { state } = intent
+  if (state !== "proposed" && state !== "awaiting_approval" && state !== "reserved") return intent
   const given = yield* (yield* Approvals).about(intent.id)
   const progress = progressOf(needed, given, yield* Clock.currentTimeMillis)
-  if (progress.hasLapsed && intent.state === "awaiting_approval") return yield* lapse(intent, needed, progress)
-  if (progress.isEnough && intent.state === "awaiting_approval") return yield* approve(intent, progress)
+  if (state !== "proposed" && progress.hasLapsed) return yield* lapse(intent, needed, progress)
+  if (state === "reserved") return progress.isEnough ? intent : yield* giveBack(intent, needed, progress)
+  if (progress.isEnough && state === "awaiting_approval") return yield* approve(intent, progress)
   return yield* wait(intent, needed, progress)
 })
 
-/** Puts it to the people, and tells them again when the time grows short. */
-const wait = Effect.fnUntraced(function* (intent: Intent, { group }: NeededApproval, progress: Progress) {
+/** Puts it to the people, and tells them again when the time grows short or what they signed holds no longer. */
+const wait = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, progress: Progress) {
   const isNew = intent.state === "proposed"
   const detail = progress.isLate ? `${progress.words}: the time ends soon` : progress.words
   if (!isNew && intent.detail === detail) return intent
   const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail })
-  const sentence = `${progress.words}; "approve ${shortId(intent.id)}"`
-  const people = `${group.need - progress.by.length} of ${progress.others.join(", ")}`
-  if (isNew) return yield* told(intent, "ticket", "approval", sentence, moved, people)
-  if (progress.isLate) return yield* told(intent, "ticket", "approval-late", sentence, moved, "the time ends soon")
-  return yield* moved
+  const words = [
+    ...(isNew ? ["approval"] : []),
+    ...(progress.again.length > 0 ? [`approval-again-${progress.voided}`] : []),
+    ...(progress.isLate && !isNew ? ["approval-late"] : []),
+  ]
+  if (words.length === 0) return yield* moved
+  const people = progress.isLate && !isNew ? "the time ends soon" : peopleOf(needed, progress)
+  return yield* told(intent, "ticket", words, sentenceOf(intent, progress), moved, people)
+})
+
+const sentenceOf = (intent: Intent, { words }: Progress): string => `${words}; "approve ${shortId(intent.id)}"`
+
+const peopleOf = ({ group }: NeededApproval, { by, others }: Progress): string =>
+  `${group.need - by.length} of ${others.join(", ")}`
+
+const giveBack = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, progress: Progress) {
+  const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail: progress.words })
+  const word = `approval-back-${yield* Clock.currentTimeMillis}`
+  return yield* told(intent, "ticket", [word], sentenceOf(intent, progress), moved, peopleOf(needed, progress))
 })
 
 const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
   const detail = `approved by ${by.join(" and ")}; money and limits are set aside`
   const moved = (yield* Outbox).move(intent, "reserved", { detail })
-  return yield* told(intent, "info", "approved", `is approved by ${by.join(" and ")}`, moved, detail)
+  return yield* told(intent, "info", ["approved"], `is approved by ${by.join(" and ")}`, moved, detail)
 })
 
-const lapse = Effect.fnUntraced(function* (intent: Intent, { group }: NeededApproval, { by }: Progress) {
-  const detail = `the approval lapsed: ${by.length} of ${group.need} had signed`
-  const ending = { state: "rejected", sentence: `is rejected: ${detail}`, detail, severity: "info" } as const
-  yield* endAndTell(intent, ending, (yield* Outbox).move(intent, "rejected", { detail }))
-  return { ...intent, state: "rejected" as const, detail }
+/** What people do where nothing decides the payment anew. */
+const remedy = 'a rule whose need lasts decides anew; what is still wanted beside it: "cofferer submit"'
+
+/** The end of a payment whose time is over, in the state that says how far it had come. */
+const lapse = Effect.fnUntraced(function* (intent: Intent, { group }: NeededApproval, progress: Progress) {
+  const outbox = yield* Outbox
+  const wasSigned = (yield* outbox.attempts(intent.id)).length > 0
+  const isApproved = intent.state === "reserved" && progress.isEnough
+  const detail = isApproved
+    ? "the approval lapsed before it was signed"
+    : `the approval lapsed: ${progress.by.length} of ${group.need} had signed`
+  const state = wasSigned
+    ? ("abandoned" as const)
+    : intent.state === "reserved"
+      ? ("denied" as const)
+      : ("rejected" as const)
+  const ending = { state, sentence: `is ${state}: ${detail}; ${remedy}`, detail, severity: "ticket" } as const
+  yield* endAndTell(intent, ending, outbox.move(intent, state, { detail }))
+  return { ...intent, state, detail }
 })
 
-/** The move and its alert in one transaction. */
+/** The move and its alerts, one for each word, in one transaction. */
 const told = (
   intent: Intent,
   severity: Alert["severity"],
-  word: string,
+  words: ReadonlyArray<string>,
   sentence: string,
   moved: ReturnType<Outbox["Service"]["move"]>,
   story: string,
@@ -63,16 +95,17 @@ const told = (
     const { payment, decimals, rule } = intent
     const amount = `${formatAmount(payment.amount, decimals)} ${payment.asset}`
     const subject = shortId(intent.id).slice(0, 4)
-    const alert = (yield* AlertQueue).raise({
-      dedup: `${word}/${intent.id}`,
+    const alerts = yield* AlertQueue
+    const alert = {
       severity,
       kind: "approval",
       subject,
       detail: `${rule}: ${amount} ${payment.from} -> ${payment.to} ${sentence}`,
       fields: { intent: intent.id },
-    })
-    const now = yield* (yield* Database).atomically(Effect.tap(moved, () => alert))
-    yield* say(word === "approved" ? "approved" : "waits", { subject, detail: story })
+    }
+    const raised = Effect.forEach(words, (word) => alerts.raise({ ...alert, dedup: `${word}/${intent.id}` }))
+    const now = yield* (yield* Database).atomically(Effect.tap(moved, () => raised))
+    yield* say(words.includes("approved") ? "approved" : "waits", { subject, detail: story })
     yield* (yield* Signals).wake("alerts")
     return now
   })

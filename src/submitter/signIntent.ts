@@ -281,8 +281,8 @@ const reference = Effect.gen(function* () {
   return referenceText(installation, yield* (yield* Journal).head)
 })
 
-/** Refusals that pass: the payment waits. */
-const waiting: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "stale"])
+/** Refusals that pass: the payment waits. What lacks an approval goes back to people, until its time is over. */
+const waiting: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "stale", "approval"])
 
 /** The policy has the last word. After an earlier attempt the intent is abandoned: something was signed once. */
 const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: SignerError) {

@@ -69,7 +69,9 @@ const isUnsigned = (facts: Facts): boolean =>
   isUndecided(facts) || (facts.intent.state === "reserved" && facts.attempts.length === 0)
 
 const isDead = (facts: Facts): boolean =>
-  facts.intent.state === "reserved" && facts.attempts.length > 0 && liveOf(facts) === undefined
+  (facts.intent.state === "reserved" || facts.intent.state === "awaiting_approval") &&
+  facts.attempts.length > 0 &&
+  liveOf(facts) === undefined
 
 const isStuck = ({ intent }: Facts): boolean => intent.state === "manual" || intent.state === "unknown"
 

@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { shortId } from "../../src/domain/Hex.ts"
@@ -22,6 +23,8 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { verifyStore } from "../../src/store/verifyStore.ts"
 import { approvalOf } from "../../src/submitter/approvalOf.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
+import { formerPaymentText } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { deskText, operatorKey, operatorSigns } from "../support/Operators.ts"
 
@@ -49,8 +52,12 @@ const proposed = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: S
   return intent
 })
 
-const textOf = ({ treasury: { name, network, policy } }: DaemonOptions, intent: Intent): string =>
-  approvalOf({ treasury: name, chainId: network.chainId, policy }, intent)?.text ?? ""
+const neededBy = ({ treasury: { name, network, policy } }: DaemonOptions, intent: Intent) =>
+  approvalOf({ treasury: name, chainId: network.chainId, policy }, intent)!
+const textOf = (options: DaemonOptions, intent: Intent): string => neededBy(options, intent).text
+
+/** As the loop does: by the configuration in force. */
+const underConfig = payingInForce
 
 const signs = (options: DaemonOptions, intent: Intent, name: string) =>
   approve(options.treasury, intent.id, { signature: operatorSigns(name, textOf(options, intent)) })
@@ -186,7 +193,7 @@ describe("a payment that people must approve", () => {
           yield* submitOnce()
           assert.strictEqual((yield* newest).detail, "the approval lapsed: 1 of 2 had signed")
           assert.deepStrictEqual(yield* states, ["rejected", "rejected"])
-          const told = ["ticket approval", "ticket approval", "ticket approval-late", "info rejected"]
+          const told = ["ticket approval", "ticket approval", "ticket approval-late", "ticket rejected"]
           assert.deepStrictEqual(yield* alerts, told)
           assert.lengthOf(yield* paid(sandbox), 0)
         }),
@@ -312,6 +319,97 @@ describe("approvals and another policy", () => {
         )
         assert.lengthOf(yield* paid(sandbox), 1)
       }),
+    ),
+  )
+
+  for (const before of ["waits", "is approved"] as const) {
+    it.effect(`give a payment that ${before} back to people where a reload changes what they signed`, () =>
+      flow(
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            const config = yield* ConfigInForce
+            const intent = yield* proposed(options, sandbox)
+            yield* (yield* Brake).pause({ scope: "party:alice", reason: "later", author: "ana", until: undefined })
+            const signed = before === "waits" ? ["ana"] : ["ana", "ben"]
+            for (const name of signed) yield* signs(options, intent, name)
+            yield* underConfig(submitOnce())
+            assert.strictEqual((yield* newest).state, before === "waits" ? "awaiting_approval" : "reserved")
+            const other = yield* changed(options, '"transfersPer24h":"4"', '"transfersPer24h":"5"')
+            const reload = (to: DaemonOptions) => config.replace({ treasury: to.treasury, mode: "live" }, Effect.void)
+            yield* reload(other)
+            for (let i = 0; i < 3; i++) yield* underConfig(submitOnce())
+            const back = yield* newest
+            assert.strictEqual(back.state, "awaiting_approval")
+            const names = signed.join(", ")
+            assert.match(
+              back.detail,
+              new RegExp(`^waits for 2 of .*; ${names} must sign again: what they signed has changed$`),
+            )
+            assert.containSubset(yield* findApproval(other.treasury, intent.id), { again: signed, missing: 2 })
+            const kinds = yield* alerts
+            assert.lengthOf(
+              kinds.filter((kind) => /^ticket approval-(again|back)-[0-9]+$/.test(kind)),
+              1,
+              kinds.join(),
+            )
+            yield* (yield* Brake).resume({ scope: "party:alice", reason: "now", author: "ana" })
+            for (const name of ["ana", "ben"]) yield* signs(other, intent, name)
+            for (let i = 0; i < 6; i++)
+              yield* round(other, sandbox, new Set(["submit"])).pipe(Effect.andThen(underConfig(submitOnce())))
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+            assert.lengthOf(yield* paid(sandbox), 1)
+          }),
+        desk,
+      ),
+    )
+  }
+
+  it.effect("that lapse with nothing signed end the payment with what can be done about it", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const intent = yield* proposed(options, sandbox)
+          for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
+          yield* (yield* Brake).halt("operator", "stop")
+          yield* submitOnce()
+          assert.deepStrictEqual(yield* states, ["reserved"])
+          yield* TestClock.adjust("4 hours")
+          yield* submitOnce()
+          assert.deepStrictEqual(yield* states, ["denied"])
+          assert.strictEqual((yield* newest).detail, "the approval lapsed before it was signed")
+          const sql = yield* SqlClient.SqlClient
+          const rows = yield* sql`SELECT detail FROM alerts WHERE dedup LIKE 'denied/%'`
+          const said = String(rows[0]?.["detail"])
+          assert.match(said, /^keep-bob: 150\.00 USDT alice -> bob is denied: the approval lapsed.*"cofferer submit"$/)
+        }),
+      desk,
+    ),
+  )
+
+  it.effect("of version 1 do not count, and say in one alert that they must be signed again", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const intent = yield* proposed(options, sandbox)
+          const { terms } = neededBy(options, intent)
+          const text = formerPaymentText(terms)
+          for (const name of ["ana", "ben"]) {
+            const signature = operatorSigns(name, text)
+            assert.containSubset(yield* approve(options.treasury, intent.id, { signature }), { status: 403 })
+            const row = { subject: intent.id, operator: name, key: operatorKey(name).publicKey, text, signature }
+            yield* (yield* Approvals).give(row, {})
+          }
+          yield* rounds(options, sandbox, 3)
+          const says = "ana, ben must sign again: the text has another version now"
+          assert.match((yield* newest).detail, new RegExp(`^waits for 2 of ana, ben, chloe, until .*; ${says}$`))
+          assert.containSubset(yield* findApproval(options.treasury, intent.id), { again: ["ana", "ben"], missing: 2 })
+          assert.deepStrictEqual(yield* alerts, ["ticket approval", "ticket approval-again-2"])
+          for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
+          yield* rounds(options, sandbox, 6)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.deepStrictEqual(yield* alerts, ["ticket approval", "ticket approval-again-2", "info approved"])
+        }),
+      desk,
     ),
   )
 
