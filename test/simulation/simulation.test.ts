@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs"
 import { assert, describe, it } from "vitest"
 import { catchOne } from "./catchPlanted.ts"
+import { guards } from "./guards.ts"
 import { planted } from "./planted.ts"
 import { simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
@@ -73,6 +75,18 @@ describe("the simulation of the whole daemon", () => {
     await run.then(
       () => assert.fail("it ran"),
       (error: Error) => assert.match(error.message, /^submitter\/schedule\.ts holds 0 times, not once/),
+    )
+  })
+
+  it("knows where each mistake is made: its source is there, once", () => {
+    const all = [...planted, ...guards].flatMap(({ name, edits }) => edits.map((edit) => ({ name, ...edit })))
+    const files = new Map(
+      all.map(({ file }) => [file, readFileSync(new URL(`../../src/${file}`, import.meta.url), "utf8")]),
+    )
+    const lost = all.filter(({ file, source }) => files.get(file)?.split(source).length !== 2)
+    assert.deepStrictEqual(
+      lost.map(({ name, file }) => `${name}: ${file}`),
+      [],
     )
   })
 
