@@ -12,6 +12,7 @@ import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import { approve, findApproval } from "../../src/status/approvals.ts"
 import { resumeScope } from "../../src/status/brakeVerbs.ts"
 import { exportPage } from "../../src/status/exports.ts"
 import { receiptOf } from "../../src/status/receipts.ts"
@@ -142,6 +143,37 @@ describe("a store of the previous release", () => {
         assert.strictEqual(yield* endOf("keep-eve"), "awaiting_approval")
         assert.strictEqual(yield* endOf("bonus"), "proposed", "planned for a minute before the halt")
         assert.isNull((yield* verifyStore()).problem)
+      }),
+    ),
+  )
+
+  it.effect("goes on once its halt is ended: each payment is executed once, old approvals are asked for again", () =>
+    onPrevious((options, sandbox) =>
+      Effect.gen(function* () {
+        const { treasury } = options
+        yield* endHalt(options)
+        yield* rounds(options, sandbox, 40)
+        assert.strictEqual(yield* endOf("keep-gus"), "confirmed", "its bytes expired unseen, and it was signed again")
+        for (const rule of ["keep-gus", "salary"]) {
+          assert.deepStrictEqual(yield* executions(sandbox, rule), [1], rule)
+        }
+        assert.deepStrictEqual(yield* executions(sandbox, "keep-bob"), [1, 1])
+        const waiting = (yield* intents).find(({ rule }) => rule === "keep-eve")
+        assert.strictEqual(waiting?.state, "awaiting_approval")
+        assert.match(waiting?.detail ?? "", /^waits for 2 of ana, ben, chloe, .*; ana must sign again: /)
+        for (const name of ["ana", "chloe"]) {
+          const view = yield* findApproval(treasury, waiting!.id)
+          const text = "text" in view ? view.text : assert.fail(JSON.stringify(view))
+          assert.notMatch(text, /version 1\n/)
+          yield* approve(treasury, waiting!.id, { signature: operatorSigns(name, text) })
+        }
+        yield* rounds(options, sandbox, 8)
+        assert.strictEqual(yield* endOf("keep-eve"), "confirmed")
+        assert.deepStrictEqual(yield* executions(sandbox, "keep-eve"), [1])
+        for (const rule of ["keep-dave", "keep-fay"]) assert.deepStrictEqual(yield* executions(sandbox, rule), [], rule)
+        assert.deepStrictEqual(yield* executions(sandbox, "keep-hal"), [0, 0, 0], "locked after three failures")
+        assert.deepStrictEqual(yield* haltReasons, [])
+        yield* provesAll
       }),
     ),
   )
