@@ -15,6 +15,7 @@ export interface Spend {
   readonly digest: string
   readonly signature: string
   readonly from: string
+  /** Empty where it is not known: it counts for every receiver. */
   readonly to: string
   readonly assetId: string
   readonly amount: bigint
@@ -52,6 +53,10 @@ const countsSince =
   (since: number) =>
   ({ spentAt, endedAt }: typeof UsedRow.Type): boolean =>
     endedAt === null || Math.max(spentAt, endedAt) > since
+
+/** A payment whose receiver is not known may have gone to any. */
+const isTo = (receiver: string, to: ReadonlySet<string> | undefined): boolean =>
+  to === undefined || receiver === "" || to.has(receiver)
 
 /**
  * The signer's own memory: what was signed once for (intent, attempt), and how much of each window is used. A re-signed
@@ -144,7 +149,7 @@ export class SpendLog extends Context.Service<
             Effect.map((spends) =>
               spends
                 .filter(countsSince(since))
-                .filter((spend) => from.has(spend.from) && to?.has(spend.to) !== false && !except.has(spend.intentId))
+                .filter((spend) => from.has(spend.from) && isTo(spend.to, to) && !except.has(spend.intentId))
                 .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), {
                   amount: 0n,
                   count: 0,

@@ -352,6 +352,13 @@ const spendEnds = Effect.gen(function* () {
   yield* sql`CREATE INDEX spends_ended ON spends (ended_at)`
 })
 
+/** Keys that are watched already: what they spent is in the signer's log, and nothing before it is counted again. */
+const countedKeys = Effect.gen(function* () {
+  const { sql } = yield* dialect
+  yield* sql`INSERT INTO settings (key, value) SELECT 'counted/' || substr(key, 8), 'before' FROM settings
+    WHERE key LIKE 'debits/%'`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -374,6 +381,7 @@ const loader = Migrator.fromRecord({
   "0018_commands": commands,
   "0019_changed_payments": changedPayments,
   "0020_spend_ends": spendEnds,
+  "0021_counted_keys": countedKeys,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

@@ -9,6 +9,7 @@ import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { holdOn } from "../store/trip.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { countHistory } from "./countHistory.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { Looks } from "./Looks.ts"
 import { newestRow } from "./newestRow.ts"
@@ -104,6 +105,7 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   if (listing === undefined) return
   yield* noteListing(party, { ...listing, cursor: yield* reached(party, listing) })
   if (isGranted || !listing.complete || (listing.mark?.height ?? start) < start) return
+  yield* countHistory(party, true)
   yield* clearance.grant(party)
   yield* (yield* Signals).wake("submitter")
 })
@@ -138,7 +140,9 @@ const list = Effect.fnUntraced(function* (party: string) {
     ),
     Effect.catchReason("GatewayError", "Unsupported", () =>
       Effect.gen(function* () {
-        if (after === undefined) yield* (yield* Clearance).grant(party)
+        if (after !== undefined) return undefined
+        yield* countHistory(party, false)
+        yield* (yield* Clearance).grant(party)
         return undefined
       }),
     ),

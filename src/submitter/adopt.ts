@@ -6,6 +6,7 @@ import { Database } from "../store/Database.ts"
 import { Findings, type Stranger } from "../store/Findings.ts"
 import { Journal } from "../store/Journal.ts"
 import { Settings } from "../store/Settings.ts"
+import { countSpends } from "./countSpends.ts"
 import { judgeStrangers, ownSequence } from "./noteListing.ts"
 
 /** Who asks, and why: both are journalled. */
@@ -17,7 +18,8 @@ export interface Asked {
 const idsPerEntry = 200
 
 /**
- * Takes the payments that keys made elsewhere for known, and ends the halt that they raised. Payments of this
+ * Takes the payments that keys made elsewhere for known, counts those of the last 24 hours in the policy's windows, and
+ * ends the halt that they raised. Payments of this
  * installation that the journal misses are not adopted: `recover` imports them. Returns the adopted ones.
  */
 export const adopt = Effect.fn("Adopt")(function* (keys: ReadonlyArray<string>, { reason, author }: Asked) {
@@ -37,6 +39,7 @@ export const adopt = Effect.fn("Adopt")(function* (keys: ReadonlyArray<string>, 
       const adopted = (yield* findings.strangers).filter((stranger) => !stranger.own)
       const ids = adopted.map(({ id }) => id)
       yield* findings.acknowledge(ids, "adopted")
+      yield* countSpends(adopted)
       for (let i = 0; i === 0 || i < ids.length; i += idsPerEntry) {
         const body = { reason, author, count: ids.length, ids: ids.slice(i, i + idsPerEntry) }
         yield* journal.append({ kind: "adopted", subject: "foreign_payment", body })

@@ -8,6 +8,7 @@ import { Journal } from "../store/Journal.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { tripWith } from "../store/trip.ts"
+import { countSpends } from "./countSpends.ts"
 
 /** The sequence number of the journal that a reference of this installation carries; undefined for any other. */
 export const ownSequence = (installation: string | undefined, reference: string): number | undefined => {
@@ -42,6 +43,7 @@ export const noteListing = Effect.fn("Reconcile.note")(function* (party: string,
     Effect.gen(function* () {
       const { strangers, done } = yield* findings.note({ party, cursor, transfers, isOwn })
       yield* judgeStrangers(installation, strangers)
+      yield* countSpends(strangers)
       for (const attempt of done) yield* judgeDone(attempt)
     }),
   )

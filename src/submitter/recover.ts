@@ -5,10 +5,10 @@ import { Database } from "../store/Database.ts"
 import { Findings, type Stranger } from "../store/Findings.ts"
 import { Journal } from "../store/Journal.ts"
 import { Settings } from "../store/Settings.ts"
-import { SpendLog } from "../store/SpendLog.ts"
 import { rememberStoreFile } from "../store/StoreFile.ts"
 import { Witness } from "../store/Witness.ts"
 import { type Asked, listWhole, noteWhole } from "./adopt.ts"
+import { countSpends } from "./countSpends.ts"
 import { judgeStrangers, lastOwnSequence } from "./noteListing.ts"
 import { quarantineKey } from "./Reconcile.ts"
 
@@ -52,7 +52,7 @@ export const recover = Effect.fn("Recover")(function* (
         missing.map(({ id }) => id),
         "recovered",
       )
-      yield* Effect.forEach(missing, countSpend, { discard: true })
+      yield* countSpends(missing)
       const lastOnLedger = lastOwnSequence(installation, all)
       const ids = missing.map(({ id }) => id)
       yield* journal.append({
@@ -69,13 +69,4 @@ export const recover = Effect.fn("Recover")(function* (
   yield* (yield* Clearance).revoke
   yield* (yield* Witness).note
   return recovered
-})
-
-/** What was spent is spent: the policy's limits hold over what the store forgot. */
-const countSpend = Effect.fnUntraced(function* ({ id, from, to, asset, amount, status, timestamp }: Stranger) {
-  if (status !== "done" && status !== "pending") return
-  const spends = yield* SpendLog
-  const spentAt = Number(timestamp / 1_000_000n)
-  const signed = { digest: "", signature: "", policy: "", line: 0, intentId: `transfer ${id}`, k: 1 }
-  yield* spends.record({ ...signed, from, to, assetId: asset, amount, spentAt })
 })

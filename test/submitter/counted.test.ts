@@ -1,0 +1,141 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { prepare } from "../../src/daemon.ts"
+import { BaseUnits } from "../../src/domain/Amount.ts"
+import { Command } from "../../src/domain/Command.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import { SpendLog } from "../../src/store/SpendLog.ts"
+import { verifyStore } from "../../src/store/verifyStore.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
+import { fallsAmong } from "../../src/submitter/countHistory.ts"
+import { recover } from "../../src/submitter/recover.ts"
+import { alice, bob, flow, paid, states } from "../support/Flow.ts"
+import { halts, rounds } from "../support/Intents.ts"
+import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+
+const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+/** One life of a daemon on a data directory of its own, which is empty but for the keys. */
+const onNewStore = <A, E>(
+  outer: DaemonOptions,
+  use: (options: DaemonOptions) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>,
+) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "cofferer-counted-"))
+  cpSync(join(outer.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
+  const options = { ...outer, dataDir }
+  return prepare(options).pipe(
+    Effect.andThen(pollAssets()),
+    Effect.andThen(use(options)),
+    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
+    Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
+  )
+}
+
+/** What of the last 24 hours counts for payments from alice to the receiver. */
+const usedTo = (receiver: string, since = 0) =>
+  Effect.flatMap(SpendLog, (spends) =>
+    spends.used({ since, except: new Set(), assetId: usdt, from: new Set([alice]), to: new Set([receiver]) }),
+  )
+
+/** Alice's key is used without any store. */
+const by = Effect.fnUntraced(function* (client: TestClient, command: Command, framing: "bare" | "prefixed" = "bare") {
+  yield* submit(client, signed(client, { from: "alice", command, framing, ...(yield* head(client)) }))
+})
+
+const asked = { reason: "the disk died", author: "ana" }
+
+describe("payments that a new store does not know", () => {
+  it.effect("count in its limits once they are adopted, however often, and recovered too", () =>
+    flow((outer, sandbox, client) =>
+      Effect.gen(function* () {
+        yield* rounds(outer, sandbox, 12)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        const [first] = yield* paid(sandbox)
+        assert.isDefined(first)
+        yield* onNewStore(outer, (options) =>
+          Effect.gen(function* () {
+            yield* rounds(options, sandbox, 4)
+            assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+            yield* adopt([alice], asked)
+            const used = { amount: 150n * one, count: 1 }
+            assert.deepStrictEqual(yield* usedTo(bob), used)
+            yield* adopt([alice], asked)
+            yield* recover([alice], join(options.dataDir, databaseFile), asked)
+            assert.deepStrictEqual(yield* usedTo(bob), used)
+            assert.isNull((yield* verifyStore()).problem)
+            assert.deepStrictEqual(yield* halts, [])
+          }),
+        )
+        assert.lengthOf(yield* paid(sandbox), 1)
+        // A day later nothing of it counts any more.
+        yield* TestClock.adjust("25 hours")
+        yield* sandbox.stepBlock
+        yield* by(client, payment(client, "eve", 5n * one, { asset: usdt }))
+        yield* sandbox.stepBlock
+        yield* onNewStore(outer, (options) =>
+          Effect.gen(function* () {
+            yield* rounds(options, sandbox, 2)
+            yield* adopt([alice], asked)
+            assert.deepStrictEqual(yield* usedTo(bob), { amount: 0n, count: 0 })
+          }),
+        )
+      }),
+    ),
+  )
+
+  it.effect("count before the key is cleared for the first time: withdrawals", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        const amount = BaseUnits.make(30n * one)
+        yield* by(client, Command.cases.Withdraw.make({ amount, asset: usdt, receiverAddress: vault }))
+        yield* rounds(options, sandbox, 1)
+        assert.deepStrictEqual(yield* usedTo(vault), { amount: 30n * one, count: 1 })
+        yield* rounds(options, sandbox, 10)
+        assert.deepStrictEqual(yield* usedTo(vault), { amount: 30n * one, count: 1 })
+      }),
+    ),
+  )
+
+  it.effect("count for every receiver where the gateway lists none, and people hear of it", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+          yield* sandbox.stepBlock
+          yield* rounds(options, sandbox, 3)
+          const { count } = yield* usedTo(bob)
+          assert.strictEqual(count, 1)
+          const told = (yield* (yield* AlertQueue).due(50)).map(({ detail }) => detail)
+          assert.isTrue(told.some((detail) => /^1 debit of the key .* count in the policy's limits/.test(detail)))
+        }),
+      { change: { profile: "specification" } },
+    ),
+  )
+})
+
+describe("falls of an account", () => {
+  it("are counted from the first row known, each by what was held before", () => {
+    const row = (timestamp: bigint, balance: bigint, asset = "a") => ({
+      party: alice,
+      asset,
+      market: "",
+      type: "ACCOUNT_TYPE_GENERAL" as const,
+      balance: BaseUnits.make(balance),
+      timestamp,
+    })
+    const rows = [row(40n, 7n), row(30n, 2n), row(20n, 9n), row(10n, 10n), row(25n, 3n, "b")]
+    const falls = fallsAmong(alice, rows, 15n).map(({ asset, amount, timestamp }) => [asset, amount, timestamp])
+    assert.deepStrictEqual(falls, [
+      ["a", 1n, 20n],
+      ["a", 7n, 30n],
+    ])
+  })
+})
