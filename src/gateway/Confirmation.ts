@@ -15,6 +15,11 @@ export interface TransferSighting {
   readonly mark: BlockMark | undefined
   /** Who says so; several names with a plus sign between them. */
   readonly gateway: string
+  /**
+   * Whether as many as must agree say whose payment it is, or that there is none. What fewer show ends nothing and
+   * contradicts nothing; it forbids a proof of absence all the same.
+   */
+  readonly agreed: boolean
 }
 
 /** All transfers of a key, as far as the gateway lists them. */
@@ -104,7 +109,7 @@ const sightingOf = (
   asked.pipe(
     Effect.flatMap(({ value, mark }) =>
       value.id === id
-        ? Effect.succeed<TransferSighting>({ found: value, mark, gateway: transport.gateway })
+        ? Effect.succeed<TransferSighting>({ found: value, mark, gateway: transport.gateway, agreed: true })
         : Effect.fail(
             new GatewayError({
               gateway: transport.gateway,
@@ -114,7 +119,7 @@ const sightingOf = (
           ),
     ),
     Effect.catchReason("GatewayError", "NotFound", ({ mark }) =>
-      Effect.succeed<TransferSighting>({ found: undefined, mark, gateway: transport.gateway }),
+      Effect.succeed<TransferSighting>({ found: undefined, mark, gateway: transport.gateway, agreed: true }),
     ),
   )
 

@@ -46,28 +46,44 @@ const reader = Effect.gen(function* () {
   })
 })
 
-/** What of a transfer gateways must agree on. */
-const wordsOf = ({ id, status, from, to, asset, amount, fees, timestamp }: ObservedTransfer): string =>
-  [id, status, from, to, asset, amount, fees, timestamp].join(" ")
+/** Whose payment it is, and of how much. */
+const paymentOf = ({ id, from, to, asset, amount }: ObservedTransfer): string => [id, from, to, asset, amount].join(" ")
+
+/** What of a transfer's end gateways must agree on. */
+const endOf = (transfer: ObservedTransfer): string =>
+  [paymentOf(transfer), transfer.status, transfer.fees, transfer.timestamp].join(" ")
 
 const endings: ReadonlySet<string> = new Set(["done", "rejected", "stopped", "cancelled"])
 
+interface Shown {
+  readonly found: ObservedTransfer
+  readonly gateway: string
+}
+
 /**
- * What gateways say together of one transfer. It came to an end where a quorum says so in the same words; while any one
- * knows it, it is not absent.
+ * What gateways say together of one transfer. It came to an end, or is another payment than it should be, where a
+ * quorum says so in the same words; while any one knows it, it is not absent.
  */
 export const agreedSighting = (told: ReadonlyArray<TransferSighting>, quorum: number): TransferSighting => {
-  const found = told.flatMap((sighting) => sighting.found ?? [])
   const mark = told.map((sighting) => sighting.mark).reduce(lowerMark)
-  for (const one of found) {
-    const same = told.filter(({ found: other }) => other !== undefined && wordsOf(other) === wordsOf(one))
-    if (endings.has(one.status) && same.length >= quorum) {
-      return { found: one, mark, gateway: same.map(({ gateway }) => gateway).join("+") }
-    }
+  const shown = told.flatMap(({ found, gateway }): ReadonlyArray<Shown> => (found ? [{ found, gateway }] : []))
+  const alike = (all: ReadonlyArray<Shown>, words: (one: ObservedTransfer) => string) =>
+    all.map(({ found }) => all.filter((other) => words(other.found) === words(found))).find((s) => s.length >= quorum)
+  const names = (all: ReadonlyArray<{ readonly gateway: string }>) => all.map(({ gateway }) => gateway).join("+")
+  const ended = alike(
+    shown.filter(({ found }) => endings.has(found.status)),
+    endOf,
+  )
+  if (ended?.[0] !== undefined) return { found: ended[0].found, mark, gateway: names(ended), agreed: true }
+  const known = alike(shown, paymentOf)
+  const [one] = known ?? shown
+  if (one === undefined) return { found: undefined, mark, gateway: names(told), agreed: true }
+  return {
+    found: { ...one.found, status: "pending" },
+    mark,
+    gateway: names(known ?? told),
+    agreed: known !== undefined,
   }
-  const [first] = found
-  const gateway = told.map((sighting) => sighting.gateway).join("+")
-  return { found: first === undefined ? undefined : { ...first, status: "pending" }, mark, gateway }
 }
 
 type Looked = Pick<Confirmation["Service"], "transfer" | "transfersFrom">

@@ -1,10 +1,15 @@
-import { Effect } from "effect"
-import { isFinalAttempt } from "../domain/Attempt.ts"
+import { Effect, Result } from "effect"
+import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
+import type { Intent } from "../domain/Intent.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
+import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
+import { giveUpUnseen } from "./endings.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
@@ -13,7 +18,10 @@ import { Tip } from "./Tip.ts"
 const waitMillis = 1_000
 const waitMillisUnanswered = 5_000
 
-/** One look for every live attempt. What one look runs into does not stop the others. */
+/**
+ * One look for every live attempt. What one look runs into does not stop the others, and where the newest block cannot
+ * be asked for, what executed is looked for all the same; then the round fails as that question did.
+ */
 export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const outbox = yield* Outbox
   const signals = yield* Signals
@@ -23,21 +31,50 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const open = yield* outbox.open
   const live = yield* outbox.live
   if (live.length === 0) return
-  const head = yield* (yield* Tip).head
-  if (!(yield* isOurChain(head))) return
-  const { height } = head
+  const head = yield* Effect.map((yield* Tip).head, Result.succeed).pipe(
+    Effect.catchTag("GatewayError", (error) => Effect.succeed(Result.fail(error))),
+  )
+  if (Result.isSuccess(head) && !(yield* isOurChain(head.success))) return
   for (const attempt of live) {
     const intent = open.find((i) => i.id === attempt.intentId)
     if (intent === undefined || isFinalAttempt(attempt.state)) continue
     // What the awaited answer says comes first: two loops would write about one attempt at once.
     if (yield* draining.isSending(attempt)) continue
-    yield* inTurn(intent, (now) => confirmIntent({ intent: now, attempt, height })).pipe(
-      Effect.catchTag("GatewayError", (error) =>
-        Effect.logWarning("a payment could not be looked up", { intent: intent.id, reason: error.message }),
-      ),
-    )
+    yield* inTurn(intent, (now) => look(now, attempt, head))
   }
   yield* signals.wake("engine")
+  if (Result.isFailure(head)) return yield* head.failure
+})
+
+/** Before the newest block is known nothing counts as over, and nothing as absent. */
+const heightUnknown = 0n
+
+const look = Effect.fnUntraced(function* (
+  intent: Intent,
+  attempt: Attempt,
+  head: Result.Result<ChainHead, GatewayError>,
+) {
+  const height = Result.isSuccess(head) ? head.success.height : heightUnknown
+  const error = yield* confirmIntent({ intent, attempt, height }).pipe(
+    Effect.as(Result.isFailure(head) ? head.failure : undefined),
+    Effect.catchTag("GatewayError", (failure) =>
+      Effect.as(
+        Effect.logWarning("a payment could not be looked up", { intent: intent.id, reason: failure.message }),
+        failure,
+      ),
+    ),
+  )
+  if (error === undefined) return
+  const reached = Result.isSuccess(head) ? height : yield* knownHeight
+  yield* giveUpUnseen({ intent, attempt, height: reached }, error.message)
+})
+
+/** The newest block of our chain that anything told of. */
+const knownHeight = Effect.gen(function* () {
+  const { chainId } = yield* SubmitterOptions
+  const heads = (yield* (yield* Tip).recent).filter((head) => head.chainId === chainId)
+  const watermark = (yield* (yield* Observations).watermark)?.height ?? heightUnknown
+  return heads.reduce((newest, { height }) => (height > newest ? height : newest), watermark)
 })
 
 /** The loop that finds out what became of payments. It cannot send. */
@@ -48,7 +85,7 @@ export const confirmLoop = Effect.gen(function* () {
     .counted("confirm", confirmOnce())
     .pipe(
       Effect.catchTag("GatewayError", (error) =>
-        Effect.logWarning("payments could not be looked up", { reason: error.message }).pipe(
+        Effect.logWarning("payments are looked up without the newest block", { reason: error.message }).pipe(
           Effect.andThen(Effect.sleep(waitMillisUnanswered)),
         ),
       ),

@@ -28,6 +28,8 @@ export class Looks extends Context.Service<
     readonly isDoubtful: Effect.Effect<boolean>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
+    /** Whether so many milliseconds are over since this was last true of the name. */
+    readonly isDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
     /** Forgets a transfer and a name that nobody asks for any more. */
     readonly forget: (transferId: string, name: string) => Effect.Effect<void>
   }
@@ -40,6 +42,7 @@ export class Looks extends Context.Service<
       const rows = new Map<string, bigint>()
       const counted = new Map<string, number>()
       const times = new Map<string, number>()
+      const dues = new Map<string, number>()
       const doubts = new Set<string>()
       let start: bigint | undefined
       return Looks.of({
@@ -71,6 +74,14 @@ export class Looks extends Context.Service<
             const first = times.get(name) ?? now
             times.set(name, first)
             return first
+          }),
+        isDue: (name, now, everyMillis) =>
+          Effect.sync(() => {
+            const before = dues.get(name)
+            if (before !== undefined && Math.abs(now - before) < everyMillis) return false
+            for (const [other, at] of dues) if (Math.abs(now - at) >= everyMillis) dues.delete(other)
+            dues.set(name, now)
+            return true
           }),
         forget: (transferId, name) =>
           Effect.sync(() => {

@@ -1,16 +1,29 @@
-import { Effect } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import type { Intent, IntentCommand } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
+import { agreedSighting } from "../gateway/together.ts"
+import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { confirmed, expired, failedInBlock, giveUp, hasExecuted, type Live, now } from "./endings.ts"
+import {
+  absences,
+  confirmed,
+  contradicted,
+  expired,
+  failedInBlock,
+  giveUp,
+  hasExecuted,
+  type Live,
+  now,
+} from "./endings.ts"
 import { isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { inclusionOf } from "./inclusionOf.ts"
 import { judgeCancellation } from "./judgeCancellation.ts"
+import { Looks } from "./Looks.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteExecution, noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
@@ -24,11 +37,15 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   if (attempt.state === "signed") return yield* expireUnsent(live)
   if (live.intent.command === "cancel") return yield* judgeCancellation(live)
   const looks = looksFor(live.intent.command, yield* Confirmation)
-  const sighting = yield* looks
-    .byId(attempt.transferId)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  if (sighting === undefined) return yield* byMovement(live)
-  if (sighting.found !== undefined) return yield* judgeFound(live, sighting.found, sighting.gateway)
+  const asked = yield* Effect.result(looks.byId(attempt.transferId))
+  if (Result.isFailure(asked)) {
+    const listed = yield* listedSighting(live)
+    if (listed?.found !== undefined) return yield* judgeFound(live, listed, "in the listing")
+    if (asked.failure.reason._tag === "Unsupported") return yield* byMovement(live)
+    return yield* asked.failure
+  }
+  const sighting = asked.success
+  if (sighting.found !== undefined) return yield* judgeFound(live, sighting, "by id")
   yield* judgeAbsent(live, sighting)
 })
 
@@ -38,31 +55,60 @@ const looksFor = (command: IntentCommand, confirmation: Confirmation["Service"])
     ? { byId: confirmation.withdrawal, listing: confirmation.withdrawalsFrom }
     : { byId: confirmation.transfer, listing: confirmation.transfersFrom }
 
-type Found = NonNullable<TransferSighting["found"]>
+/** A listing is read so often at most for one payment that cannot be looked up by its id. */
+const listMillisMin = 10_000
 
-const judgeFound = Effect.fnUntraced(function* (live: Live, found: Found, gateway: string) {
+/**
+ * What the listings say of an attempt that cannot be looked up by its id: once one of them was seen to hold it as done,
+ * and when its window is over. Undefined: they were not asked.
+ */
+const listedSighting = Effect.fn("Confirm.listed")(function* ({ intent, attempt, height }: Live) {
+  const executions = yield* (yield* Findings).executions(attempt.transferId)
+  if (executions === 0 && !isOver(attempt, height)) return undefined
+  const clock = yield* Clock.currentTimeMillis
+  if (!(yield* (yield* Looks).isDue(`list/${attempt.transferId}`, clock, listMillisMin))) return undefined
+  const gateways = yield* Gateways
+  const told = yield* gateways
+    .several(({ confirmation }) => looksFor(intent.command, confirmation).listing(attempt.party))
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  const sightings = told?.map(({ gateway: { name }, value: { transfers, mark } }): TransferSighting => {
+    const found = transfers.find(({ id }) => id === attempt.transferId)
+    return { found, mark, gateway: name, agreed: true }
+  })
+  return sightings === undefined ? undefined : agreedSighting(sightings, gateways.quorum)
+})
+
+type Where = "by id" | "in the listing"
+
+const judgeFound = Effect.fnUntraced(function* (
+  live: Live,
+  { found, gateway, agreed }: TransferSighting,
+  where: Where,
+) {
   const { intent, attempt } = live
+  if (found === undefined) return
   const outbox = yield* Outbox
   const { payment } = intent
   const same = found.from === payment.fromKey && found.to === payment.toKey && found.asset === payment.assetId
   if (!same || found.amount !== payment.amount) {
-    return yield* Effect.logError("the gateway shows another payment under our transfer id", {
-      intent: intent.id,
-      transferId: attempt.transferId,
-    })
+    const shown = `another payment (${found.amount} of ${found.asset.slice(0, 8)} to ${found.to.slice(0, 8)})`
+    if (agreed) return yield* contradicted(live, shown, gateway)
+    yield* Effect.logWarning("one gateway shows another payment under our transfer id", { intent: intent.id, gateway })
+    return yield* giveUp(live, `one of ${gateway} shows ${shown} under its transfer id`)
   }
   const seen = {
     gateway,
     height: undefined,
-    detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} by id: ${found.status}`,
+    detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} ${where}: ${found.status}`,
   }
   if (found.status === "done") {
     yield* noteExecution(attempt, found.timestamp)
     yield* outbox.addEvidence(attempt, "executed", seen)
+    const how = intent.command === "withdraw" ? "found by its id" : "found by transfer id"
     return yield* confirmed(intent, attempt, {
       fee: found.fees,
       settledAt: found.timestamp,
-      how: intent.command === "withdraw" ? "found by its id" : "found by transfer id",
+      how: where === "by id" ? how : "found in the listing",
     })
   }
   if (found.status !== "rejected" && found.status !== "stopped" && found.status !== "cancelled") {
@@ -113,8 +159,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
     holds: transfers.some((t) => t.id === attempt.transferId),
   }))
   const seen = quorumListing(listings, gateways.quorum)
-  const before = (yield* outbox.evidence(attempt.intentId)).filter((e) => e.k === attempt.k && e.kind === "absent")
-  const earlier = before.flatMap((e) => (e.height === null ? [] : [e.height]))
+  const earlier = absences(yield* outbox.evidence(attempt.intentId), attempt)
   const judged = judgeAbsence(attempt, height, seen, earlier)
   if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
   const gateway = told.map((one) => one.gateway.name).join("+")

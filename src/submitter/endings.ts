@@ -1,13 +1,14 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
-import type { Attempt } from "../domain/Attempt.ts"
+import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
-import { type Intent, withdrawnHere } from "../domain/Intent.ts"
+import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import { Gateways } from "../gateway/Gateways.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
-import { Outbox } from "../store/Outbox.ts"
+import { type Evidence, Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -128,12 +129,51 @@ export const failedInBlock = Effect.fnUntraced(function* (live: Live, inclusion:
   )
 })
 
-/** Long after the window nothing is proven: the money stays reserved and people are called. */
-export const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: Live) {
-  if (!isGivenUp(attempt, height) || intent.state === "manual") return
+const unproven = "its window is over and nothing proves whether it executed"
+
+/**
+ * Long after the window nothing is proven: the money stays reserved and people are called. `why`: what keeps it from
+ * being proven, where that is known.
+ */
+export const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: Live, why?: string) {
+  if (intent.state === "manual" || !isGivenUp(attempt, height)) return
   const outbox = yield* Outbox
-  const detail = "its window is over and nothing proves whether it executed"
+  if (!isGivenUp(attempt, height, absences(yield* outbox.evidence(intent.id), attempt))) return
+  const detail = why === undefined ? unproven : `${unproven}: ${why}`
   const said = `${detail}; the money stays reserved until a person resolves it`
   const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
   yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail }))
+})
+
+/** Blocks of the listings that bore witness against the attempt, the first one first. */
+export const absences = (evidence: ReadonlyArray<Evidence>, { k }: Attempt): ReadonlyArray<bigint> =>
+  evidence.flatMap((one) => (one.k === k && one.kind === "absent" && one.height !== null ? [one.height] : []))
+
+/** The same after a look that failed: of what the store knows by now, which the look may have changed. */
+export const giveUpUnseen = Effect.fn("Confirm.unseen")(function* ({ intent, attempt, height }: Live, why: string) {
+  const outbox = yield* Outbox
+  const now = Option.getOrUndefined(yield* outbox.byId(intent.id))
+  const stored = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k)
+  if (now === undefined || isFinalIntent(now.state) || stored === undefined || isFinalAttempt(stored.state)) return
+  if (stored.state !== "signed") yield* giveUp({ intent: now, attempt: stored, height }, why)
+})
+
+/**
+ * As many as must agree show another payment under the attempt's transfer id. It stays as it is, since no signature
+ * has two payments: they err or lie, and people must know at once.
+ */
+export const contradicted = Effect.fn("Confirm.contradicted")(function* (live: Live, shown: string, gateway: string) {
+  const { intent, attempt } = live
+  const { payment } = intent
+  const sum = sumText(payment, intent.decimals)
+  yield* (yield* AlertQueue).raise({
+    dedup: `contradicted/${intent.id}/${attempt.k}`,
+    severity: "page",
+    kind: "intent",
+    subject: shortId(intent.id).slice(0, 4),
+    detail: `${intent.rule}: ${sum} ${payment.from} -> ${payment.to}: ${gateway} shows ${shown} under its transfer id ${attempt.transferId}; the money stays reserved. Compare the ledger at another gateway; if this one is wrong, replace it, else "intents resolve"`,
+    fields: { intent: intent.id, state: intent.state },
+  })
+  yield* (yield* Signals).wake("alerts")
+  yield* giveUp(live, `${gateway} shows ${shown} under its transfer id`)
 })

@@ -98,11 +98,18 @@ export const judgeInclusion = (
 export const isDeadUnsent = (attempt: Attempt, sends: number, tip: bigint): boolean =>
   !isFinalAttempt(attempt.state) && sends === 0 && attempt.sends === 0 && tip > deadlineHeight(attempt)
 
-/** Blocks after a window's end within which its proof must come: then a person must look. */
+/** Blocks within which the proof of a window's end must come: then a person must look. */
 const proofBlocksMax = 60n
 
-export const isGivenUp = (attempt: Attempt, tip: bigint): boolean =>
-  tip > deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks) + proofBlocksMax
+/**
+ * Whether people are called to an attempt of which nothing is proven: so long after its window or, where that was read
+ * later, after the first listing that bore witness against it. `earlier`: blocks of such listings, the first one first.
+ */
+export const isGivenUp = (attempt: Attempt, tip: bigint, earlier: ReadonlyArray<bigint> = []): boolean => {
+  const end = deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks)
+  const from = earlier[0] !== undefined && earlier[0] > end ? earlier[0] : end
+  return tip > from + proofBlocksMax
+}
 
 /** Codes that the same command would meet again, whatever its window. */
 const hopeless: ReadonlySet<number> = new Set([51, 60, 80])

@@ -62,7 +62,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
     Effect.gen(function* () {
       const server = yield* startGateway(answer({ ...wire, status }))
       const sighting = yield* Confirmation.make(yield* openTransport(server.url)).transfer(id)
-      assert.deepEqual(sighting, { found: { ...found, status: word }, mark, gateway: "g" })
+      assert.deepEqual(sighting, { found: { ...found, status: word }, mark, gateway: "g", agreed: true })
       assert.strictEqual(server.arrived[0]?.url.pathname, `/api/v2/transfer/${id}`)
     }),
   )
@@ -85,9 +85,14 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
     Effect.gen(function* () {
       const server = yield* startGateway(json(absent, 404))
       const confirmation = Confirmation.make(yield* openTransport(server.url))
-      assert.deepStrictEqual(yield* confirmation.transfer(id), { found: undefined, mark, gateway: "g" })
+      assert.deepStrictEqual(yield* confirmation.transfer(id), { found: undefined, mark, gateway: "g", agreed: true })
       server.handler = (r) => r.writeHead(404).end(JSON.stringify(absent))
-      assert.deepStrictEqual(yield* confirmation.transfer(id), { found: undefined, mark: undefined, gateway: "g" })
+      assert.deepStrictEqual(yield* confirmation.transfer(id), {
+        found: undefined,
+        mark: undefined,
+        gateway: "g",
+        agreed: true,
+      })
       const others: ReadonlyArray<readonly [handler: Handler, condition: string]> = [
         [json({ code: 5, message: "Not Found", details: [] }, 404), "Unsupported"],
         [json("<h1>404</h1>", 404), "Unsupported"],

@@ -76,6 +76,7 @@ const sighting = (gateway: string, found: ObservedTransfer | undefined, height =
   found,
   mark: { height, timestamp: height },
   gateway,
+  agreed: true,
 })
 
 describe("what gateways say of one transfer", () => {
@@ -98,6 +99,19 @@ describe("what gateways say of one transfer", () => {
       const three = agreedSighting([sighting("a", other), sighting("b", transfer()), sighting("c", transfer())], 2)
       assert.deepStrictEqual(three.found, transfer(), "the liar's words are not taken")
     }
+  })
+
+  it("is another payment than ours only where a quorum shows the same other one", () => {
+    const other = transfer({ to: "eve" })
+    const one = agreedSighting([sighting("a", other), sighting("b", undefined), sighting("c", undefined)], 2)
+    assert.deepStrictEqual([one.found?.to, one.found?.status, one.agreed], ["eve", "pending", false])
+    const both = agreedSighting([sighting("a", other), sighting("b", transfer()), sighting("c", transfer())], 2)
+    assert.deepStrictEqual([both.found?.to, both.found?.status, both.agreed], ["bob", "done", true])
+    const late = transfer({ to: "eve", timestamp: 9n })
+    const two = agreedSighting([sighting("a", transfer()), sighting("b", other), sighting("c", late)], 2)
+    assert.deepStrictEqual([two.found?.to, two.found?.status, two.agreed], ["eve", "pending", true])
+    assert.strictEqual(two.gateway, "b+c")
+    assert.isTrue(agreedSighting([sighting("a", other)], 1).agreed, "the only gateway")
   })
 
   it("is absence only where none knows it, up to the lowest block that they name, if all name one", () => {

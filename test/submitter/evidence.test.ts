@@ -72,6 +72,10 @@ describe("the proof that an attempt never executed", () => {
   it("is not waited for longer than sixty blocks", () => {
     assert.isFalse(isGivenUp(attempt(), 168n))
     assert.isTrue(isGivenUp(attempt(), 169n))
+    // A listing that was read late bears witness, and another one must have time to follow it.
+    assert.isFalse(isGivenUp(attempt(), 560n, [500n]))
+    assert.isTrue(isGivenUp(attempt(), 561n, [500n, 555n]))
+    assert.isTrue(isGivenUp(attempt(), 169n, [90n]))
   })
 })
 

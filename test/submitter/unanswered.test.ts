@@ -1,0 +1,223 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { altered, type Front, startFronts } from "../support/Fronts.ts"
+import { behind, hiding, type Instead, unknown, withoutExplorer } from "../support/Instead.ts"
+
+const unsent = new Set(["submit", "confirm"])
+const broken = { status: 500, body: { code: 13, message: "Internal error", details: [] } }
+
+/** The end of a path fails for ever. */
+const failing =
+  (path: RegExp): Instead =>
+  (asked) =>
+    path.test(asked) ? broken : undefined
+
+/** Decided, sent and in a block. */
+const sent = ([options, sandbox]: Parameters<Flow>) =>
+  Effect.gen(function* () {
+    for (let i = 0; i < 3; i++) yield* round(options, sandbox, unsent)
+    yield* submitOnce()
+    yield* TestClock.adjust("1 second")
+    yield* submitOnce()
+    yield* TestClock.adjust("1 second")
+    yield* sandbox.stepBlock
+  })
+
+const looks = ([, sandbox]: Parameters<Flow>, count: number) =>
+  Effect.gen(function* () {
+    for (let i = 0; i < count; i++) {
+      yield* TestClock.adjust("1 second")
+      yield* sandbox.stepBlock
+      yield* Effect.ignore(confirmOnce())
+    }
+  })
+
+interface Told {
+  readonly dedup: string
+  readonly severity: string
+  readonly detail: string
+}
+const alerts = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return (yield* sql`SELECT dedup, severity, detail FROM alerts ORDER BY seq`) as unknown as ReadonlyArray<Told>
+})
+
+const newest = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  return { intent, evidence: yield* outbox.evidence(intent?.id ?? "") }
+})
+
+/** After its window, its margin and sixty blocks more. */
+const longAfter = 90
+
+describe("a payment of which a gateway does not answer", () => {
+  it.effect("goes to people where it is looked up by an endpoint that fails for ever", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          yield* looks(flowed, longAfter)
+          assert.deepStrictEqual(yield* states, ["manual"])
+          const page = (yield* alerts).find(({ dedup }) => dedup.startsWith("manual/"))
+          assert.strictEqual(page?.severity, "page")
+          assert.match(page?.detail ?? "", /nothing proves whether it executed: .*Internal error/)
+        }),
+      behind(
+        failing(/^\/api\/v2\/transfer\//),
+        (path) => (path === "/api/v2/transfers" ? hiding(path, "") : undefined),
+        withoutExplorer,
+      ),
+    ),
+  )
+
+  it.effect("is confirmed by what the listing holds", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          for (let i = 0; i < 3; i++) yield* round(flowed[0], flowed[1], new Set(["compare", "decide", "submit"]))
+          const { intent, evidence } = yield* newest
+          assert.strictEqual(intent?.state, "confirmed")
+          assert.match(intent?.detail ?? "", /fee 0\.15, found in the listing/)
+          assert.include(
+            evidence.map(({ detail }) => detail),
+            "transfer in the listing: done",
+          )
+          assert.lengthOf(yield* paid(flowed[1]), 1)
+        }),
+      behind(failing(/^\/api\/v2\/transfer\//)),
+    ),
+  )
+
+  it.effect("is confirmed by its id though the newest block is told by nobody", () =>
+    Effect.suspend(() => {
+      let isDown = false
+      return flow(
+        (...flowed) =>
+          Effect.gen(function* () {
+            yield* sent(flowed)
+            isDown = true
+            yield* looks(flowed, 1)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+          }),
+        behind((path) => (isDown && path === "/blockchain/height" ? broken : undefined)),
+      )
+    }),
+  )
+
+  it.effect("goes to people by the blocks of the balances, where the newest block is told by nobody", () =>
+    Effect.suspend(() => {
+      let isDown = false
+      return flow(
+        (...flowed) =>
+          Effect.gen(function* () {
+            yield* sent(flowed)
+            isDown = true
+            yield* looks(flowed, longAfter)
+            assert.deepStrictEqual(yield* states, ["in_flight"], "no block is known that late")
+            const [options, sandbox] = flowed
+            yield* round(options, sandbox, new Set(["compare", "reconcile", "decide", "submit", "confirm"]))
+            yield* looks(flowed, 1)
+            assert.deepStrictEqual(yield* states, ["manual"])
+          }),
+        behind(
+          (path) => (isDown && path === "/blockchain/height" ? broken : undefined),
+          (path) => (isDown && path.startsWith("/api/v2/transfer") ? broken : undefined),
+          withoutExplorer,
+        ),
+      )
+    }),
+  )
+})
+
+/** Shows every transfer that is looked up by its id, as the answer of another payment. */
+const mistaken = (front: Front) => {
+  front.manner = altered(
+    ({ url }) => url.pathname.startsWith("/api/v2/transfer/"),
+    (answer) => ({ ...answer, text: answer.text.replace(/"amount": *"[0-9]+"/, '"amount":"1"') }),
+  )
+}
+const forgetful = (front: Front) => {
+  const none = '{"transfers":{"edges":[],"pageInfo":{"hasNextPage":false,"endCursor":""}}}'
+  front.manner = async ({ url }, ask) => {
+    const answer = await ask()
+    if (url.pathname.startsWith("/api/v2/transfer/")) {
+      return { ...answer, status: unknown.status, text: JSON.stringify(unknown.body) }
+    }
+    if (url.pathname.startsWith("/rest/") || url.pathname.startsWith("/api/v2/ledgerentry")) {
+      return { ...answer, status: 404, text: '{"code":5,"message":"Not Found","details":[]}' }
+    }
+    return url.pathname === "/api/v2/transfers" ? { ...answer, status: 200, text: none } : answer
+  }
+}
+
+describe("a payment that gateways show as another one", () => {
+  const among = (arrange: (fronts: ReadonlyArray<Front>) => void, use: Flow) =>
+    Effect.suspend(() => {
+      let fronts: ReadonlyArray<Front> = []
+      return flow(
+        (...flowed) =>
+          Effect.gen(function* () {
+            yield* sent(flowed)
+            arrange(fronts)
+            yield* use(...flowed)
+          }),
+        {
+          gateways: (url) =>
+            Effect.map(startFronts(url), (started) => {
+              fronts = started
+              return started.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+            }),
+          network: ", quorum: 2",
+        },
+      )
+    })
+
+  it.effect("goes to people in time where one of three does and the others know nothing of it", () =>
+    among(
+      ([a, b, c]) => {
+        mistaken(a!)
+        forgetful(b!)
+        forgetful(c!)
+      },
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* looks(flowed, 12)
+          assert.notInclude(yield* states, "reserved", "what one shows forbids the proof that it never executed")
+          assert.notInclude(
+            (yield* newest).evidence.map(({ kind }) => kind),
+            "absent",
+          )
+          yield* looks(flowed, longAfter)
+          assert.deepStrictEqual(yield* states, ["manual"])
+          const said = (yield* alerts).filter(({ severity }) => severity === "page")
+          assert.lengthOf(said, 1)
+          assert.match(said[0]?.detail ?? "", /is manual: .* shows another payment \(1 of/)
+        }),
+    ),
+  )
+
+  it.effect("pages at once where two of three do, and is confirmed when they come to their senses", () =>
+    among(
+      ([a, b]) => {
+        mistaken(a!)
+        mistaken(b!)
+      },
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* looks(flowed, 2)
+          const [page, ...more] = (yield* alerts).filter(({ dedup }) => dedup.startsWith("contradicted/"))
+          assert.deepStrictEqual([page?.severity, more], ["page", []])
+          assert.match(page?.detail ?? "", /a\+b shows another payment \(1 of .*\) under its transfer id/)
+          assert.include(["in_flight", "unknown"], (yield* states)[0])
+        }),
+    ),
+  )
+})
