@@ -11,6 +11,7 @@ import {
 } from "../domain/Attempt.ts"
 import { type Intent, type IntentState, intentMoves, isFinalIntent, type OpenIntentState } from "../domain/Intent.ts"
 import type { Journal } from "./Journal.ts"
+import { latestTime } from "./latestTime.ts"
 import type { SendEnd, SendStart, Settlement, SolvedWork } from "./Outbox.ts"
 import { attemptInsert, intentInsert } from "./outboxRows.ts"
 import type { SpendLog } from "./SpendLog.ts"
@@ -90,15 +91,19 @@ const moveIntent = Effect.fnUntraced(function* (
   if (intent.state !== to) {
     yield* journal.append({ kind: "intent", subject: intent.id, body: { state: to, detail, fee, settledAt, ...by } })
   }
-  if (isFinalIntent(to)) yield* spends.close(intent.id, executedAt(to, settledAt, at))
+  if (isFinalIntent(to)) yield* spends.close(intent.id, yield* executedAt(sql, to, settledAt))
   return { ...intent, state: to, detail, fee, settledAt, updatedAt: at }
 })
 
-/** When it executed, for the signer's windows (Unix milliseconds); undefined: it never did. */
-const executedAt = (state: IntentState, settledAt: bigint | undefined, now: number): number | undefined => {
+/**
+ * When it executed, for the signer's windows (Unix milliseconds); undefined: it never did. No later than anything that
+ * can have been seen: a time that a gateway makes up would use a limit up for ever.
+ */
+const executedAt = Effect.fnUntraced(function* (sql: Sql, state: IntentState, settledAt: bigint | undefined) {
   if (state !== "confirmed" && state !== "failed") return undefined
-  return settledAt === undefined ? now : Number(settledAt / 1_000_000n) + 1
-}
+  const latest = yield* latestTime(sql)
+  return settledAt === undefined ? latest : Math.min(latest, Number(settledAt / 1_000_000n) + 1)
+})
 
 export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => {
   const writers: Writers = { sql, journal, spends }

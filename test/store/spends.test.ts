@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { Intent } from "../../src/domain/Intent.ts"
 import type { Database } from "../../src/store/Database.ts"
+import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
@@ -13,7 +14,7 @@ const hour = 3_600_000
 const day = 24 * hour
 const start = 20_000 * day
 
-const withStore = <A, E>(use: Effect.Effect<A, E, Database | Outbox | SpendLog | SqlClient.SqlClient>) =>
+const withStore = <A, E>(use: Effect.Effect<A, E, Database | Observations | Outbox | SpendLog | SqlClient.SqlClient>) =>
   Effect.gen(function* () {
     const store = testStore()
     yield* TestClock.setTime(start)
@@ -60,6 +61,33 @@ describe("what a payment takes of its window", () => {
         yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
         assert.strictEqual(yield* countSince(start + 5 * hour), 1)
         assert.strictEqual(yield* countSince(start + 5 * hour + 1), 0)
+      }),
+    ),
+  )
+
+  it.effect("is not taken for ever because a gateway names a block of the year 2200", () =>
+    withStore(
+      Effect.gen(function* () {
+        const { intent, attempt } = yield* signed("1")
+        const settledAt = BigInt(Date.UTC(2200, 0)) * 1_000_000n
+        yield* TestClock.setTime(start + hour)
+        yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
+        assert.strictEqual(yield* countSince(start + hour - 1), 1)
+        assert.strictEqual(yield* countSince(start + hour), 0)
+      }),
+    ),
+  )
+
+  it.effect("is taken by the newest block where our clock is behind it", () =>
+    withStore(
+      Effect.gen(function* () {
+        const { intent, attempt } = yield* signed("1")
+        const block = { timestamp: BigInt(start + 25 * hour) * 1_000_000n, height: 9n }
+        yield* (yield* Observations).rebase([], block)
+        const settledAt = block.timestamp - 1_000_000_000n
+        yield* (yield* Outbox).settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
+        assert.strictEqual(yield* countSince(start + 25 * hour - 1_000), 1)
+        assert.strictEqual(yield* countSince(start + 25 * hour), 0)
       }),
     ),
   )

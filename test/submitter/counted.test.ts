@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Clock, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { prepare } from "../../src/daemon.ts"
 import { BaseUnits } from "../../src/domain/Amount.ts"
@@ -70,6 +70,11 @@ describe("payments that a new store does not know", () => {
             yield* adopt([alice], asked)
             yield* recover([alice], join(options.dataDir, databaseFile), asked)
             assert.deepStrictEqual(yield* usedTo(bob), used)
+            assert.deepStrictEqual(
+              yield* usedTo(bob, yield* Clock.currentTimeMillis),
+              { amount: 0n, count: 0 },
+              "not for ever",
+            )
             assert.isNull((yield* verifyStore()).problem)
             assert.deepStrictEqual(yield* halts, [])
           }),
