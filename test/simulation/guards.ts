@@ -22,4 +22,101 @@ export const guards: ReadonlyArray<PlantedGuard> = [
       },
     ],
   },
+  {
+    name: "records a spend at the earlier of clock and newest block",
+    test: "test/signer/windows.test.ts",
+    title: "holds over a clock",
+    edits: [
+      {
+        file: "signer/Signer.ts",
+        source: "const spentAt = Math.max(request.blockTimeMillis, clock)",
+        instead: "const spentAt = Math.min(request.blockTimeMillis, clock)",
+      },
+    ],
+  },
+  {
+    name: "counts from the later of clock and newest block",
+    test: "test/signer/windows.test.ts",
+    title: "holds over a clock",
+    edits: [
+      {
+        file: "signer/Signer.ts",
+        source: "const since = Math.min(request.blockTimeMillis, clock) - dayMillis",
+        instead: "const since = Math.max(request.blockTimeMillis, clock) - dayMillis",
+      },
+    ],
+  },
+  {
+    name: "forgets what is open after 24 hours",
+    test: "test/signer/windows.test.ts",
+    title: "counts what is open",
+    edits: [
+      {
+        file: "store/SpendLog.ts",
+        source: "    endedAt === null || Math.max(spentAt, endedAt) > since\n",
+        instead: "    Math.max(spentAt, endedAt ?? 0) > since\n",
+      },
+    ],
+  },
+  {
+    name: "signs however far apart clock and newest block are",
+    test: "test/signer/windows.test.ts",
+    title: "are apart, in either direction",
+    edits: [
+      {
+        file: "signer/Signer.ts",
+        source: '              if (gap !== undefined) return yield* refuse("stale", gap.detail)\n',
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "keeps a signature whose attempt the disk did not take",
+    test: "test/submitter/signing.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "submitter/signIntent.ts",
+        source: "    Effect.map(Result.succeed),\n",
+        instead: '    Effect.catchTag("StoreError", () => Effect.undefined),\n    Effect.map(Result.succeed),\n',
+      },
+    ],
+  },
+  {
+    name: "lets the approval of terms hold after they came into force",
+    test: "test/status/termsApproval.test.ts",
+    title: "uses its approvals up",
+    edits: [
+      {
+        file: "status/reloadConfig.ts",
+        source:
+          '    const { seq } = yield* journal.append({ kind: "config", subject: name, body: { detail, ...entry } })\n    yield* settings.set(configEntryKey, String(seq))\n',
+        instead: '    yield* journal.append({ kind: "config", subject: name, body: { detail, ...entry } })\n',
+      },
+    ],
+  },
+  {
+    name: "lets the approval of terms hold for ever",
+    test: "test/status/termsApproval.test.ts",
+    title: "is approved for a day at most",
+    edits: [
+      {
+        file: "tx/Agreement.ts",
+        source: ".filter((expires) => expires > now)",
+        instead: ".flatMap((expires) => [expires - 86_400_000, expires])",
+      },
+    ],
+  },
+  {
+    name: "does not note with a cancellation that its standing order has ended",
+    test: "test/submitter/cancel.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "store/standingOrders.ts",
+        source: "const active = known.active.filter((order) => order.id !== id)",
+        instead: "const { active } = known",
+      },
+    ],
+  },
 ]
