@@ -21,7 +21,8 @@ import { neededOf, operatorsInForce } from "./status/operatorsInForce.ts"
 import { noteStartedWith } from "./status/reloadConfig.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
-import { guarded } from "./store/guarded.ts"
+import { watchDiskSpace } from "./store/fullDisk.ts"
+import { guarded, isUnwritten, tripFor, untilWritten, whileWritten } from "./store/guarded.ts"
 import { Journal } from "./store/Journal.ts"
 import { leaseLoop, whileHeld } from "./store/Lease.ts"
 import { Settings } from "./store/Settings.ts"
@@ -43,6 +44,7 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   )
   yield* checkStore(options)
   yield* applyHaltFile(options.dataDir, options.treasury)
+  yield* watchDiskSpace()
   yield* noteStartedWith({ treasury: options.treasury, mode: options.mode })
   yield* journal.append({
     kind: "started",
@@ -50,6 +52,29 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
     body: { version, mode: options.mode, policy: options.treasury.policy.hash, at: yield* Clock.currentTimeMillis },
   })
 })
+
+/**
+ * Prepares the store, and returns what is left to do before the loops begin: nothing, or to wait for space on its disk.
+ * Meanwhile all is halted, and page, metrics and alerts are there.
+ */
+export const prepareOrWait = (options: DaemonOptions) =>
+  prepare(options).pipe(
+    Effect.as(Effect.void),
+    Effect.catchIf(isUnwritten, (error) => Effect.as(tripFor(error), prepareOnceWritten(options))),
+  )
+
+const prepareOnceWritten = (options: DaemonOptions) => {
+  const { treasury, dataDir } = options
+  const telling = supervise([
+    lasting("alerts", alertLoop(treasury.name)),
+    lasting(
+      "halt",
+      haltLoop(dataDir, () => treasury),
+    ),
+  ])
+  const prepared = untilWritten.pipe(Effect.andThen(prepare(options)), Effect.retry({ while: isUnwritten }))
+  return Effect.raceFirst(prepared, telling)
+}
 
 /** A store that a copy was put in place of signs nothing: what it does not know may be under way. */
 const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions) {
@@ -68,9 +93,13 @@ const applyHaltFile = Effect.fnUntraced(function* (dataDir: string, treasury: Tr
   yield* brake.release("halt_file", "the HALT file is gone")
 })
 
-/** The HALT file works within half a second, with no network and no command line. */
-const haltFileLoop = (dataDir: string, now: () => Treasury) =>
-  Effect.suspend(() => applyHaltFile(dataDir, now())).pipe(Effect.andThen(Effect.sleep(500)), Effect.forever)
+/** The HALT file works within half a second, with no network and no command line; and so does a disk's end. */
+const haltLoop = (dataDir: string, now: () => Treasury) =>
+  Effect.suspend(() => applyHaltFile(dataDir, now())).pipe(
+    Effect.andThen(watchDiskSpace()),
+    Effect.andThen(Effect.sleep(500)),
+    Effect.forever,
+  )
 
 const watchedOf = ({ parties }: Treasury): Watched => {
   const all = [...parties.values()]
@@ -90,6 +119,9 @@ const live = <A extends object>(read: () => A): A =>
     ),
   ) as A
 
+/** A loop that halts what the store fails, waits for the disk, and begins anew after any other failure. */
+const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, whileWritten(guarded(loop)))
+
 /** The loops of the treasury, supervised. Never succeeds. */
 export const runLoops = (options: DaemonOptions) =>
   Effect.flatMap(ConfigInForce, ({ now }) => loopsOf(options, () => now().treasury))
@@ -105,16 +137,16 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     payers: payersOf(now().parties.values()),
   }))
   const work = supervise([
-    supervised("balances", guarded(balanceLoop(poller))),
-    supervised("backfill", guarded(backfillLoop(poller))),
-    supervised("accounts", guarded(reconciliationLoop(reconciled))),
-    supervised("assets", guarded(assetLoop(pinned))),
-    supervised("engine", guarded(engineLoop)),
-    supervised("submitter", guarded(submitLoop)),
-    supervised("confirm", guarded(confirmLoop)),
-    supervised("reconcile", guarded(reconcileLoop)),
-    supervised("alerts", guarded(alertLoop(treasury.name))),
-    supervised("halt", guarded(haltFileLoop(options.dataDir, now))),
+    lasting("balances", balanceLoop(poller)),
+    lasting("backfill", backfillLoop(poller)),
+    lasting("accounts", reconciliationLoop(reconciled)),
+    lasting("assets", assetLoop(pinned)),
+    lasting("engine", engineLoop),
+    lasting("submitter", submitLoop),
+    lasting("confirm", confirmLoop),
+    lasting("reconcile", reconcileLoop),
+    lasting("alerts", alertLoop(treasury.name)),
+    lasting("halt", haltLoop(options.dataDir, now)),
     ...(network.streams ? [supervised("streams", streamLoop(watchedOf(treasury)))] : []),
   ])
   if (options.replica === undefined) return work

@@ -27,6 +27,7 @@ import { Comparisons } from "./store/Comparisons.ts"
 import * as Database from "./store/Database.ts"
 import { Debits } from "./store/Debits.ts"
 import { Disagreement } from "./store/Disagreement.ts"
+import { DiskSpace } from "./store/DiskSpace.ts"
 import { Drifts } from "./store/Drifts.ts"
 import { Epochs } from "./store/Epochs.ts"
 import { Findings } from "./store/Findings.ts"
@@ -87,6 +88,7 @@ export const storeLayer = (
     alertQueueLayer,
     Signals.layer,
     Clearance.layer,
+    DiskSpace.layer(options.dataDir),
   )
   const journalled = Layer.mergeAll(
     Outbox.layerNoDeps,

@@ -1,6 +1,7 @@
 import { Clock, Effect, Random, Result } from "effect"
 import { Notifier } from "../notify/Notifier.ts"
 import { AlertQueue, type Delivery } from "../store/AlertQueue.ts"
+import { tripFor } from "../store/guarded.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -25,7 +26,11 @@ export const deliverOnce = Effect.fn("Alerts.deliver")(function* (treasury: stri
   )
 })
 
-const deliver = Effect.fn("Alerts.deliverOne")(function* (treasury: string, delivery: Delivery) {
+/** What the store does not take is remembered by the queue: that stops payments, and no alert. */
+const deliver = (treasury: string, delivery: Delivery) =>
+  Effect.catchTag(deliverOne(treasury, delivery), "StoreError", tripFor)
+
+const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, delivery: Delivery) {
   const queue = yield* AlertQueue
   const notifier = yield* Notifier
   const metrics = yield* Metrics

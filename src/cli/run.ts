@@ -6,7 +6,7 @@ import { makeDataDir } from "../config/files.ts"
 import { isEmbedded } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
-import { drain, prepare, runLoops } from "../daemon.ts"
+import { drain, prepare, prepareOrWait, runLoops } from "../daemon.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
@@ -14,6 +14,7 @@ import { type DaemonOptions, daemonLayer } from "../services.ts"
 import { layerControl } from "../status/ControlServer.ts"
 import { StatusServer } from "../status/StatusServer.ts"
 import { StatusView } from "../status/StatusView.ts"
+import { DiskSpace } from "../store/DiskSpace.ts"
 import { say } from "../telemetry/say.ts"
 import { failWith } from "./CliFailure.ts"
 import { checkKeys } from "./checkKeys.ts"
@@ -97,10 +98,17 @@ const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
 const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
     yield* introduce(options, sandbox)
-    yield* prepare(options)
+    if (!(yield* (yield* DiskSpace).keepReserve))
+      yield* Effect.logWarning("the disk has no room for the reserve", {
+        remedy: `free space under ${options.dataDir}`,
+      })
+    if (once) yield* prepare(options)
+    const prepared = once ? Effect.void : yield* prepareOrWait(options)
     yield* checkChain(options.treasury, sandbox !== undefined)
     if (once) return yield* runOnce(options)
-    return yield* serve(options, found, sandbox).pipe(Effect.provide(surfaces(options, found, sandbox !== undefined)))
+    return yield* serve(options, found, sandbox, prepared).pipe(
+      Effect.provide(surfaces(options, found, sandbox !== undefined)),
+    )
   }).pipe(
     Effect.provide(daemonLayer(options)),
     Effect.catchTags({
@@ -120,11 +128,16 @@ const surfaces = (options: DaemonOptions, found: Setup, demo: boolean) => {
   ).pipe(Layer.provide(StatusView.layer({ treasury, mode, version })))
 }
 
-const serve = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) =>
+const serve = <E, R>(
+  options: DaemonOptions,
+  found: Setup,
+  sandbox: Sandbox["Service"] | undefined,
+  prepared: Effect.Effect<void, E, R>,
+) =>
   Effect.gen(function* () {
     const page = yield* StatusServer
     yield* say("page", { detail: page.url, url: page.url })
-    const loops = yield* Effect.forkScoped(runLoops(options))
+    const loops = yield* Effect.forkScoped(Effect.andThen(prepared, runLoops(options)))
     yield* Effect.forkScoped(reloadOnHangup)
     yield* Effect.forkScoped(sayReady(options.treasury))
     yield* Effect.forkScoped(summaries(found, sandbox))
@@ -134,7 +147,7 @@ const serve = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"]
     Effect.annotateLogs(found.treasury.name === "sandbox" ? {} : { treasury: found.treasury.name }),
   )
 
-const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<never, unknown>) {
+const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<unknown, unknown>) {
   const startedAt = yield* Clock.currentTimeMillis
   yield* drain(drainMillis)
   yield* Fiber.interrupt(loops)
@@ -144,7 +157,9 @@ const stop = Effect.fnUntraced(function* (loops: Fiber.Fiber<never, unknown>) {
 const storeText = (message: string, dataDir: string): string =>
   /database is locked/.test(message)
     ? `${dataDir} is in use by another process; stop it, or name another directory with --data`
-    : message
+    : /disk is full/.test(message)
+      ? `${message}; free space under ${dataDir}`
+      : message
 
 /** A gateway on another chain is a mistake of the file, told at once; one that does not answer is a state. */
 const checkChain = Effect.fnUntraced(function* (treasury: Treasury, isBeside: boolean) {

@@ -1,4 +1,4 @@
-/** Why nothing may be signed, and what ends it: each by the one verb whose work removes the cause. */
+/** Why nothing may be signed, and what ends it: the one verb whose work removes the cause, or the cause's own end. */
 export const haltEnds = {
   operator: "resume",
   halt_file: "file",
@@ -9,13 +9,14 @@ export const haltEnds = {
   restored_store: "recover",
   unclean_starts: "resume",
   store_error: "resume",
+  disk_full: "itself",
 } as const
 
 export type HaltReason = keyof typeof haltEnds
 export const haltReasons = Object.keys(haltEnds) as ReadonlyArray<HaltReason>
 
 /** The reasons that a `resume` of everything leaves in force. */
-export const keptReasons: ReadonlyArray<HaltReason> = ["restored_store"]
+export const keptReasons: ReadonlyArray<HaltReason> = ["restored_store", "disk_full"]
 
 const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, text)
 
@@ -24,6 +25,7 @@ export const remedyOf = (reason: string): string => {
   const end = isReason(reason) ? haltEnds[reason] : "resume"
   if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'
   if (end === "recover") return '"cofferer recover --reason TEXT" shows what the store misses, imports it and goes on'
+  if (end === "itself") return 'it ends by itself once there is space, and "resume" does not end it'
   const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'
   return end === "file" ? `${resume}, which takes the HALT file away` : resume
 }

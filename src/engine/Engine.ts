@@ -8,6 +8,7 @@ import type { Outcome } from "../rules/step.ts"
 import type { Timer } from "../rules/Timer.ts"
 import type { Ask } from "../store/Asks.ts"
 import { Database } from "../store/Database.ts"
+import { checkDiskSpace } from "../store/fullDisk.ts"
 import { memoryKey, type RuleMemory, RuleStates } from "../store/RuleStates.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
@@ -40,6 +41,7 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const database = yield* Database
   const states = yield* RuleStates
   const attention = yield* Attention
+  yield* checkDiskSpace()
   const { outcomes, changes, alerts } = yield* database.atomically(evaluateAll()).pipe(
     // What was not committed did not happen: memory must not know more than the store.
     Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),

@@ -21,7 +21,7 @@ export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {
   for (const transition of transitions) {
     const raised = alertsFor(rules, pins, transition, assets.get(transition.asset))
     yield* database.atomically(
-      Effect.forEach(raised, alerts.raise, { discard: true }).pipe(
+      Effect.forEach(raised, (alert) => alerts.raise(alert), { discard: true }).pipe(
         Effect.andThen(listings.markHandled(transition.seq)),
       ),
     )

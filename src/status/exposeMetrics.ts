@@ -6,6 +6,7 @@ import { haltReasons } from "../domain/Halt.ts"
 import { openIntentStates } from "../domain/Intent.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
+import { DiskSpace } from "../store/DiskSpace.ts"
 import { Drifts } from "../store/Drifts.ts"
 import { Epochs } from "../store/Epochs.ts"
 import { Findings } from "../store/Findings.ts"
@@ -35,6 +36,8 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   const name = treasury.name
   const halts = new Set((yield* (yield* Brake).halts).map((h) => h.reason))
   for (const reason of haltReasons) metrics.halted.set({ treasury: name, reason }, halts.has(reason) ? 1 : 0)
+  const { free } = yield* (yield* DiskSpace).room
+  if (free !== undefined) metrics.storeFreeBytes.set(free)
   yield* findings(treasury)
   const open = yield* outbox.open
   for (const state of openIntentStates) {

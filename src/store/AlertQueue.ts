@@ -42,6 +42,17 @@ const DeliveryRow = Schema.Struct({
   ),
   at: Schema.Int,
 })
+/** How one try ended, as the row of its delivery says it. */
+interface Outcome {
+  readonly seq: number
+  readonly receiver: string
+  readonly tries: number
+  readonly state: "delivered" | "pending" | "dead_letter"
+  readonly error: string | null
+  readonly nextAt: number
+  readonly at: number
+}
+
 const FirstRow = Schema.Struct({ at: Schema.NullOr(Schema.Int) })
 const PendingRow = Schema.Struct({ receiver: Schema.String, n: Schema.Int, oldest: Schema.Int })
 
@@ -49,14 +60,23 @@ const PendingRow = Schema.Struct({ receiver: Schema.String, n: Schema.Int, oldes
 export class AlertQueue extends Context.Service<
   AlertQueue,
   {
-    /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
-    readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
+    /**
+     * Stores an alert for the receivers of its severity; false where the same one is stored already. Receivers that
+     * took it from memory, where it was spoken under another name, are not told again.
+     */
+    readonly raise: (alert: Alert, spokenAs?: string) => Effect.Effect<boolean, StoreError>
     /** Keeps an alert in memory, for as long as this process lives: for when the store takes no writes. */
     readonly speak: (alert: Alert) => Effect.Effect<void>
+    /** Forgets an alert in memory, once it is stored. */
+    readonly forget: (dedup: string) => Effect.Effect<void>
     /** Deliveries due now, those in memory first, then the oldest first, at most `count`. */
     readonly due: (count: number) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
+    /**
+     * Notes that the receiver has it. What the store does not take is kept in memory, and noted once it does: nobody is
+     * told twice meanwhile.
+     */
     readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
-    /** Notes a failed try; `nextAt` undefined gives the delivery up, visibly. */
+    /** Notes a failed try, likewise; `nextAt` undefined gives the delivery up, visibly. */
     readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
     readonly pending: Effect.Effect<
       ReadonlyArray<{ readonly receiver: string; readonly n: number; readonly oldest: number }>,
@@ -79,13 +99,32 @@ export class AlertQueue extends Context.Service<
             if (nextAt === undefined) spoken.delete(name)
             else spoken.set(name, { delivery: { ...delivery, tries: delivery.tries + 1 }, nextAt })
           })
-        const end = (delivery: Delivery, state: string, error: string | null, nextAt: number) =>
-          Effect.flatMap(
-            Clock.currentTimeMillis,
-            (at) => sql`UPDATE deliveries SET state = ${state}, tries = tries + 1, error = ${error},
-            next_at = ${nextAt}, updated_at = ${at}
-            WHERE alert = ${delivery.seq} AND receiver = ${delivery.receiver}`,
-          ).pipe(Effect.asVoid, storeError("AlertQueue.end"))
+        const unnoted = new Map<string, Outcome>()
+        const note = ({ seq, receiver, tries, state, error, nextAt, at }: Outcome) =>
+          sql`UPDATE deliveries SET state = ${state}, tries = ${tries}, error = ${error}, next_at = ${nextAt},
+            updated_at = ${at} WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
+            Effect.asVoid,
+            storeError("AlertQueue.end"),
+          )
+        const end = Effect.fnUntraced(function* (
+          { seq, receiver, tries }: Delivery,
+          how: Pick<Outcome, "state" | "error" | "nextAt">,
+        ) {
+          const outcome = { seq, receiver, tries: tries + 1, ...how, at: yield* Clock.currentTimeMillis }
+          yield* note(outcome).pipe(
+            Effect.tapError(() => Effect.sync(() => unnoted.set(`${seq} ${receiver}`, outcome))),
+          )
+        })
+        /** As before where the store still takes nothing. */
+        const noteRest = Effect.suspend(() =>
+          Effect.forEach(
+            [...unnoted],
+            ([name, outcome]) => Effect.tap(note(outcome), () => Effect.sync(() => unnoted.delete(name))),
+            { discard: true },
+          ),
+        ).pipe(Effect.catchTag("StoreError", () => Effect.void))
+        const hasTaken = (dedup: string | undefined, receiver: string): boolean =>
+          spoken.get(`${receiver} ${dedup}`)?.nextAt === Number.POSITIVE_INFINITY
         const first = (yield* Database).memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
           "",
           sql`SELECT min(next_at) AS at FROM deliveries WHERE state = 'pending'`.pipe(
@@ -95,15 +134,19 @@ export class AlertQueue extends Context.Service<
         const stored = Effect.fnUntraced(function* (now: number, count: number) {
           const at = (yield* first)[0]?.at ?? undefined
           if (at === undefined || at > now) return []
-          return yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
+          const rows = yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
             a.fields, a.at FROM deliveries d JOIN alerts a ON a.seq = d.alert
-            WHERE d.state = 'pending' AND d.next_at <= ${now} ORDER BY a.seq, d.receiver LIMIT ${count}`.pipe(
-            rowsOf(DeliveryRow, "AlertQueue.due"),
-          )
+            WHERE d.state = 'pending' AND d.next_at <= ${now} ORDER BY a.seq, d.receiver
+            LIMIT ${count + unnoted.size}`.pipe(rowsOf(DeliveryRow, "AlertQueue.due"))
+          return rows.flatMap((row) => {
+            const known = unnoted.get(`${row.seq} ${row.receiver}`)
+            if (known === undefined) return [row]
+            return known.state === "pending" && known.nextAt <= now ? [{ ...row, tries: known.tries }] : []
+          })
         })
         return AlertQueue.of({
           raise: Effect.fn("AlertQueue.raise")(
-            function* (alert: Alert) {
+            function* (alert: Alert, spokenAs?: string) {
               const at = yield* Clock.currentTimeMillis
               const rows =
                 yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
@@ -114,7 +157,7 @@ export class AlertQueue extends Context.Service<
                 yield* sql`INSERT INTO deliveries ${sql.insert({
                   alert: seq,
                   receiver,
-                  state: "pending",
+                  state: hasTaken(spokenAs, receiver) ? "delivered" : "pending",
                   next_at: at,
                   updated_at: at,
                 })}`
@@ -131,19 +174,26 @@ export class AlertQueue extends Context.Service<
                 if (!spoken.has(name)) spoken.set(name, { delivery, nextAt: at })
               }
             }),
+          forget: (dedup) =>
+            Effect.sync(() => {
+              for (const [name, { delivery }] of spoken) if (delivery.dedup === dedup) spoken.delete(name)
+            }),
           due: Effect.fn("AlertQueue.due")(function* (count: number) {
             const now = yield* Clock.currentTimeMillis
+            if (unnoted.size > 0) yield* noteRest
             const rows: ReadonlyArray<Delivery> = yield* stored(now, count)
             const told = [...spoken.values()].filter(({ nextAt }) => nextAt <= now)
             return [...told.map(({ delivery }) => delivery), ...rows]
           }),
           delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) =>
-            delivery.seq < 0 ? retell(delivery, Number.POSITIVE_INFINITY) : end(delivery, "delivered", null, 0),
+            delivery.seq < 0
+              ? retell(delivery, Number.POSITIVE_INFINITY)
+              : end(delivery, { state: "delivered", error: null, nextAt: 0 }),
           ),
           failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
             delivery.seq < 0
               ? retell(delivery, nextAt)
-              : end(delivery, nextAt === undefined ? "dead_letter" : "pending", error, nextAt ?? 0),
+              : end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, nextAt: nextAt ?? 0 }),
           ),
           pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest FROM deliveries d
           JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(

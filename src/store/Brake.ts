@@ -71,8 +71,8 @@ export class Brake extends Context.Service<
     readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
     /** Those held in memory. */
     readonly held: Effect.Effect<ReadonlyArray<Halt>>
-    /** Halts in memory, for as long as this process lives: for when the store takes no writes. */
-    readonly hold: (reason: HaltReason, detail: string) => Effect.Effect<void>
+    /** Halts in memory, for as long as this process lives: for when the store takes no writes. False: it was so. */
+    readonly hold: (reason: HaltReason, detail: string) => Effect.Effect<boolean>
     /** Lets go of a halt in memory, once it is durable. */
     readonly drop: (reason: string) => Effect.Effect<void>
     /** Ends the halts of a reason: for those whose cause can be seen to be gone, such as a removed HALT file. */
@@ -167,7 +167,9 @@ export class Brake extends Context.Service<
           }),
         hold: (reason, detail) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
-            if (!held.has(reason)) held.set(reason, { seq: 0, reason, detail, at })
+            if (held.has(reason)) return false
+            held.set(reason, { seq: 0, reason, detail, at })
+            return true
           }),
         halt: Effect.fn("Brake.halt")((reason: string, detail: string) => durable("Brake.halt", halt(reason, detail))),
         // Asked each second for a file that is not there: that must not take the write lock.

@@ -34,17 +34,23 @@ export const tripWith = Effect.fn("Brake.trip")(function* <E, R>(
   const brake = yield* Brake
   const alerts = yield* AlertQueue
   const database = yield* Database
+  const wasHeld = (yield* brake.held).some((halt) => halt.reason === reason)
   const raised = yield* database.atomically(
     Effect.gen(function* () {
       const detail = yield* findings
       if (detail === undefined) return undefined
       yield* brake.halt(reason, detail)
       const halt = (yield* brake.halts).find((h) => h.reason === reason)
-      const isNew = yield* alerts.raise(alertOf(reason, detail, `halt/${reason}/${halt?.seq}`))
+      // Who was told while it was held in memory is not told again.
+      const isNew = yield* alerts.raise(alertOf(reason, detail, `halt/${reason}/${halt?.seq}`), spokenAs(reason))
       return isNew ? detail : undefined
     }),
   )
-  if (raised !== undefined) yield* told(reason, raised)
+  if (raised === undefined) return
+  if (!wasHeld) return yield* told(reason, raised)
+  yield* alerts.forget(spokenAs(reason))
+  yield* brake.drop(reason)
+  yield* (yield* Signals).wake("alerts")
 })
 
 /**
@@ -59,11 +65,13 @@ export const trip = (reason: HaltReason, detail: string) =>
 const holdInMemory = Effect.fnUntraced(function* (reason: HaltReason, detail: string, error: StoreError) {
   const brake = yield* Brake
   const alerts = yield* AlertQueue
-  yield* brake.hold(reason, detail)
-  yield* alerts.speak(alertOf(reason, detail, `halt/${reason}/memory`))
-  yield* Effect.logError("a halt is held in memory alone", { reason: error.message })
-  yield* told(reason, detail)
+  if (!(yield* brake.hold(reason, detail))) return
+  yield* alerts.speak(alertOf(reason, detail, spokenAs(reason)))
+  yield* told(reason, `${detail}; held in memory, as the store takes no writes (${error.message})`)
 })
+
+/** Says which alert is that of a halt in memory. */
+const spokenAs = (reason: HaltReason): string => `halt/${reason}/memory`
 
 /** Makes the halts durable that were held in memory alone. */
 export const holdOn = Effect.fn("Brake.holdOn")(function* () {

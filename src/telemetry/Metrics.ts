@@ -74,6 +74,7 @@ const make = (options: MetricsOptions) => {
       "1 while nothing may be signed for this reason. Read from the store, so it survives a restart.",
       ["treasury", "reason"],
     ),
+    storeFreeBytes: gauge("store_free_bytes", "Free space of the file system that holds the store."),
     loopLastSuccess: gauge(
       "loop_last_success_timestamp_seconds",
       "Unix time at which the loop last finished a cycle without error.",

@@ -71,7 +71,7 @@ describe("a daemon whose files may grow no more", () => {
     await new Promise<void>((resolve, reject) => {
       daemon.stdout.on("data", (chunk: Buffer) => {
         said += chunk.toString()
-        if (/"msg":"ALERT"[^\n]*store_error|store_error[^\n]*"msg":"ALERT"/.test(said)) resolve()
+        if (/"msg":"ALERT"[^\n]*disk_full|disk_full[^\n]*"msg":"ALERT"/.test(said)) resolve()
       })
       daemon.on("exit", (code) => reject(new Error(`ended with ${code}: ${said.slice(-2_000)}`)))
     })

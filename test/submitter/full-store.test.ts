@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { watchDiskSpace } from "../../src/store/fullDisk.ts"
 import { guarded } from "../../src/store/guarded.ts"
-import { holdOn } from "../../src/store/trip.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 
 /** SQLite's own limit: the next page is refused with SQLITE_FULL, once the file got `spare` more of them. */
@@ -40,17 +40,22 @@ const payWith = (spare: number) =>
         const sql = yield* SqlClient.SqlClient
         const known = new Set((yield* sql<{ tx_hash: string }>`SELECT tx_hash FROM sends`).map((row) => row.tx_hash))
         for (const { hash } of yield* paid(sandbox)) assert.isTrue(known.has(hash), "its send is stored")
-        wasFull = (yield* (yield* Brake).halts).some(({ reason }) => reason === "store_error")
+        wasFull = (yield* (yield* Brake).halts).some(({ reason }) => reason === "disk_full")
         const due = yield* (yield* AlertQueue).due(100)
         assert.strictEqual(
-          due.some(({ subject }) => subject === "store_error"),
+          due.some(({ subject }) => subject === "disk_full"),
           wasFull,
           "people are called",
         )
 
         yield* empty
-        yield* holdOn()
-        yield* (yield* Brake).resume({ scope: "all", reason: "the disk has room again", author: "test" })
+        yield* (yield* Brake).resume({ scope: "all", reason: "a person cannot make room by a word", author: "test" })
+        assert.strictEqual(
+          (yield* (yield* Brake).halts).some(({ reason }) => reason === "disk_full"),
+          wasFull,
+        )
+        yield* watchDiskSpace()
+        assert.deepStrictEqual(yield* (yield* Brake).halts, [], "it ends by itself")
         yield* rounds(30, options, sandbox)
         assert.deepStrictEqual(yield* states, ["confirmed"])
         assert.lengthOf(yield* paid(sandbox), 1)

@@ -99,7 +99,7 @@ export const start = (
 /** GET over HTTP: status and body. */
 export const get = (url: string): Promise<{ readonly status: number; readonly body: string }> =>
   new Promise((resolve, reject) => {
-    request(url, (response) => {
+    request(url, { agent: false }, (response) => {
       let body = ""
       response.on("data", (chunk: Buffer) => {
         body += chunk.toString()

@@ -12,6 +12,7 @@ import { Clearance } from "../../src/store/Clearance.ts"
 import { Comparisons } from "../../src/store/Comparisons.ts"
 import * as Database from "../../src/store/Database.ts"
 import { Disagreement } from "../../src/store/Disagreement.ts"
+import { DiskSpace } from "../../src/store/DiskSpace.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { Epochs } from "../../src/store/Epochs.ts"
 import { Findings } from "../../src/store/Findings.ts"
@@ -50,6 +51,7 @@ export const testStore = () => {
       Signals.layer,
       Lease.layerSole,
       Clearance.layer,
+      DiskSpace.layer(dir),
       AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
     ).pipe(
       Layer.provideMerge(Journal.layer("test")),
