@@ -17,9 +17,12 @@ export const loggingLayer = (
   setup: Pick<Setup, "treasury" | "environment">,
   output: Option.Option<"text" | "json">,
   startedAt: number,
+  /** 1: standard output; 2: standard error, for commands whose result is on the other. */
+  descriptor: 1 | 2 = 1,
 ) =>
   Logging.layer({
     level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
     format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
     startedAt,
+    descriptor,
   })

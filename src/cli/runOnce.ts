@@ -10,6 +10,7 @@ import { payersOf, pollRules } from "../poller/pollRules.ts"
 import { reconcileBalances } from "../poller/Reconciliation.ts"
 import type { DaemonOptions } from "../services.ts"
 import { Drifts } from "../store/Drifts.ts"
+import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { confirmOnce } from "../submitter/Confirm.ts"
 import { reconcileOnce } from "../submitter/Reconcile.ts"
@@ -43,10 +44,19 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
   const outbox = yield* Outbox
   const deadline = (yield* Clock.currentTimeMillis) + timeOutMillis
   yield* pollOf(options)
-  const isLeft = ({ state }: Intent) => state === "manual" || state === "awaiting_approval"
+  // What a halt or a pause holds before it was ever sent waits for people, however long this waits for it.
+  const isLeft = Effect.fnUntraced(function* (intent: Intent) {
+    const { state } = intent
+    if (state === "manual" || state === "awaiting_approval") return true
+    return (state === "proposed" || state === "reserved") && (yield* holdsOf(intent)).length > 0
+  })
+  const isWaitedFor = Effect.map(
+    Effect.flatMap(outbox.open, (open) => Effect.forEach(open, isLeft)),
+    (left) => left.some((one) => !one),
+  )
   // What people approved since the last time is under way again after this.
   if ((yield* outbox.open).some(({ state }) => state === "awaiting_approval")) yield* submitOnce()
-  while ((yield* outbox.open).some((intent) => !isLeft(intent))) {
+  while (yield* isWaitedFor) {
     if ((yield* Clock.currentTimeMillis) > deadline) {
       return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
     }

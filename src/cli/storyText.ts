@@ -131,6 +131,7 @@ export const storyText = (story: Story): string => {
     `${story.short}  ${story.state}  ${story.amount}  ${story.from} -> ${story.to}   (${story.rule})`,
     `  ${story.detail}`,
     ...(story.note === null ? [] : [`  ${story.note}`]),
+    ...story.held.map((hold) => `  ${hold}`),
     `  id ${story.id}, decided ${story.createdAt}, fee ${fee} of at most ${amount(story.feeMax)}`,
     ...(story.approval ? ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)] : []),
     "attempts",

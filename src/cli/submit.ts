@@ -1,25 +1,49 @@
 import { userInfo } from "node:os"
 import { Effect, Layer, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { deliverOnce } from "../alerts/AlertLoop.ts"
 import { makeDataDir } from "../config/files.ts"
 import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { prepare } from "../daemon.ts"
 import { shortId } from "../domain/Hex.ts"
 import { SubmitBody, submitPayment } from "../engine/submitPayment.ts"
 import { daemonLayer } from "../services.ts"
+import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { failWith } from "./CliFailure.ts"
 import { checkKeys } from "./checkKeys.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { loggingLayer } from "./logging.ts"
 import { needSandbox } from "./needSandbox.ts"
-import { outputFlag, printResult } from "./output.ts"
+import { type Output, outputFlag, printResult } from "./output.ts"
 import { openToEnd, pollOf } from "./runOnce.ts"
 import { configFlag, dataFlag, notRunning, setup } from "./setup.ts"
 
 const absent = ", and the network that the file brings has not run: nothing was handed in"
 
-const Taken = Schema.Struct({ intentId: Schema.String, created: Schema.Boolean, state: Schema.String })
+const Taken = Schema.Struct({
+  intentId: Schema.String,
+  created: Schema.Boolean,
+  state: Schema.String,
+  needs: Schema.NullOr(Schema.String),
+  held: Schema.Array(Schema.String),
+})
+
+const takenText = ({ intentId, created, state, needs }: typeof Taken.Type): string => {
+  const id = shortId(intentId)
+  if (!created) return `known already as ${id}: ${state}`
+  const people = needs === null ? "" : `, and needs the approval of ${needs}: "cofferer approve ${id} --key FILE"`
+  return `taken as ${id}${people}; "intents show ${id}" tells how it goes`
+}
+
+/** What was handed in, and at once what stands in its way: the exit code says that it waits for more than its turn. */
+const printTaken = Effect.fnUntraced(function* (output: Output, taken: typeof Taken.Type) {
+  const { intentId, held } = taken
+  yield* printResult(output, taken, () => takenText(taken))
+  if (held.length === 0) return undefined
+  const waits = `${shortId(intentId)} is handed in, and nothing is paid while this holds it`
+  return yield* failWith("unhealthy", [`${waits}:`, ...held.map((hold) => `  ${hold}`)].join("\n"))
+})
 
 /** Hands a payment to the daemon; where none runs, brings it to its end itself. */
 export const submit = Command.make(
@@ -48,11 +72,7 @@ export const submit = Command.make(
     const answer = yield* control(found.dataDir, "POST", "/api/v1/submit", body)
     if (answer !== undefined) {
       const taken = yield* Schema.decodeUnknownEffect(Taken)(yield* bodyOf(answer))
-      return yield* printResult(chosen.output, taken, () =>
-        taken.created
-          ? `taken as ${shortId(taken.intentId)}; "intents show ${shortId(taken.intentId)}" tells how it goes`
-          : `known already as ${shortId(taken.intentId)}: ${taken.state}`,
-      )
+      return yield* printTaken(chosen.output, taken)
     }
     if (needSandbox(found, "") !== undefined) return yield* notRunning(named, found.dataDir, absent)
     yield* checkKeys(found, true)
@@ -60,7 +80,7 @@ export const submit = Command.make(
     const { treasury, mode, dataDir } = found
     const options = { treasury, mode, dataDir }
     const startedAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-    const final = yield* Effect.gen(function* () {
+    const { taken, final } = yield* Effect.gen(function* () {
       yield* prepare(options)
       yield* pollOf(options).pipe(
         Effect.catchTag("GatewayError", (error) =>
@@ -68,20 +88,27 @@ export const submit = Command.make(
         ),
       )
       const taken = yield* submitPayment(treasury, mode, body)
+      if (taken.held.length > 0) {
+        yield* deliverOnce(treasury.name)
+        return { taken, final: undefined }
+      }
       yield* openToEnd(options).pipe(
         Effect.catchTag("GatewayError", (error) =>
           failWith("failure", `taken as ${shortId(taken.intentId)}, which ends once a daemon runs: ${error.message}`),
         ),
       )
-      return Option.getOrUndefined(yield* (yield* Outbox).byId(taken.intentId))
+      const final = Option.getOrUndefined(yield* (yield* Outbox).byId(taken.intentId))
+      const held = final === undefined ? [] : yield* holdsOf(final)
+      return { taken: { ...taken, held, state: final?.state ?? taken.state }, final }
     }).pipe(
       Effect.provide(
-        daemonLayer(options).pipe(Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt))),
+        daemonLayer(options).pipe(Layer.provideMerge(loggingLayer(found, Option.some("text"), startedAt, 2))),
       ),
       Effect.catchTag("SubmitRejected", (error) =>
         failWith(error.byPolicy ? "refused" : "usage", `${error.message}; ${error.remedy}`),
       ),
     )
+    if (taken.held.length > 0) return yield* printTaken(chosen.output, taken)
     if (final === undefined) return yield* failWith("failure", "the payment was not recorded")
     if (final.state === "awaiting_approval") return yield* failWith("needsApproval", final.detail)
     if (final.state !== "confirmed") {

@@ -10,6 +10,8 @@ import { windowUse } from "../rules/limits.ts"
 import { approvalFor, feeMax, judge, type PolicyLine, type Verdict, type WindowUse } from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
 import { Database } from "../store/Database.ts"
+import { checkDiskSpace } from "../store/fullDisk.ts"
+import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { say } from "../telemetry/say.ts"
 import { intentIdOf } from "./intentIdOf.ts"
@@ -39,6 +41,18 @@ export const SubmitBody = Schema.Struct({
   transfer: Schema.Struct({ from: Schema.String, to: Schema.String, asset: Schema.String, amount: Schema.String }),
 })
 
+/** What became of a payment that was handed in. */
+export interface Submitted {
+  readonly intentId: string
+  /** False where it was known already. */
+  readonly created: boolean
+  readonly state: Intent["state"]
+  /** Whose approval it needs; null where it needs none, or was known already. */
+  readonly needs: string | null
+  /** Halts and pauses that hold it, each with its reason and what ends it. */
+  readonly held: ReadonlyArray<string>
+}
+
 const rejected = (message: string, remedy: string, byPolicy = false) =>
   new SubmitRejected({ message, remedy, byPolicy })
 
@@ -57,6 +71,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   const parsed = parseAmount(transfer.amount, asset.decimals)
   if ("error" in parsed) return yield* rejected(parsed.error, "write it in units of the asset")
   if (mode !== "live") return yield* rejected(`mode ${mode} pays nothing`, "run the treasury in mode live", true)
+  yield* checkDiskSpace()
   const outbox = yield* Outbox
   const database = yield* Database
   const now = yield* Clock.currentTimeMillis
@@ -97,7 +112,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
           const was = `${formatAmount(amount, known.decimals)} ${paid} ${payer} -> ${payee}`
           return yield* rejected(`"${idempotencyKey}" stands for another payment (${was})`, "give this one its own key")
         }
-        return { intentId: intent.id, created: false, state: known.state }
+        return { intentId: intent.id, created: false, state: known.state, needs: null }
       }
       const snapshot = yield* takeSnapshot([])
       const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
@@ -107,10 +122,12 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
         const why = refusedText(verdict, asked.amount, used, asset)
         return yield* rejected(`the policy refuses it (${verdict.refusal}): ${why}`, "see check", true)
       }
-      yield* checkApprovers(approvalFor(verdict.line, payment.amount), author)
+      const group = approvalFor(verdict.line, payment.amount)
+      yield* checkApprovers(group, author)
       yield* outbox.record(intent)
       yield* journalDecision(intent, treasury.policy)
-      return { intentId: intent.id, created: true, state: intent.state }
+      const needs = group === undefined ? null : groupText(group)
+      return { intentId: intent.id, created: true, state: intent.state, needs }
     }),
   )
   if (taken.created) {
@@ -118,7 +135,8 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     const subject = shortId(intent.id).slice(0, 4)
     yield* say("proposed", { subject, detail: `submitted${by}: ${sum}; ${idempotencyKey}`, intent: intent.id })
   }
-  return taken
+  const { rule } = intent
+  return { ...taken, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
 })
 
 /** Why the policy refuses it, in units of the asset. */

@@ -224,7 +224,7 @@ const refuse = (refusal: Refusal, detail: string) =>
   new SignerError({ operation: "sign", reason: { _tag: "Refused", refusal, detail } })
 
 const memoryFailed = (error: StoreError) =>
-  new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message } })
+  new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message, cause: error } })
 
 const memory = <A>(effect: Effect.Effect<A, StoreError>): Effect.Effect<A, SignerError> =>
   Effect.mapError(effect, memoryFailed)

@@ -11,7 +11,10 @@ export const Refused = Schema.TaggedStruct("Refused", {
 export const KeyMissing = Schema.TaggedStruct("KeyMissing", { party: Schema.String })
 
 /** The signer's own memory failed. Whether something was recorded must be read again; nothing was handed out. */
-export const MemoryFailed = Schema.TaggedStruct("MemoryFailed", { detail: Schema.String })
+export const MemoryFailed = Schema.TaggedStruct("MemoryFailed", {
+  detail: Schema.String,
+  cause: Schema.Defect(),
+})
 
 /** No signature came out of the signer. */
 export class SignerError extends Schema.TaggedError<SignerError>()("SignerError", {

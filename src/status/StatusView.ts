@@ -109,7 +109,12 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
-    pauses: pauses.map(({ scope, reason, author }) => ({ scope, reason, author })),
+    pauses: pauses.map(({ scope, reason, author, until }) => ({
+      scope,
+      reason,
+      author,
+      until: until === undefined ? null : new Date(until).toISOString(),
+    })),
     maintenance: openWindows(treasury, now),
     journal: { seq: head.seq, head: head.hash },
     at: new Date(now).toISOString(),

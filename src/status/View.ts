@@ -37,7 +37,13 @@ export interface View {
   readonly uncompared: { readonly since: string; readonly detail: string } | null
   readonly alertsPending: number
   readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>
-  readonly pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly author: string }>
+  readonly pauses: ReadonlyArray<{
+    readonly scope: string
+    readonly reason: string
+    readonly author: string
+    /** null: until someone resumes it. */
+    readonly until: string | null
+  }>
   /** Planned windows that are open, in which rules pay nothing. */
   readonly maintenance: ReadonlyArray<{ readonly name: string; readonly until: string }>
   readonly journal: { readonly seq: number; readonly head: string }
@@ -114,6 +120,8 @@ export interface IntentView {
   readonly detail: string
   /** What nobody must read into its state; null where there is no such thing. */
   readonly note: string | null
+  /** Halts and pauses that hold it, each with its reason and what ends it; empty where none does. */
+  readonly held: ReadonlyArray<string>
   readonly createdAt: string
   readonly attempts: ReadonlyArray<{
     readonly k: number

@@ -3,6 +3,7 @@ import { deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
+import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
 import type { IntentView } from "./View.ts"
 
@@ -21,6 +22,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent) {
     to: intent.payment.to,
     detail: intent.detail,
     note: noteOf(intent),
+    held: yield* holdsOf(intent),
     createdAt: new Date(intent.createdAt).toISOString(),
     attempts: attempts.map((attempt) => ({
       k: attempt.k,

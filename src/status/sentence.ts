@@ -1,4 +1,5 @@
 import { remedyOf } from "../domain/Halt.ts"
+import { resumeCommand } from "../store/holdsOf.ts"
 import type { IntentView, RuleView, View } from "./View.ts"
 
 /** How long a part of the past that was just found lost is the news. */
@@ -17,13 +18,13 @@ export const sentenceOf = (
       `Halted since ${halt.at.slice(11, 16)} UTC: ${halt.reason.replaceAll("_", " ")}. ${halt.detail}. Nothing is signed; ${remedyOf(halt.reason)}.`,
     )
   }
-  const manual = view.intents.filter((i) => i.state === "manual").length
-  if (manual > 0) return bad(`A person must resolve ${count(manual, "payment")}: nothing proves what became of it.`)
+  const manual = view.intents.filter((i) => i.state === "manual")
+  if (manual.length > 0) return bad(manualText(manual))
   const page = view.rules.find(({ fires }) => fires === "page")
   const troubles = troublesOf(view)
   if (page !== undefined) return bad([firing(page), ...troubles].join(" "))
   if (view.pauses.length > 0) {
-    return warn(view.pauses.map(({ scope, author, reason }) => `Paused (${scope}) by ${author}: ${reason}.`).join(" "))
+    return warn(view.pauses.map(pausedText).join(" "))
   }
   if (view.ageSeconds === null) return warn("No balance was read yet: no money moves.")
   const age = `${view.ageSeconds.toFixed(1)} s`
@@ -47,6 +48,17 @@ export const sentenceOf = (
   const activity = `${count(more.today, "payment")} in 24 h, ${open} open. Knowledge ${age} old.`
   if (troubles.length > 0) return warn([...troubles, ...planned, activity].join(" "))
   return { severity: "ok", text: ["All in band.", ...planned, activity].join(" ") }
+}
+
+/** Until when, why, and what ends it. */
+const pausedText = ({ scope, author, reason, until }: View["pauses"][number]): string => {
+  const end = until === null ? "until someone resumes it" : `until ${minute(until)}`
+  return `Paused (${scope}) by ${author} ${end}: ${reason}; ${resumeCommand(scope)}.`
+}
+
+const manualText = (manual: ReadonlyArray<IntentView>): string => {
+  const command = `"cofferer intents resolve ${manual[0]?.short} --reason TEXT", with --executed TXHASH or --never-executed`
+  return `A person must resolve ${count(manual.length, "payment")}: nothing proves what became of it; ${command}.`
 }
 
 /** Reasons by which a rule stays silent though something is needed, or might be, until somebody looks after it. */
@@ -80,7 +92,9 @@ const troublesOf = ({ rules, intents, accounts }: Omit<View, "sentence">): Reado
 }
 
 const waitingText = ({ amount, from, to, short }: IntentView, n: number): string =>
-  n === 1 ? `1 payment waits for approval: ${amount} ${from} -> ${to} (${short})` : `${n} payments wait for approval`
+  n === 1
+    ? `1 payment waits for approval: ${amount} ${from} -> ${to} (${short}); "cofferer approve ${short} --key FILE"`
+    : `${n} payments wait for approval; "cofferer approve ${short} --key FILE" for the first`
 
 const heldText = ({ name, subject, reason }: RuleView): string =>
   `${name} ${subject} (${String(reason).replaceAll("_", " ")})`

@@ -17,7 +17,7 @@ export const reserveFile = "cofferer.reserve"
 /** A halt, its journal entry and its alert are 10 pages of 4 KiB; the rest is for the ends of what is under way. */
 const reserveBytes = mebibyte
 const probeBytes = 65_536
-/** A quota may refuse what the file system says is free: writing the reserve shows it, and is not tried all the time. */
+/** A quota may refuse what the file system says is free: writing the reserve shows it, and is not always tried. */
 const retryMillis = 10_000
 
 /** Room of the file system that holds the store, in bytes. */

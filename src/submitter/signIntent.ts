@@ -15,11 +15,12 @@ import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Disagreement } from "../store/Disagreement.ts"
 import { Epochs } from "../store/Epochs.ts"
+import { tripFor } from "../store/guarded.ts"
 import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
-import type { StoreError } from "../store/StoreError.ts"
+import { StoreError } from "../store/StoreError.ts"
 import { knownOrders } from "../store/standingOrders.ts"
 import { trip } from "../store/trip.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -286,11 +287,14 @@ const waiting: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "s
 
 /** The policy has the last word. After an earlier attempt the intent is abandoned: something was signed once. */
 const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: SignerError) {
-  if (error.isRetryable) {
-    yield* trip("store_error", `the signer's memory failed: ${error.message}`)
+  const { reason } = error
+  if (reason._tag === "MemoryFailed") {
+    const { cause } = reason
+    yield* cause instanceof StoreError
+      ? tripFor(cause)
+      : trip("store_error", `the signer's memory failed: ${error.message}`)
     return false
   }
-  const { reason } = error
   if (reason._tag === "Refused" && waiting.has(reason.refusal)) return false
   yield* giveUp(intent, k === 1 ? "denied" : "abandoned", `was not signed: ${error.message}`)
   return false

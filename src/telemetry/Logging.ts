@@ -19,6 +19,8 @@ export interface LoggingOptions {
   readonly format: "json" | "text"
   /** Where lines go; default standard output, written at once so that the last line before an exit is not lost. */
   readonly destination?: DestinationStream
+  /** 1: standard output, the default; 2: standard error. */
+  readonly descriptor?: 1 | 2
   /** Unix milliseconds from which the text format counts its seconds. */
   readonly startedAt: number
 }
@@ -33,7 +35,7 @@ const redact = ["privateKey", "secret", "token", "authorization", "*.privateKey"
 
 /** pino behind Effect's logger; the only logger of the process. */
 export const layer = (options: LoggingOptions): Layer.Layer<never> => {
-  const destination = options.destination ?? pino.destination({ dest: 1, sync: true })
+  const destination = options.destination ?? pino.destination({ dest: options.descriptor ?? 1, sync: true })
   const log = pino(
     { base: null, level: "trace", timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: redact, censor: "***" } },
     destination,

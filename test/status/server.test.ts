@@ -145,6 +145,7 @@ describe("the sentence", () => {
     to: "maker",
     detail: "",
     note: null,
+    held: [],
     createdAt: "",
     attempts: [],
   })
@@ -186,8 +187,21 @@ describe("the sentence", () => {
       { halts },
       'Halted since 02:14 UTC: chain changed. another chain. Nothing is signed; once the cause is gone: "cofferer resume --reason TEXT".',
     ],
-    ["bad", { intents: [open("manual")] }, "A person must resolve 1 payment: nothing proves what became of it."],
-    ["warn", { pauses: [{ scope: "all", reason: "audit", author: "ana" }] }, "Paused (all) by ana: audit."],
+    [
+      "bad",
+      { intents: [open("manual")] },
+      'A person must resolve 1 payment: nothing proves what became of it; "cofferer intents resolve a1vh --reason TEXT", with --executed TXHASH or --never-executed.',
+    ],
+    [
+      "warn",
+      { pauses: [{ scope: "all", reason: "audit", author: "ana", until: null }] },
+      'Paused (all) by ana until someone resumes it: audit; "cofferer resume --reason TEXT".',
+    ],
+    [
+      "warn",
+      { pauses: [{ scope: "party:hot", reason: "audit", author: "ana", until: "2026-11-21T18:00:00.000Z" }] },
+      'Paused (party:hot) by ana until 2026-11-21 18:00 UTC: audit; "cofferer resume --scope party:hot --reason TEXT".',
+    ],
     ["warn", { ageSeconds: null }, "No balance was read yet: no money moves."],
     ["warn", { ageSeconds: 45 }, "Knowledge is 45.0 s old: no money moves."],
     [
@@ -199,7 +213,7 @@ describe("the sentence", () => {
     [
       "warn",
       { intents: [open("awaiting_approval")] },
-      `1 payment waits for approval: 59,000.00 USDT reserve -> maker (a1vh). ${waits}`,
+      `1 payment waits for approval: 59,000.00 USDT reserve -> maker (a1vh); "cofferer approve a1vh --key FILE". ${waits}`,
     ],
     ["warn", { rules: [rule("limit")] }, `Held: even hot/USDT (limit). ${today}`],
     [

@@ -1,0 +1,99 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { type Daemon, root, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-held-"))
+const file = join(dir, "treasury.yaml")
+const data = join(dir, "data")
+
+const text = (url: string) =>
+  readFileSync(join(root, "config/sandbox.yaml"), "utf8")
+    .replaceAll('"http://127.0.0.1:3008"', `"${url}"`)
+    .replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"')
+    .replace("blockInterval: 1s", "blockInterval: 200ms")
+    .replace("rateLimit: on", "rateLimit: off")
+    .replace("difficulty: 15", "difficulty: 4")
+    .replace("poll: { busy: 1s, idle: 1s }", "poll: { busy: 100ms, idle: 100ms }")
+    .replace(/ {2}spenders:[\s\S]*(?= {2}faults)/, "")
+    .replace(/ {2}faults:[\s\S]*/, "")
+
+const payment = (key: string): string => {
+  const path = join(dir, `${key}.yaml`)
+  writeFileSync(path, `idempotencyKey: ${key}\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "100" }\n`)
+  return path
+}
+const call = (...args: ReadonlyArray<string>) => callCofferer([...args, "-c", file, "--data", data])
+const submit = (key: string, ...more: ReadonlyArray<string>) => call("submit", payment(key), ...more)
+
+describe("a payment of a person that a halt or a pause holds", () => {
+  let network: Daemon
+  beforeAll(async () => {
+    writeFileSync(file, text("http://127.0.0.1:1"))
+    network = start(["sandbox", file, "--data", join(dir, "network"), "--output", "json"], { cwd: dir })
+    writeFileSync(file, text(String((await network.line(({ msg }) => msg === "sandbox"))["url"])))
+    cpSync(join(dir, "network"), data, { recursive: true })
+  })
+  afterAll(async () => {
+    await network.stop("SIGKILL")
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it("is handed in without a daemon, says at once what holds it, and is paid once nothing does", async () => {
+    writeFileSync(join(data, "HALT"), "ana: audit\n")
+    const held = await submit("alone")
+    assert.strictEqual(held.code, 8, held.stderr)
+    assert.match(held.stdout, /^taken as [0-9a-z]{8}; "intents show [0-9a-z]{8}" tells how it goes\n$/m)
+    assert.match(
+      held.stderr,
+      /nothing is paid while this holds it:\n {2}halted \(halt file\): ana: audit; .*"cofferer resume/,
+    )
+    const again = await submit("alone", "--output", "json")
+    assert.strictEqual(again.code, 8, again.stderr)
+    rmSync(join(data, "HALT"))
+    const paid = await submit("alone")
+    assert.deepStrictEqual([paid.code, /confirmed: 100\.00 USDT/.test(paid.stdout)], [0, true], paid.stderr)
+  }, 60_000)
+
+  it("is taken by a daemon, which says what holds it, as do its story and the page's sentence", async () => {
+    const daemon = start(["run", file, "--data", data, "--output", "json"], {
+      cwd: dir,
+      env: { COFFERER_LISTEN: "127.0.0.1:0" },
+    })
+    try {
+      await daemon.line(({ msg }) => msg === "ready")
+      const pause = ["--scope", "party:hot", "--reason", "audit", "--for", "1h"]
+      assert.strictEqual((await call("pause", ...pause)).code, 0)
+      const held = await submit("served", "--output", "json")
+      assert.strictEqual(held.code, 8, held.stderr)
+      const taken = JSON.parse(held.stdout) as { intentId: string; created: boolean; held: ReadonlyArray<string> }
+      assert.isTrue(taken.created)
+      const words =
+        /^paused \(party:hot\) by .* until 20.* UTC: audit; "cofferer resume --scope party:hot --reason TEXT"$/
+      assert.lengthOf(taken.held, 1)
+      assert.match(taken.held[0] ?? "", words)
+      assert.match((await call("intents", "show", taken.intentId)).stdout, /^ {2}paused \(party:hot\) by /m)
+      assert.match(
+        (await call("status")).stdout,
+        /^! {3}Paused \(party:hot\) by .* until .*: audit; "cofferer resume --scope/,
+      )
+
+      assert.strictEqual((await call("resume", "--scope", "party:hot", "--reason", "looked")).code, 0)
+      await daemon.line(({ msg, detail }) => msg === "confirmed" && String(detail).startsWith("100.00 USDT"))
+      assert.strictEqual((await submit("served")).code, 0, "a payment that is over is held by nothing")
+
+      assert.strictEqual((await call("halt", "--reason", "drill")).code, 0)
+      const halted = await submit("halted")
+      assert.strictEqual(halted.code, 8, halted.stderr)
+      assert.match(
+        halted.stderr,
+        /halted \(operator\): .*: drill; once the cause is gone: "cofferer resume --reason TEXT"/,
+      )
+      assert.match((await call("intents")).stdout, /proposed .*halted \(operator\)/)
+    } finally {
+      await daemon.stop()
+    }
+  }, 60_000)
+})
