@@ -1,6 +1,7 @@
 import { Context, Effect } from "effect"
 import type { Transaction } from "../tx/Transaction.ts"
 import type { GatewayError } from "./GatewayError.ts"
+import type { Turn } from "./Limiter.ts"
 import { SubmissionAnswer, type SubmitType, submissionRequest } from "./schema/Submission.ts"
 import type { Transport } from "./Transport.ts"
 
@@ -8,6 +9,11 @@ import type { Transport } from "./Transport.ts"
 export class GatewayWriter extends Context.Service<
   GatewayWriter,
   {
+    /**
+     * Waits for the turn of one submission, behind no read. Fails as RateLimited where that takes too long, as Banned
+     * during a ban; nothing was sent then. Who takes it looks once more whether to send, and then sends at once.
+     */
+    readonly turn: (options?: { readonly gateway?: string }) => Effect.Effect<Turn, GatewayError>
     /**
      * Sends a transaction exactly once, with `inputData` as the caller framed it. The answer is passed on as it came:
      * a success with a code, or another hash than ours, is for the caller to judge. Neither answer nor error proves
@@ -17,6 +23,8 @@ export class GatewayWriter extends Context.Service<
       tx: Transaction,
       options?: {
         readonly type?: SubmitType
+        /** Taken before, from the same gateway; otherwise it waits for one. */
+        readonly turn?: Turn
         /** Which of several gateways takes it; default the first. */
         readonly gateway?: string
       },
@@ -25,12 +33,14 @@ export class GatewayWriter extends Context.Service<
 >()("cofferer/gateway/GatewayWriter") {
   static readonly make = (transport: Transport["Service"]): GatewayWriter["Service"] =>
     GatewayWriter.of({
+      turn: Effect.fn("GatewayWriter.turn")(() => transport.writeTurn("submit")),
       submit: Effect.fn("GatewayWriter.submit")(function* (tx, options) {
         const { value } = yield* transport.request({
           operation: "submit",
           path: "/transaction",
           body: submissionRequest(tx, options?.type ?? transport.options.submitType),
           schema: SubmissionAnswer,
+          turn: options?.turn,
         })
         return value
       }),
@@ -40,8 +50,11 @@ export class GatewayWriter extends Context.Service<
   static readonly together = (
     writers: ReadonlyMap<string, GatewayWriter["Service"]>,
     first: GatewayWriter["Service"],
-  ): GatewayWriter["Service"] =>
-    GatewayWriter.of({
-      submit: (tx, options) => (writers.get(options?.gateway ?? "") ?? first).submit(tx, options),
+  ): GatewayWriter["Service"] => {
+    const of = (gateway = "") => writers.get(gateway) ?? first
+    return GatewayWriter.of({
+      turn: (options) => of(options?.gateway).turn(options),
+      submit: (tx, options) => of(options?.gateway).submit(tx, options),
     })
+  }
 }

@@ -27,6 +27,12 @@ export interface Ask {
   readonly priority?: Priority | undefined
 }
 
+/** The turn of one write, that was waited for. */
+export interface Turn {
+  /** Monotonic milliseconds. */
+  readonly sentAt: number | undefined
+}
+
 /** Keeps one gateway's requests far below what it lets through. */
 export interface Limiter {
   /**
@@ -34,6 +40,10 @@ export interface Limiter {
    * RateLimited where the wait would be too long, as Banned during a ban; nothing was sent then.
    */
   readonly pass: <A, R>(ask: Ask, send: Effect.Effect<A, GatewayReason, R>) => Effect.Effect<A, GatewayReason, R>
+  /** Waits for the turn of a write, and no more than that. A turn that nobody uses costs the others their time. */
+  readonly takeTurn: Effect.Effect<Turn, GatewayReason>
+  /** Runs the write whose turn was taken, at once. Fails as Banned where the gateway shut us out meanwhile. */
+  readonly use: <A, R>(turn: Turn, send: Effect.Effect<A, GatewayReason, R>) => Effect.Effect<A, GatewayReason, R>
   /** Takes the limits that an answer's headers name, in lower case. */
   readonly hear: (headers: Readonly<Record<string, string | undefined>>) => void
   readonly pace: Effect.Effect<Pace>
@@ -48,7 +58,7 @@ const writeWaitMillisMax = 2_000
 /** Who came so much later goes first: so the urgent do not wait, and nobody waits for ever. */
 const headStartMillis: Readonly<Record<Priority, number>> = { urgent: 0, normal: 1_000, backfill: 5_000 }
 
-interface Waiter {
+interface Waiter extends Turn {
   readonly read: string | undefined
   readonly rank: number
   readonly until: number
@@ -79,6 +89,16 @@ export const makeLimiter = (options: LimiterOptions): Effect.Effect<Limiter> =>
       )
     return {
       pass,
+      takeTurn: Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(queue(state, options, { read: undefined }), (waiter) =>
+          restore(turn(state, waiter)).pipe(
+            Effect.onError((cause) => leave(state, waiter, Exit.failCause(cause))),
+            Effect.as(waiter),
+          ),
+        ),
+      ),
+      use: (taken, send) =>
+        Effect.andThen(notBanned(state), send).pipe(Effect.onExit((exit) => learn(state, taken, exit))),
       hear: (headers) => hear(state.budget, headers),
       pace: Effect.map(nowMillis, (now) => paceOf(state, now)),
     }
@@ -98,14 +118,20 @@ const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions
   return waiter
 })
 
+const notBanned = (state: State): Effect.Effect<void, GatewayReason> =>
+  Effect.flatMap(nowMillis, (now) => {
+    const { bannedUntil } = state.budget
+    return bannedUntil > now
+      ? Effect.fail({ _tag: "Banned", retryAfterMillis: Math.ceil(bannedUntil - now) } as const)
+      : Effect.void
+  })
+
 /** Waits until it is the waiter's turn. Whoever wakes first gives the turn to whoever is next. */
 const turn = Effect.fnUntraced(function* (state: State, waiter: Waiter): Effect.fn.Return<void, GatewayReason> {
   for (;;) {
     const now = yield* nowMillis
     const { budget } = state
-    if (budget.bannedUntil > now) {
-      return yield* Effect.fail({ _tag: "Banned", retryAfterMillis: Math.ceil(budget.bannedUntil - now) } as const)
-    }
+    yield* notBanned(state)
     serve(state, now)
     if (waiter.sentAt !== undefined) return
     const wait = untilToken(budget, now)
@@ -146,12 +172,17 @@ const serve = (state: State, now: number): void => {
 
 /** Makes room for the next one, and learns from how the request ended. */
 const leave = (state: State, waiter: Waiter, exit: Exit.Exit<unknown, GatewayReason>): Effect.Effect<void> =>
-  Effect.map(nowMillis, (now) => {
-    const { budget, waiting, reading } = state
-    const { sentAt } = waiter
-    refill(budget, now)
-    if (sentAt === undefined) waiting.splice(waiting.indexOf(waiter), 1)
+  Effect.suspend(() => {
+    const { waiting, reading } = state
+    if (waiter.sentAt === undefined) waiting.splice(waiting.indexOf(waiter), 1)
     else if (waiter.read !== undefined) reading.delete(waiter.read)
+    return learn(state, waiter, exit)
+  })
+
+const learn = (state: State, { sentAt }: Turn, exit: Exit.Exit<unknown, GatewayReason>): Effect.Effect<void> =>
+  Effect.map(nowMillis, (now) => {
+    const { budget, waiting } = state
+    refill(budget, now)
     const reason = Exit.isFailure(exit) ? exit.cause.reasons.find(({ _tag }) => _tag === "Fail") : undefined
     if (sentAt !== undefined && reason?._tag === "Fail") {
       const { error } = reason

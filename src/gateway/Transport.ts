@@ -7,7 +7,7 @@ import { escapeText } from "./escapeText.ts"
 import { GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
 import { type Ended, Health } from "./Health.ts"
-import { type Limiter, makeLimiter, type Pace } from "./Limiter.ts"
+import { type Limiter, makeLimiter, type Pace, type Turn } from "./Limiter.ts"
 import type { Priority } from "./RequestPriority.ts"
 import { type Body, readBody } from "./readBody.ts"
 import { reasonOfFailure } from "./reasonOfFailure.ts"
@@ -30,6 +30,8 @@ export interface TransportRequest<A> {
   readonly schema: Schema.ConstraintDecoder<A>
   /** Default: RequestPriority. */
   readonly priority?: Priority
+  /** The turn that was taken for it; otherwise it waits for one. */
+  readonly turn?: Turn | undefined
   /** Rows asked for. A gateway may send its own default of 1000 instead; a longer listing is Unreadable. */
   readonly rowsMax?: number | undefined
 }
@@ -61,6 +63,8 @@ export class Transport extends Context.Service<
      * as a request would: at once during a ban.
      */
     readonly turn: (title: string) => Effect.Effect<void, GatewayError>
+    /** Waits for the turn of a write, which goes before all reads. */
+    readonly writeTurn: (operation: Operation) => Effect.Effect<Turn, GatewayError>
     /** Reports a height that an answer holds in its body, for the metric. */
     readonly sawHeight: (height: bigint) => Effect.Effect<void>
   }
@@ -83,6 +87,14 @@ export class Transport extends Context.Service<
           limiter
             .pass({ read: title, priority: "backfill" }, Effect.void)
             .pipe(Effect.mapError((reason) => new GatewayError({ gateway, operation: title, reason }))),
+        writeTurn: (operation) =>
+          limiter.takeTurn.pipe(
+            Effect.tapCause((cause) => {
+              const exit = Exit.failCause(cause)
+              return Effect.sync(() => record(metrics, { gateway, operation, exit, elapsedMillis: undefined }))
+            }),
+            Effect.mapError((reason) => new GatewayError({ gateway, operation, reason })),
+          ),
         sawHeight: Effect.fnUntraced(function* (height) {
           metrics.gatewayHeight.set({ gateway }, Number(height))
           yield* health?.noteHeight(gateway, height) ?? Effect.void
@@ -95,7 +107,8 @@ export class Transport extends Context.Service<
             sentAt = now
             return bounded({ client, options, limiter }, request)
           })
-          const exit = yield* Effect.exit(limiter.pass(ask, send))
+          const { turn } = request
+          const exit = yield* Effect.exit(turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send))
           const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
           const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis })
           if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void

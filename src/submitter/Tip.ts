@@ -16,6 +16,8 @@ export class Tip extends Context.Service<
   {
     /** Whoever comes while it is asked for gets that answer: a slow gateway is not asked once for each loop. */
     readonly head: Effect.Effect<ChainHead, GatewayError | StoreError>
+    /** One that was asked for at this time or later (Unix milliseconds). */
+    readonly headSince: (millis: number) => Effect.Effect<ChainHead, GatewayError | StoreError>
     /** Heads seen by this process, newest first, of the newest head's chain and work and in half of its window. */
     readonly recent: Effect.Effect<ReadonlyArray<ChainHead>>
   }
@@ -59,6 +61,16 @@ export class Tip extends Context.Service<
           const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
           return yield* lock.withPermits(1)(shared)
         }).pipe(Effect.withSpan("Tip.head")),
+        headSince: Effect.fnUntraced(
+          function* (millis: number) {
+            const shared = Effect.suspend(() => {
+              const known = recent[0]
+              return known !== undefined && askedAt >= millis ? Effect.succeed(known) : noted
+            })
+            return yield* lock.withPermits(1)(shared)
+          },
+          (look) => Effect.withSpan(look, "Tip.head"),
+        ),
         recent: Effect.sync(() => recent),
       })
     }),

@@ -4,9 +4,8 @@ import { shortId } from "../domain/Hex.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
 import { Health } from "../gateway/Health.ts"
+import type { Turn } from "../gateway/Limiter.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
-import { Database } from "../store/Database.ts"
-import { Lease } from "../store/Lease.ts"
 import { Outbox, type Send, type SendStart } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
@@ -16,6 +15,7 @@ import { codeLabel, Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { sha3Hex } from "../tx/sha3Hex.ts"
 import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
+import { beginSend, heightNow } from "./beginSend.ts"
 import { classifyAnswer, classifyError, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
 import { stateAfterSend } from "./evidence.ts"
@@ -38,16 +38,25 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   // The other form is tried once: a code 60 to the second form is about the command itself.
   const mayReframe = known === undefined && sends.every((s) => s.framing === framing)
   const first = sends.every((s) => s.outcome === "framing")
-  yield* (yield* Draining).counted(attempt, post(attempt, { framing, mayReframe, first, height }))
+  yield* post(attempt, { framing, mayReframe, first, solved: stored.work === undefined })
 })
 
 /** The best gateway takes it first; the same bytes go out again by one after the other that is not shut out. */
-const nextGateway = Effect.fnUntraced(function* ({ sends }: Attempt) {
+const gatewaysFor = Effect.fnUntraced(function* ({ sends }: Attempt) {
   const health = yield* Health
   const { gateway } = yield* SubmitterOptions
   const views = yield* health.all
   const open = (yield* health.ranked).filter((name) => views.some((v) => v.name === name && v.state !== "banned"))
-  return open[sends % Math.max(1, open.length)] ?? gateway.name
+  const from = sends % Math.max(1, open.length)
+  return open.length === 0 ? [gateway.name] : [...open.slice(from), ...open.slice(0, from)]
+})
+
+/** Waits for the turn of the first gateway that gives one. Nothing has begun yet: no send is counted where none does. */
+const takeTurn = Effect.fn("Submitter.takeTurn")(function* (attempt: Attempt) {
+  const writer = yield* GatewayWriter
+  return yield* Effect.firstSuccessOf(
+    (yield* gatewaysFor(attempt)).map((gateway) => Effect.map(writer.turn({ gateway }), (turn) => ({ gateway, turn }))),
+  )
 })
 
 /** The form in which this gateway is known to execute, or the configured one; undefined where it must be found out. */
@@ -92,13 +101,12 @@ interface Post {
   readonly framing: Framing
   readonly mayReframe: boolean
   readonly first: boolean
-  readonly height: bigint
+  /** Whether its work was solved just now, which may have taken long. */
+  readonly solved: boolean
 }
 
-const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing, mayReframe, first, height }: Post) {
-  const writer = yield* GatewayWriter
-  const outbox = yield* Outbox
-  const gateway = yield* nextGateway(attempt)
+/** All that may take time comes before the row that begins the send; nothing comes between that row and the POST. */
+const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing, mayReframe, first, solved }: Post) {
   const hash = framing === "bare" ? attempt.hashBare : attempt.hashPrefixed
   if (attempt.work === undefined || hash === undefined) return
   const tx = transactionOf(attempt, attempt.work, framing)
@@ -106,10 +114,28 @@ const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing,
     return yield* violated("stored_bytes", `attempt ${attempt.k} of ${attempt.intentId} is not what was stored`)
   }
   if (attempt.sends === 0) yield* (yield* Witness).note
-  const seq = yield* begin({ attempt, gateway, framing, first, txHash: hash })
-  if (seq === undefined) return undefined
+  const { gateway, turn } = yield* takeTurn(attempt)
+  const height = yield* heightNow({ solved })
+  if (height === undefined) return undefined
+  const start = { attempt, gateway, framing, first, txHash: hash }
+  yield* (yield* Draining).counted(attempt, send(tx, { start, turn, height, mayReframe }))
+})
+
+interface Ready {
+  readonly start: SendStart
+  readonly turn: Turn
+  readonly height: bigint
+  readonly mayReframe: boolean
+}
+
+const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height, mayReframe }: Ready) {
+  const writer = yield* GatewayWriter
+  const outbox = yield* Outbox
+  const { attempt, gateway, first, txHash: hash } = start
   const startedAt = yield* Clock.currentTimeMillis
-  const result = yield* Effect.result(writer.submit(tx, { gateway }))
+  const seq = yield* beginSend(start, height)
+  if (seq === undefined) return undefined
+  const result = yield* Effect.result(writer.submit(tx, { gateway, turn }))
   const verdict = Result.match(result, {
     onSuccess: (answer) => classifyAnswer(answer, mayReframe),
     onFailure: classifyError,
@@ -133,25 +159,6 @@ const post = Effect.fn("Submitter.post")(function* (attempt: Attempt, { framing,
   yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
   yield* count(verdict, { first, gateway })
   yield* tell(attempt, verdict, { hash, millis: now - startedAt })
-})
-
-/**
- * Begins the send; undefined where the attempt came to its end while the work was solved or a head was awaited, or
- * where another process has taken over meanwhile.
- */
-const begin = Effect.fnUntraced(function* (start: SendStart) {
-  const outbox = yield* Outbox
-  const { intentId, k } = start.attempt
-  const database = yield* Database
-  const lease = yield* Lease
-  return yield* database.atomically(
-    Effect.gen(function* () {
-      if (!(yield* lease.isHeld)) return undefined
-      const stored = (yield* outbox.attempts(intentId)).find((attempt) => attempt.k === k)
-      if (stored === undefined || isFinalAttempt(stored.state)) return undefined
-      return yield* outbox.beginSend(start)
-    }),
-  )
 })
 
 const count = Effect.fnUntraced(function* (

@@ -83,6 +83,8 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   within("Outbox.saveWork", "Journal.append"),
   at("Settings.framing"),
   at("Submitter.post"),
+  at("Submitter.takeTurn"),
+  at("GatewayWriter.turn"),
   at("Outbox.beginSend", 2),
   within("Outbox.beginSend", "Journal.append"),
   at("GatewayWriter.submit", 2),

@@ -32,15 +32,14 @@ export const planted: ReadonlyArray<Planted> = [
     edits: [
       {
         file: "submitter/sendAttempt.ts",
-        source:
-          "  const seq = yield* begin({ attempt, gateway, framing, first, txHash: hash })\n  if (seq === undefined) return undefined\n",
+        source: "  const seq = yield* beginSend(start, height)\n  if (seq === undefined) return undefined\n",
         instead: "",
       },
       {
         file: "submitter/sendAttempt.ts",
-        source: "  const result = yield* Effect.result(writer.submit(tx, { gateway }))\n",
+        source: "  const result = yield* Effect.result(writer.submit(tx, { gateway, turn }))\n",
         instead:
-          "  const result = yield* Effect.result(writer.submit(tx, { gateway }))\n  const seq = yield* outbox.beginSend({ attempt, gateway, framing, first, txHash: hash })\n",
+          "  const result = yield* Effect.result(writer.submit(tx, { gateway, turn }))\n  const seq = yield* outbox.beginSend(start)\n",
       },
     ],
   },

@@ -41,7 +41,8 @@ export const rewritten = (key: string, change: (old: string) => unknown, path = 
     }),
   )
 
-const startFront = (name: string, network: string): Effect.Effect<Front, never, Scope.Scope> =>
+/** One gateway before the network. */
+export const startFront = (name: string, network: string): Effect.Effect<Front, never, Scope.Scope> =>
   Effect.gen(function* () {
     const server = yield* startGateway((response, arrived, socket) => {
       const ask = async (): Promise<Passed> => {

@@ -1,0 +1,162 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, type Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
+import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
+import type { daemonLayer } from "../../src/services.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Draining } from "../../src/submitter/Draining.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type Flow, flow, paid, round } from "../support/Flow.ts"
+import { type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+
+type Services = Layer.Success<ReturnType<typeof daemonLayer>>
+type Change = Effect.Effect<void, unknown, Services>
+type Options = Parameters<Flow>[0]
+type Node = Parameters<Flow>[1]
+
+const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+const isHead = ({ url }: { readonly url: URL }) => url.pathname === "/blockchain/height"
+const posts = ({ server }: Front) => server.arrived.filter(({ method }) => method === "POST").length
+const sends = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1 FROM sends`).pipe(
+  Effect.map((rows) => rows.length),
+)
+
+/** Virtual time goes on until the effect has ended. */
+const ticking = <A, E>(fiber: Fiber.Fiber<A, E>) =>
+  Effect.gen(function* () {
+    while (fiber.pollUnsafe() === undefined) {
+      yield* turn
+      yield* TestClock.adjust("2 millis")
+    }
+    return yield* Fiber.join(fiber)
+  })
+
+/** So long a window that the work of a test does not outlast it, but for the blocks that it makes. */
+const pow = "{ difficulty: 3, pastBlocks: 10, txPerBlock: 2, increaseDifficulty: true }"
+/** From the anchor on, blocks until nothing may be sent: the window less its margin. */
+const blocksLeft = 7
+
+interface Stage {
+  readonly front: Front
+  readonly options: Options
+  readonly sandbox: Node
+}
+
+/** What may happen in the last moment before a send. */
+const changes: Readonly<Record<string, (stage: Stage) => Change>> = {
+  "a halt": () => Effect.flatMap(Brake, (brake) => brake.halt("operator", "stop")),
+  "a pause of the rule": () =>
+    Effect.flatMap(Brake, (brake) =>
+      brake.pause({ scope: "rule:keep-bob", reason: "odd", author: "ana", until: undefined }),
+    ),
+  "a pause of the receiver": () =>
+    Effect.flatMap(Brake, (brake) =>
+      brake.pause({ scope: "party:bob", reason: "odd", author: "ana", until: undefined }),
+    ),
+  "the end of its window": ({ options, sandbox }) =>
+    Effect.gen(function* () {
+      for (let i = 0; i < blocksLeft; i++) yield* sandbox.stepBlock
+      yield* TestClock.adjust("1 second")
+      const poll = pollBalances(pollerOptionsOf(options.treasury))
+      yield* ticking(yield* Effect.forkChild(Effect.repeat(poll, { while: (isMore) => isMore })))
+    }),
+  "the end of the process": () => Effect.flatMap(Draining, (draining) => draining.start),
+}
+
+/** Runs the effect from outside of it, as what answers a request does. */
+const fromOutside = Effect.fnUntraced(function* (change: Change) {
+  const context = yield* Effect.context<Services>()
+  return () => Effect.runPromiseWith(context)(change)
+})
+
+/** The first send was lost; the next one is due. */
+const dueAgain = Effect.fnUntraced(function* ({ front, options, sandbox }: Stage) {
+  front.manner = async (request, ask) =>
+    request.method === "POST" ? { status: 503, headers: {}, text: "" } : await ask()
+  yield* submitOnce()
+  assert.deepStrictEqual([posts(front), yield* sends], [1, 1])
+  front.manner = honest
+  yield* round(options, sandbox, new Set(["decide", "submit", "confirm"]))
+})
+
+/** The moments between the decision to send and the POST. */
+const moments: Readonly<Record<string, (stage: Stage, change: Change) => Change>> = {
+  "while the newest block is looked up": Effect.fnUntraced(function* (stage, change) {
+    yield* dueAgain(stage)
+    const happen = yield* fromOutside(change)
+    let happened: Promise<void> | undefined
+    const once = () => {
+      happened ??= happen()
+      return happened
+    }
+    // The answer is of the block before the change.
+    stage.front.manner = async (request, ask) => {
+      const answer = await ask()
+      if (isHead(request)) await once()
+      return answer
+    }
+    yield* submitOnce()
+    assert.isDefined(happened)
+  }),
+  "while the work is solved": Effect.fnUntraced(function* (_, change) {
+    const pow = yield* ProofOfWork
+    const context = yield* Effect.context<Services>()
+    const solve: typeof pow.solve = (work) =>
+      Effect.tap(pow.solve(work), () => Effect.orDie(Effect.provideContext(change, context)))
+    yield* Effect.provideService(submitOnce(), ProofOfWork, { solve })
+  }),
+  "while it waits for its turn": Effect.fnUntraced(function* (stage, change) {
+    yield* dueAgain(stage)
+    const { front } = stage
+    const spent = { "ratelimit-limit": "100", "ratelimit-reset": "1", "ratelimit-remaining": "0" }
+    const slow: Manner = async (_, ask) => {
+      const answer = await ask()
+      return { ...answer, headers: { ...answer.headers, ...spent } }
+    }
+    const before = front.server.arrived.length
+    front.manner = slow
+    const fiber = yield* Effect.forkChild(submitOnce())
+    while (front.server.arrived.length === before) yield* turn
+    // The clock stands: whatever the limiter holds back stays there.
+    for (let i = 0; i < 50; i++) yield* turn
+    yield* change
+    yield* ticking(fiber)
+  }),
+}
+
+describe("a send that has not begun", () => {
+  for (const [moment, play] of Object.entries(moments)) {
+    for (const [what, change] of Object.entries(changes)) {
+      it.effect(`is stopped by ${what} ${moment}`, () =>
+        Effect.suspend(() => {
+          let front: Front | undefined
+          const started = (url: string) =>
+            Effect.map(startFront("sandbox", url), (one) => {
+              front = one
+              return one.server.url
+            })
+          return flow(
+            (options, sandbox) =>
+              Effect.gen(function* () {
+                for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
+                if (front === undefined) return assert.fail("no front")
+                const stage = { front, options, sandbox }
+                let before = { posts: -1, sends: -1 }
+                const noted = Effect.gen(function* () {
+                  before = { posts: posts(stage.front), sends: yield* sends }
+                  yield* change(stage)
+                })
+                yield* play(stage, noted)
+                assert.deepStrictEqual({ posts: posts(front), sends: yield* sends }, before)
+                assert.lengthOf(yield* paid(sandbox), 0)
+              }),
+            { front: started, change: { pow } },
+          )
+        }),
+      )
+    }
+  }
+})
