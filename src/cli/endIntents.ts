@@ -1,5 +1,5 @@
 import { userInfo } from "node:os"
-import { Effect, Layer, Option, Predicate, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { shortId } from "../domain/Hex.ts"
 import { submittedRule } from "../domain/Intent.ts"
@@ -12,6 +12,7 @@ import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
+import { agreementFlags, signAgreement } from "./signAgreement.ts"
 
 const Ended = Schema.Struct({
   id: Schema.String,
@@ -26,6 +27,8 @@ interface ChosenEnd extends Chosen {
   readonly id: string
   readonly reason: string
   readonly output: Output
+  readonly key?: Option.Option<string>
+  readonly signature?: Option.Option<string>
 }
 
 /** Through the daemon, or where none runs on its database. */
@@ -35,9 +38,15 @@ const end = Effect.fnUntraced(function* (
   more: Pick<typeof EndBody.Type, "executed" | "neverExecuted">,
 ) {
   const dataDir = yield* dataDirOf(chosen)
-  const body = { reason: chosen.reason, author: userInfo().username, ...more }
-  const answer = yield* control(dataDir, "POST", `/api/v1/intents/${encodeURIComponent(chosen.id)}/${verb}`, body)
-  const done = answer === undefined ? yield* stored(chosen, dataDir, verb, body) : yield* bodyOf(answer)
+  const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}/${verb}`
+  const done = yield* signAgreement(
+    { key: chosen.key ?? Option.none(), signature: chosen.signature ?? Option.none(), output: chosen.output },
+    Effect.fnUntraced(function* (signed) {
+      const body = { reason: chosen.reason, author: userInfo().username, ...more, ...signed }
+      const answer = yield* control(dataDir, "POST", path, body)
+      return answer === undefined ? yield* stored(chosen, dataDir, verb, body) : yield* bodyOf(answer)
+    }),
+  )
   const ended = yield* Schema.decodeUnknownEffect(Ended)(done)
   yield* printResult(chosen.output, ended, () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${anew(ended)}`)
 })
@@ -54,12 +63,13 @@ const stored = Effect.fnUntraced(function* (
   body: typeof EndBody.Type,
 ) {
   const found = yield* storedSetup(chosen, dataDir)
-  const done = yield* endPayment(chosen.id, verb, body).pipe(
+  const done = yield* endPayment(found.treasury, chosen.id, verb, body).pipe(
     Effect.provide(Layer.merge(storeLayer(found), Turns.layer)),
     Effect.mapError((error) => failWith("failure", error.message)),
   )
-  if (Predicate.hasProperty(done, "ended")) return done.ended
-  return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
+  if ("ended" in done) return done.ended
+  if ("problem" in done) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
+  return done
 })
 
 const shared = {
@@ -74,6 +84,7 @@ const resolve = Command.make(
   "resolve",
   {
     ...shared,
+    ...agreementFlags,
     executed: Flag.String("executed").pipe(
       Flag.withSchema(
         Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/, { expected: "a hash of 64 hex characters" })),

@@ -1,16 +1,17 @@
 import { userInfo } from "node:os"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, type Option } from "effect"
 import { Command } from "effect/cli"
 import { makeDataDir } from "../config/files.ts"
 import { gatewayLayer, storeLayer } from "../services.ts"
 import { type LedgerVerb, ledgerVerb } from "../status/ledgerVerbs.ts"
 import { failWith } from "./CliFailure.ts"
-import { bodyOf, control } from "./controlClient.ts"
+import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { layerMetrics } from "./layerMetrics.ts"
-import { outputFlag, printResult, table, toJson } from "./output.ts"
+import { type Output, outputFlag, printResult, table, toJson } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, type Setup, setup } from "./setup.ts"
+import { agreementFlags, signAgreement } from "./signAgreement.ts"
 
 interface Listed {
   readonly id: string
@@ -62,22 +63,34 @@ const recoveredText = ({ lastOnLedger, lastInJournal, imported }: Recovered): st
     "nothing is signed until what was under way is over: one window of the network, and 10 blocks",
   ].join("\n")
 
-/** Asks the daemon; where none runs, does the same with the database itself. */
-const perform = Effect.fnUntraced(function* (chosen: Chosen, verb: LedgerVerb, reason: string) {
-  const asked = { reason, author: userInfo().username }
-  const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${verb}`, asked)
-  if (answer !== undefined) return yield* bodyOf(answer)
-  const found = yield* setup(chosen)
-  yield* makeDataDir(found.dataDir)
-  const done: unknown = yield* ledgerVerb(verb, found, asked).pipe(
-    Effect.provide(alone(found)),
-    Effect.catchTags({
-      GatewayError: (error) => failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
-      StoreError: (error) => failWith("failure", error.message),
+/** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
+const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
+  signAgreement(
+    chosen,
+    Effect.fnUntraced(function* (more) {
+      const asked = { reason: chosen.reason, author: userInfo().username, ...more }
+      const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${verb}`, asked)
+      if (answer !== undefined) return yield* bodyOf(answer)
+      const found = yield* setup(chosen)
+      yield* makeDataDir(found.dataDir)
+      const done = yield* ledgerVerb(verb, found, asked).pipe(
+        Effect.provide(alone(found)),
+        Effect.catchTags({
+          GatewayError: (error) => failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
+          StoreError: (error) => failWith("failure", error.message),
+        }),
+      )
+      if ("problem" in done) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
+      return JSON.parse(toJson(done)) as unknown
     }),
   )
-  return JSON.parse(toJson(done)) as unknown
-})
+
+interface ChosenVerb extends Chosen {
+  readonly reason: string
+  readonly key: Option.Option<string>
+  readonly signature: Option.Option<string>
+  readonly output: Output
+}
 
 /** What a command needs that does the work of the daemon where none runs. */
 export const alone = (found: Setup) => {
@@ -87,13 +100,13 @@ export const alone = (found: Setup) => {
   )
 }
 
-const flags = { reason: reasonFlag, config: configFlag, data: dataFlag, output: outputFlag }
+const flags = { reason: reasonFlag, ...agreementFlags, config: configFlag, data: dataFlag, output: outputFlag }
 
 export const adopt = Command.make(
   "adopt",
   flags,
   Effect.fn(function* (chosen) {
-    const done = yield* perform(chosen, "adopt", chosen.reason)
+    const done = yield* perform(chosen, "adopt")
     yield* printResult(chosen.output, done, () => adoptedText(done as Adopted))
   }),
 ).pipe(Command.withDescription("Take the payments that our keys made elsewhere for known, with a reason"))
@@ -102,7 +115,7 @@ export const recover = Command.make(
   "recover",
   flags,
   Effect.fn(function* (chosen) {
-    const done = yield* perform(chosen, "recover", chosen.reason)
+    const done = yield* perform(chosen, "recover")
     yield* printResult(chosen.output, done, () => recoveredText(done as Recovered))
   }),
 ).pipe(Command.withDescription("Import what a store that was put back misses, and let it sign again, with a reason"))

@@ -34,6 +34,8 @@ const commands = {
   version: async () => (await import("./versionCommand.ts")).versionCommand,
 }
 
+export const commandNames: ReadonlyArray<string> = Object.keys(commands)
+
 const isCommand = (name: string): name is keyof typeof commands => Object.hasOwn(commands, name)
 
 /** All of them where none is called: for help, and for the name that is nearest to a wrong one. */

@@ -13,8 +13,9 @@ import { Signals } from "../store/Signals.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { agreementFor } from "./agreement.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
-import { ApproveBody, approve, findApproval, storyWithApproval } from "./approvals.ts"
+import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
 import { askBackfill } from "./askBackfill.ts"
 import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
@@ -114,8 +115,10 @@ const answer = Effect.fn("Control.answer")(function* (
     }
   }
   const approval = approvalPath.exec(path)
-  if (approval !== null) return yield* approvals(options, approval, request)
+  if (approval !== null && (request.method !== "POST" || agreementFor(path) !== undefined))
+    return yield* approvals(options, approval, request)
   if (request.method === "POST") {
+    if (agreementFor(path) === undefined) return refusal(404, `no ${request.method} ${path}`)
     const stop = brakePath.exec(path)?.[1]
     if (stop !== undefined) return yield* brakeVerb(options, stop, request)
     if (path === "/api/v1/backfill") return yield* backfill(options.treasury, yield* body(request, BackfillBody))
@@ -126,6 +129,8 @@ const answer = Effect.fn("Control.answer")(function* (
     const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
     if (ledger !== undefined) {
       const done = yield* ledgerVerb(ledger, options, yield* body(request, LedgerBody))
+      if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
+      if ("waits" in done) return json(done, 202)
       yield* wake
       return json(done)
     }
@@ -177,7 +182,7 @@ const ExportQuery = Schema.Struct({
   to: Millis,
   after: Schema.String.check(Schema.isPattern(/^([0-9]{1,19}(\.[0-9a-f]{1,64})?)?$/)),
 })
-const LedgerBody = Schema.Struct({ reason: Words, author: Words })
+const LedgerBody = Schema.Struct({ reason: Words, author: Words, signature: Schema.optional(SignatureText) })
 /** Absolute paths of a changed treasury's file and what lies over it. */
 const PlanBody = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))) })
 const ReloadBody = Schema.Struct({ reason: Words, author: Words, allowWeaker: Schema.optional(Schema.Boolean) })
@@ -201,7 +206,7 @@ const brakeVerb = Effect.fnUntraced(function* (
         ? yield* pauseScope(options.treasury, yield* body(request, PauseBody))
         : yield* resumeScope(options, yield* body(request, ResumeBody))
   if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
-  if ("missing" in done) return json(done, 202)
+  if ("waits" in done) return json(done, 202)
   yield* wake
   return json(done)
 })
@@ -220,8 +225,9 @@ const reload = Effect.fnUntraced(function* (asked: typeof ReloadBody.Type) {
 })
 
 const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, verb: EndVerb, asked: typeof EndBody.Type) {
-  const done = yield* endPayment(id, verb, asked)
+  const done = yield* endPayment(treasury, id, verb, asked)
   if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
+  if ("waits" in done) return json(done, 202)
   const { state, detail } = done.ended
   const metrics = yield* Metrics
   metrics.intentsFinished.inc({ treasury: treasury.name, outcome: state })

@@ -1,13 +1,16 @@
 import { Effect, Schema } from "effect"
-import { removeHaltFile } from "../config/files.ts"
+import { readHaltFile, removeHaltFile } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { keptReasons } from "../domain/Halt.ts"
 import { assetScopes } from "../rules/contradiction.ts"
 import { lockScope } from "../rules/stops.ts"
 import { Brake, type Pause } from "../store/Brake.ts"
 import { trip } from "../store/trip.ts"
 import { say } from "../telemetry/say.ts"
+import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
+import { isMachineStop } from "./agreement.ts"
 import { SignatureText } from "./approvals.ts"
-import { approveResume } from "./approveResume.ts"
+import { neededOf, operatorsInForce } from "./operatorsInForce.ts"
 import { Words } from "./people.ts"
 import { problem } from "./stories.ts"
 
@@ -61,26 +64,53 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
   return { halted: true }
 })
 
-/** Ends the pauses of a scope; with scope all also the halts, and takes the HALT file away. */
-export const resumeScope = Effect.fnUntraced(function* (
-  { treasury, dataDir }: { readonly treasury: Treasury; readonly dataDir: string },
-  { signature, ...asked }: typeof ResumeBody.Type,
-) {
-  const unknown = scopeProblem(treasury, asked.scope)
-  if (unknown !== undefined) return unknown
-  const approval = yield* approveResume(treasury, asked, signature)
-  if ("problem" in approval) return approval
-  if (approval.missing > 0) return { resumed: null, ...approval }
+/** What a resume would end that people did not begin: halts, and stops of the machine. */
+const endedBy = Effect.fnUntraced(function* ({ treasury, dataDir }: Where, scope: string) {
   const brake = yield* Brake
-  const removed = asked.scope === "all" ? yield* Effect.result(removeHaltFile(dataDir)) : undefined
+  if (scope === "all" && neededOf(yield* operatorsInForce(treasury)) > 0) {
+    // A file that no daemon has seen yet is a halt as well: nobody takes it away alone.
+    const said = yield* readHaltFile(dataDir)
+    const isKnown = (yield* brake.halts).some(({ reason }) => reason === "halt_file")
+    if (said !== undefined && !isKnown) yield* trip("halt_file", said)
+  }
+  const halts = scope === "all" ? yield* brake.halts : []
+  const stops = isMachineStop(scope) ? (yield* brake.pauses).filter((pause) => pause.scope === scope) : []
+  return {
+    halts: halts.filter(({ reason }) => keptReasons.every((kept) => kept !== reason)).map(haltNamed),
+    stops: stops.map(haltNamed),
+  }
+})
+
+interface Where {
+  readonly treasury: Treasury
+  readonly dataDir: string
+}
+
+/**
+ * Ends the pauses of a scope; with scope all also the halts, and takes the HALT file away. Halts, and what the machine
+ * stopped, end when the operators agree to it, all in force and the reason being what they signed.
+ */
+export const resumeScope = Effect.fnUntraced(function* (where: Where, { signature, ...asked }: typeof ResumeBody.Type) {
+  const unknown = scopeProblem(where.treasury, asked.scope)
+  if (unknown !== undefined) return unknown
+  return yield* agreeing(where.treasury, signature, resume(where, asked))
+})
+
+const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof ResumeBody.Type, "signature">) {
+  const { scope, reason } = asked
+  const ends = yield* endedBy(where, scope)
+  const isOwn = ends.halts.length + ends.stops.length === 0
+  const agreed = isOwn ? [] : yield* needAgreement(where.treasury, { kind: "resume", scope, ...ends, reason })
+  const brake = yield* Brake
+  const removed = scope === "all" ? yield* Effect.result(removeHaltFile(where.dataDir)) : undefined
   if (removed?._tag === "Failure") return problem(removed.failure.message, 409, "take it away by hand")
   const ended = yield* brake.resume(asked)
-  const haltFile = removed?.success === true ? "removed" : "none"
-  const stillHalted = (yield* brake.halts).map(({ reason }) => reason)
+  const haltFile = removed?.success === true ? ("removed" as const) : ("none" as const)
+  const stillHalted = (yield* brake.halts).map((halt) => halt.reason)
   const stillPaused = (yield* brake.pauses).map(viewOf)
   if (ended > 0) {
-    const by = approval.by.length === 0 ? asked.author : `${asked.author}, approved by ${approval.by.join(" and ")}`
-    yield* say("resumed", { subject: asked.scope, detail: `by ${by}: ${asked.reason}` })
+    const by = agreed.length === 0 ? asked.author : `${asked.author}, approved by ${agreed.join(" and ")}`
+    yield* say("resumed", { subject: scope, detail: `by ${by}: ${reason}` })
   }
-  return { resumed: asked.scope, ended, haltFile, stillHalted, stillPaused }
+  return { resumed: scope, ended, haltFile, stillHalted, stillPaused }
 })

@@ -15,6 +15,9 @@ export interface Asked {
   readonly author: string
 }
 
+/** Asked in the transaction, before anything is taken for known: whoever must agree to these payments. */
+export type Agree<E, R> = (found: ReadonlyArray<Stranger>) => Effect.Effect<unknown, E, R>
+
 const idsPerEntry = 200
 
 /**
@@ -22,7 +25,11 @@ const idsPerEntry = 200
  * ends the halt that they raised. Payments of this
  * installation that the journal misses are not adopted: `recover` imports them. Returns the adopted ones.
  */
-export const adopt = Effect.fn("Adopt")(function* (keys: ReadonlyArray<string>, { reason, author }: Asked) {
+export const adopt = Effect.fn("Adopt")(function* <E, R>(
+  keys: ReadonlyArray<string>,
+  { reason, author }: Asked,
+  agree: Agree<E, R>,
+) {
   const findings = yield* Findings
   const journal = yield* Journal
   const brake = yield* Brake
@@ -37,6 +44,7 @@ export const adopt = Effect.fn("Adopt")(function* (keys: ReadonlyArray<string>, 
         found.filter((stranger) => stranger.own),
       )
       const adopted = (yield* findings.strangers).filter((stranger) => !stranger.own)
+      yield* agree(adopted)
       const ids = adopted.map(({ id }) => id)
       yield* findings.acknowledge(ids, "adopted")
       yield* countSpends(adopted)

@@ -1,4 +1,5 @@
 import { Clock, Effect, Option, Schema } from "effect"
+import type { Intent } from "../domain/Intent.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
@@ -25,17 +26,20 @@ export interface Asked {
 
 /**
  * Ends a payment on a person's word: the change, author and reason are one transaction, after all evidence in the store
- * was looked at in it. Returns the payment as it stands then.
+ * was looked at in it, and after `agree` there. Returns the payment as it stands then.
  */
-export const endIntent = Effect.fn("People.endIntent")(function* (asked: Asked) {
+export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(asked: Asked, agree: Agree<E, R>) {
   const turns = yield* Turns
   const database = yield* Database
-  const done = yield* turns.person(asked.intentId, waitMillisMax, database.atomically(end(asked)))
+  const done = yield* turns.person(asked.intentId, waitMillisMax, database.atomically(end(asked, agree)))
   if (Option.isSome(done)) return done.value
   return yield* new VerbRefused({ message: "the network is being asked about it", remedy: "ask again", isBusy: true })
 })
 
-const end = Effect.fnUntraced(function* ({ intentId, verb, author, reason }: Asked) {
+/** Asked before the payment ends: whoever must agree to it. */
+export type Agree<E, R> = (intent: Intent) => Effect.Effect<unknown, E, R>
+
+const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason }: Asked, agree: Agree<E, R>) {
   const outbox = yield* Outbox
   const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
   if (intent === undefined) return yield* refused(`no payment "${intentId}"`, 'see "intents"')
@@ -53,6 +57,7 @@ const end = Effect.fnUntraced(function* ({ intentId, verb, author, reason }: Ask
     height: (yield* (yield* Observations).watermark)?.height ?? 0n,
   })
   if (!judged.permitted) return yield* refused(judged.message, judged.remedy)
+  yield* agree(intent)
   const by = { verb: verb.verb, author, reason }
   const detail = `${judged.words} by ${author}: ${reason}`
   // When it executed is not known: rules wait for balances that are newer than now.

@@ -7,7 +7,7 @@ import { Journal } from "../store/Journal.ts"
 import { Settings } from "../store/Settings.ts"
 import { rememberStoreFile } from "../store/StoreFile.ts"
 import { Witness } from "../store/Witness.ts"
-import { type Asked, listWhole, noteWhole } from "./adopt.ts"
+import { type Agree, type Asked, listWhole, noteWhole } from "./adopt.ts"
 import { countSpends } from "./countSpends.ts"
 import { judgeStrangers, lastOwnSequence } from "./noteListing.ts"
 import { quarantineKey } from "./Reconcile.ts"
@@ -26,10 +26,11 @@ export interface Recovered {
  * the policy's windows, remembers the file, and ends the halt. Until a window has passed nothing is signed, since what
  * the lost store had under way may still execute.
  */
-export const recover = Effect.fn("Recover")(function* (
+export const recover = Effect.fn("Recover")(function* <E, R>(
   keys: ReadonlyArray<string>,
   file: string,
   { reason, author }: Asked,
+  agree: Agree<E, R>,
 ) {
   const findings = yield* Findings
   const journal = yield* Journal
@@ -48,6 +49,7 @@ export const recover = Effect.fn("Recover")(function* (
         found.filter((stranger) => !stranger.own),
       )
       const missing = (yield* findings.strangers).filter((stranger) => stranger.own)
+      yield* agree(missing)
       yield* findings.acknowledge(
         missing.map(({ id }) => id),
         "recovered",

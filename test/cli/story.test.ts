@@ -62,7 +62,10 @@ describe("the story of a payment", () => {
       Effect.gen(function* () {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
         const [intent] = yield* (yield* Outbox).recent(1)
-        yield* endIntent({ intentId: intent!.id, verb: { verb: "reject" }, author: "ana", reason: "too early" })
+        yield* endIntent(
+          { intentId: intent!.id, verb: { verb: "reject" }, author: "ana", reason: "too early" },
+          () => Effect.void,
+        )
         const text = storyText(yield* told)
         assert.match(text, /awaiting_approval +put to ana/)
         assert.match(text, /rejected +rejected by ana: too early \(reject by ana\)/)

@@ -182,7 +182,9 @@ describe("a payment that people must approve", () => {
         Effect.gen(function* () {
           const first = yield* proposed(options, sandbox)
           const body = { reason: "not today", author: "ana" }
-          assert.containSubset(yield* endPayment(first.id, "reject", body), { ended: { state: "rejected" } })
+          assert.containSubset(yield* endPayment(options.treasury, first.id, "reject", body), {
+            ended: { state: "rejected" },
+          })
           const second = yield* proposed(options, sandbox)
           yield* signs(options, second, "ana")
           yield* TestClock.adjust("3 hours")

@@ -48,7 +48,7 @@ const ordered = Effect.fnUntraced(function* (
   yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
   yield* sandbox.stepBlock
   const [known] = (yield* listed(client)).filter(({ to: receiver }) => receiver === (to === "bob" ? bob : eve))
-  yield* adopt([alice], { reason: "made by hand", author: "ana" })
+  yield* adopt([alice], { reason: "made by hand", author: "ana" }, () => Effect.void)
   return known?.id ?? ""
 })
 

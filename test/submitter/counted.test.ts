@@ -64,11 +64,11 @@ describe("payments that a new store does not know", () => {
           Effect.gen(function* () {
             yield* rounds(options, sandbox, 4)
             assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-            yield* adopt([alice], asked)
+            yield* adopt([alice], asked, () => Effect.void)
             const used = { amount: 150n * one, count: 1 }
             assert.deepStrictEqual(yield* usedTo(bob), used)
-            yield* adopt([alice], asked)
-            yield* recover([alice], join(options.dataDir, databaseFile), asked)
+            yield* adopt([alice], asked, () => Effect.void)
+            yield* recover([alice], join(options.dataDir, databaseFile), asked, () => Effect.void)
             assert.deepStrictEqual(yield* usedTo(bob), used)
             assert.deepStrictEqual(
               yield* usedTo(bob, yield* Clock.currentTimeMillis),
@@ -88,7 +88,7 @@ describe("payments that a new store does not know", () => {
         yield* onNewStore(outer, (options) =>
           Effect.gen(function* () {
             yield* rounds(options, sandbox, 2)
-            yield* adopt([alice], asked)
+            yield* adopt([alice], asked, () => Effect.void)
             assert.deepStrictEqual(yield* usedTo(bob), { amount: 0n, count: 0 })
           }),
         )

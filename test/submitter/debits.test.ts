@@ -55,7 +55,7 @@ describe("a debit that no payment explains", () => {
         )
         const [stranger] = yield* (yield* Findings).strangers
         assert.deepStrictEqual([stranger?.from, stranger?.amount], [alice, 30n * one])
-        yield* adopt([alice], { reason: "to the cold wallet", author: "ana" })
+        yield* adopt([alice], { reason: "to the cold wallet", author: "ana" }, () => Effect.void)
         yield* rounds(options, sandbox, 10)
         assert.deepStrictEqual(yield* reasons, [], "told of once")
       }),
@@ -72,7 +72,7 @@ describe("a debit that no payment explains", () => {
           yield* rounds(options, sandbox, 10)
           assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
           assert.match((yield* told)[0] ?? "", /^nothing is signed: 10.* USDT left the general account of alice/)
-          yield* adopt([alice], { reason: "the other wallet", author: "ana" })
+          yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
           yield* rounds(options, sandbox, 10)
           assert.deepStrictEqual(yield* reasons, [], "told of once")
         }),

@@ -241,7 +241,7 @@ describe("a payment that the journal does not know", () => {
         assert.lengthOf(yield* paid(sandbox), 1)
         const [alert] = yield* (yield* AlertQueue).due(10)
         assert.include(alert?.detail ?? "", "cofferer adopt --reason")
-        const adopted = yield* adopt([alice], { reason: "the old wallet", author: "ana" })
+        const adopted = yield* adopt([alice], { reason: "the old wallet", author: "ana" }, () => Effect.void)
         assert.deepStrictEqual(
           adopted.map(({ amount }) => amount),
           [10n * one],

@@ -138,7 +138,7 @@ describe("a data directory that was put back", () => {
             options,
             Effect.gen(function* () {
               const asked = { reason: "the disk died", author: "ana" }
-              const done = yield* recover([alice], join(home, databaseFile), asked)
+              const done = yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
               assert.isAtLeast(done.lastOnLedger ?? 0, done.missing.length)
               assert.isAtLeast(done.missing.length, 1)
               assert.deepStrictEqual(yield* halts, [])

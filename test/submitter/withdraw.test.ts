@@ -232,7 +232,7 @@ describe("a withdrawal", () => {
             (yield* (yield* Findings).strangers).map(({ id }) => id),
             foreign.map(({ id }) => String(id)),
           )
-          yield* adopt([alice], { reason: "to the exchange", author: "ana" })
+          yield* adopt([alice], { reason: "to the exchange", author: "ana" }, () => Effect.void)
           yield* rounds(options, sandbox, 10)
           assert.deepStrictEqual(yield* halts, [], "told of once")
           assert.deepStrictEqual((yield* compareHistory([alice])).differences, [])

@@ -1,0 +1,308 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { commandNames } from "../../src/cli/root.ts"
+import { storeLayer } from "../../src/services.ts"
+import { type Agrees, agreementFor, agreements, type VerbName } from "../../src/status/agreement.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { ask, controlled } from "../support/Control.ts"
+import { flow } from "../support/Flow.ts"
+import { deskText, operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
+
+const manual = intentOf("3")
+
+/** A payment that nobody knows the end of. */
+const begin = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  yield* outbox.record(manual)
+  const reserved = yield* outbox.move(manual, "reserved", { detail: "permitted" })
+  yield* outbox.persist(reserved, attemptOf(reserved, 1))
+  const flying = (yield* outbox.open).find(({ id }) => id === manual.id)!
+  yield* outbox.move(flying, "manual", { detail: "nothing tells" })
+})
+const halted = (reason: string) => Effect.flatMap(Brake, (brake) => brake.halt(reason, "found"))
+const isHalted = (reason: string) =>
+  Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (all) => all.some((halt) => halt.reason === reason)))
+const stop = { scope: "lock:keep-bob", reason: "three failed", author: "cofferer", until: undefined }
+const isStopped = Effect.flatMap(Brake, (brake) =>
+  Effect.map(brake.pauses, (all) => all.some(({ scope }) => scope === stop.scope)),
+)
+const why = { reason: "looked at it", author: "zoe" }
+
+interface Walk {
+  readonly verb: VerbName
+  readonly path: string
+  readonly body: object
+  readonly args: ReadonlyArray<string>
+  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox>
+  /** Whether nothing was done yet. */
+  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox>
+  /** What its text says beside place and expiry. */
+  readonly says: RegExp
+}
+
+/** Each verb that lets money move again, with what it must not end alone. */
+const walks: ReadonlyArray<Walk> = [
+  {
+    verb: "resume",
+    path: "resume",
+    body: { scope: "all", ...why },
+    args: ["resume"],
+    begin: halted("operator"),
+    waits: isHalted("operator"),
+    says: /of a resume, version 2\n(.+\n)*scope: all\nends halt 1: operator, since .+\nreason: looked at it\n/,
+  },
+  {
+    verb: "resume",
+    path: "resume",
+    body: { scope: stop.scope, ...why },
+    args: ["resume", "--scope", stop.scope],
+    begin: Effect.flatMap(Brake, (brake) => brake.pause(stop)),
+    waits: isStopped,
+    says: /of a resume, version 2\n(.+\n)*scope: lock:keep-bob\nends stop 1: three failed, since .+\n/,
+  },
+  {
+    verb: "adopt",
+    path: "adopt",
+    body: why,
+    args: ["adopt"],
+    begin: halted("foreign_payment"),
+    waits: isHalted("foreign_payment"),
+    says: /of an adoption, version 2\n(.+\n)*ends halt 1: foreign_payment, since .+\npayments made elsewhere: 0\n/,
+  },
+  {
+    verb: "recover",
+    path: "recover",
+    body: why,
+    args: ["recover"],
+    begin: halted("restored_store"),
+    waits: isHalted("restored_store"),
+    says: /of a recovery, version 2\n(.+\n)*ends halt 1: restored_store, since .+\npayments to import: 0\n/,
+  },
+  {
+    verb: "intents/*/resolve",
+    path: `intents/${manual.id}/resolve`,
+    body: { ...why, neverExecuted: true },
+    args: ["intents", "resolve", manual.id, "--never-executed"],
+    begin,
+    waits: Effect.flatMap(Outbox, (outbox) =>
+      Effect.map(outbox.open, (open) => open.some(({ id }) => id === manual.id)),
+    ),
+    says: /of a resolution, version 2\n(.+\n)*payment: .+\nwhich is: .+ -> .+\noutcome: never executed\n/,
+  },
+]
+
+const nameOf = ({ args }: Walk): string => args.slice(0, 3).join(" ").replace(manual.id, "ID")
+const textIn = (json: unknown): string => (json as { readonly text: string }).text
+const isWithoutCall = (agrees: Agrees): boolean => agrees !== "operators"
+
+/** A treasury's file and an empty data directory, whose daemon does not run. */
+const stopped = (
+  more: string,
+  use: (where: {
+    readonly dataDir: string
+    readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) => Effect.Effect<A, unknown>
+    readonly run: (...args: ReadonlyArray<string>) => Effect.Effect<Awaited<ReturnType<typeof callCofferer>>>
+  }) => Effect.Effect<void, unknown>,
+) =>
+  flow(
+    ({ treasury }) => {
+      const dir = mkdtempSync(join(tmpdir(), "cofferer-agreement-"))
+      const [file, dataDir] = [join(dir, "t.yaml"), join(dir, "data")]
+      mkdirSync(dataDir)
+      writeFileSync(file, treasury.document.text)
+      for (const name of [...operatorNames, "eve"]) {
+        const der = operatorKey(name).key.export({ type: "pkcs8", format: "der" })
+        writeFileSync(join(dir, name), der.subarray(-32).toString("hex"), { mode: 0o600 })
+      }
+      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) =>
+        effect.pipe(Effect.provide(storeLayer({ treasury, dataDir }), { local: true }))
+      const run = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() =>
+          callCofferer([
+            ...args.map((arg) => arg.replace(/^KEY:/, `${dir}/`)),
+            ...["--reason", "looked at it", "-c", file, "--data", dataDir],
+          ]),
+        )
+      return use({ dataDir, stored, run }).pipe(
+        Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
+      )
+    },
+    { more },
+  )
+
+describe("the table of agreement", () => {
+  it("has every verb of the command line and of the socket, and the socket serves no other", () => {
+    const verbs: Readonly<Record<string, ReadonlyArray<VerbName>>> = {
+      run: [],
+      check: [],
+      status: [],
+      explain: [],
+      plan: ["plan"],
+      intents: ["intents/*/cancel", "intents/*/abandon", "intents/*/resolve"],
+      approve: ["intents/*/approve", "terms", "terms/approve"],
+      reject: ["intents/*/reject"],
+      keys: [],
+      pause: ["pause"],
+      halt: ["halt"],
+      resume: ["resume"],
+      reload: ["reload"],
+      adopt: ["adopt"],
+      recover: ["recover"],
+      backfill: ["backfill"],
+      reconcile: ["reconcile"],
+      submit: ["submit"],
+      test: [],
+      backtest: [],
+      verify: [],
+      export: [],
+      receipt: [],
+      assets: [],
+      balances: [],
+      sandbox: [],
+      version: [],
+    }
+    for (const name of commandNames) assert.property(verbs, name, "say who must agree to it, in status/agreement.ts")
+    const served = new Set(Object.values(verbs).flat())
+    assert.sameMembers([...served], Object.keys(agreements))
+    const walked = new Set<string>(walks.map(({ verb }) => verb))
+    for (const [verb, { agrees }] of Object.entries(agreements)) {
+      assert.strictEqual(walked.has(verb), !isWithoutCall(agrees), `${verb} is walked below`)
+    }
+    assert.isUndefined(agreementFor("/api/v1/withdraw"))
+    assert.isUndefined(agreementFor("/api/v1/toString"))
+    assert.isUndefined(agreementFor(`/api/v1/intents/${manual.id}/pay`))
+  })
+
+  it.effect("is what the socket looks a verb up in before it does anything", () =>
+    controlled((options) =>
+      Effect.gen(function* () {
+        for (const path of ["withdraw", "intents/abc/pay", "constructor"]) {
+          assert.strictEqual((yield* ask(options, `/api/v1/${path}`, {})).status, 404, path)
+        }
+      }),
+    ),
+  )
+
+  for (const walk of walks) {
+    it.effect(`asks two operators over the socket to ${nameOf(walk)}`, () =>
+      controlled(
+        (options) =>
+          Effect.gen(function* () {
+            const post = (more: object = {}) => ask(options, `/api/v1/${walk.path}`, { ...walk.body, ...more })
+            yield* walk.begin
+            const asked = yield* post()
+            assert.strictEqual(asked.status, 202, asked.text)
+            assert.match(textIn(asked.json), walk.says)
+            assert.match(textIn(asked.json), /^(.+)\ntreasury: flow\nchain: sandbox-1\n(.+\n)*void from: .+Z\n$/)
+            const signed = (name: string) => post({ signature: operatorSigns(name, textIn(asked.json)) })
+            assert.strictEqual((yield* signed("eve")).status, 403)
+            for (const name of ["ana", "ana"]) {
+              const waits = yield* signed(name)
+              assert.strictEqual(waits.status, 202, waits.text)
+              assert.containSubset(waits.json, { by: ["ana"], missing: 1, others: ["ben", "chloe"] })
+            }
+            const other = { ...walk.body, reason: "another" }
+            const foreign = { ...other, signature: operatorSigns("ben", textIn(asked.json)) }
+            assert.strictEqual((yield* ask(options, `/api/v1/${walk.path}`, foreign)).status, 403)
+            assert.isTrue(yield* walk.waits)
+            const done = yield* signed("ben")
+            assert.strictEqual(done.status, 200, done.text)
+            assert.isFalse(yield* walk.waits)
+          }),
+        { more: deskText() },
+      ),
+    )
+
+    it.effect(`asks two operators where no daemon runs to ${nameOf(walk)}`, () =>
+      stopped(deskText(), ({ stored, run }) =>
+        Effect.gen(function* () {
+          yield* stored(walk.begin)
+          const asked = yield* run(...walk.args)
+          assert.strictEqual(asked.code, 7, asked.stderr)
+          assert.match(asked.stdout, walk.says)
+          assert.strictEqual((yield* run(...walk.args, "--key", "KEY:eve")).code, 6)
+          assert.strictEqual((yield* run(...walk.args, "--key", "KEY:ana")).code, 7)
+          const again = yield* run(...walk.args, "--key", "KEY:ana")
+          assert.strictEqual(again.code, 7)
+          assert.include(again.stderr, "approved by ana; 1 of ben, chloe must say ")
+          assert.isTrue(yield* stored(walk.waits))
+          const done = yield* run(...walk.args, "--signature", operatorSigns("chloe", asked.stdout))
+          assert.strictEqual(done.code, 0, done.stderr)
+          assert.isFalse(yield* stored(walk.waits))
+        }),
+      ),
+    )
+
+    it.effect(`stands in nobody's way to ${nameOf(walk)} where no operators are named`, () =>
+      stopped("", ({ stored, run }) =>
+        Effect.gen(function* () {
+          yield* stored(walk.begin)
+          const done = yield* run(...walk.args)
+          assert.strictEqual(done.code, 0, done.stderr)
+          assert.isFalse(yield* stored(walk.waits))
+        }),
+      ),
+    )
+  }
+
+  it.effect("lets anybody stop, and end what a person paused", () =>
+    controlled(
+      (options) =>
+        Effect.gen(function* () {
+          const post = (path: string, body: object) => ask(options, `/api/v1/${path}`, body)
+          assert.strictEqual((yield* post("pause", { scope: "party:bob", ...why })).status, 200)
+          assert.strictEqual((yield* post("resume", { scope: "party:bob", ...why })).status, 200)
+          yield* begin
+          const wait = { ...manual, id: intentOf("4").id, subject: "4", episode: 4 }
+          yield* (yield* Outbox).record(wait)
+          assert.strictEqual((yield* post(`intents/${wait.id}/cancel`, why)).status, 200)
+          assert.strictEqual((yield* post("halt", why)).status, 200)
+          assert.isTrue(yield* isHalted("operator"))
+        }),
+      { more: deskText() },
+    ),
+  )
+
+  it.effect("counts a HALT file that no daemon has seen yet: nobody takes it away alone", () =>
+    stopped(deskText(), ({ dataDir, run }) =>
+      Effect.gen(function* () {
+        const file = join(dataDir, "HALT")
+        assert.strictEqual((yield* run("halt")).code, 0)
+        assert.isTrue(existsSync(file))
+        assert.strictEqual((yield* run("resume")).code, 7)
+        assert.strictEqual((yield* run("resume", "--key", "KEY:ana")).code, 7)
+        assert.isTrue(existsSync(file))
+        const done = yield* run("resume", "--key", "KEY:ben")
+        assert.strictEqual(done.code, 0, done.stderr)
+        assert.isFalse(existsSync(file))
+      }),
+    ),
+  )
+
+  it.effect("takes no signature for a halt that came back, though it says the same", () =>
+    controlled(
+      (options) =>
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          const post = (more: object = {}) => ask(options, "/api/v1/resume", { scope: "all", ...why, ...more })
+          yield* brake.hold("store_error", "disk full")
+          const text = textIn((yield* post()).json)
+          const signatures = ["ana", "ben"].map((name) => operatorSigns(name, text))
+          for (const signature of signatures) yield* post({ signature })
+          assert.isFalse(yield* isHalted("store_error"))
+          yield* TestClock.adjust("1 minute")
+          yield* brake.hold("store_error", "disk full")
+          for (const signature of signatures) assert.strictEqual((yield* post({ signature })).status, 403)
+          assert.isTrue(yield* isHalted("store_error"))
+        }),
+      { more: deskText() },
+    ),
+  )
+})
