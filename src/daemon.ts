@@ -18,7 +18,8 @@ import { streamLoop } from "./poller/StreamLoop.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
 import { neededOf, operatorsInForce } from "./status/operatorsInForce.ts"
-import { noteStartedWith } from "./status/reloadConfig.ts"
+import { noteStarted } from "./status/reloadConfig.ts"
+import { settleTerms, termsLoop } from "./status/waitingTerms.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
 import { watchDiskSpace } from "./store/fullDisk.ts"
@@ -43,13 +44,16 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
     Effect.sync(() => randomBytes(4).toString("hex")),
   )
   yield* checkStore(options)
-  yield* applyHaltFile(options.dataDir, options.treasury)
+  const config = yield* ConfigInForce
+  yield* applyHaltFile(options.dataDir, config.now().treasury)
   yield* watchDiskSpace()
-  yield* noteStartedWith({ treasury: options.treasury, mode: options.mode })
+  yield* noteStarted()
+  yield* settleTerms()
+  const { treasury, mode } = config.now()
   yield* journal.append({
     kind: "started",
-    subject: options.treasury.name,
-    body: { version, mode: options.mode, policy: options.treasury.policy.hash, at: yield* Clock.currentTimeMillis },
+    subject: treasury.name,
+    body: { version, mode, policy: treasury.policy.hash, at: yield* Clock.currentTimeMillis },
   })
 })
 
@@ -146,6 +150,7 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     lasting("confirm", confirmLoop),
     lasting("reconcile", reconcileLoop),
     lasting("alerts", alertLoop(treasury.name)),
+    lasting("terms", termsLoop),
     lasting("halt", haltLoop(options.dataDir, now)),
     ...(network.streams ? [supervised("streams", streamLoop(watchedOf(treasury)))] : []),
   ])

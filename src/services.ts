@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
 import type { ConfigError } from "./config/ConfigError.ts"
-import { ConfigInForce } from "./config/ConfigInForce.ts"
+import { ConfigInForce, type InForce } from "./config/ConfigInForce.ts"
 import { readSecret } from "./config/files.ts"
 import type { Mode, Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
@@ -16,6 +16,7 @@ import { Reconciliation } from "./poller/Reconciliation.ts"
 import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
 import { Signer, symbolsById } from "./signer/Signer.ts"
+import { startingWith } from "./status/startingWith.ts"
 import { AlertQueue } from "./store/AlertQueue.ts"
 import { Approvals } from "./store/Approvals.ts"
 import { Asks } from "./store/Asks.ts"
@@ -41,6 +42,7 @@ import { RuleStates } from "./store/RuleStates.ts"
 import { Settings } from "./store/Settings.ts"
 import { Signals } from "./store/Signals.ts"
 import { SpendLog } from "./store/SpendLog.ts"
+import { TermsLog } from "./store/TermsLog.ts"
 import { Witness } from "./store/Witness.ts"
 import { Draining } from "./submitter/Draining.ts"
 import { Looks } from "./submitter/Looks.ts"
@@ -107,15 +109,19 @@ export const storeLayer = (
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
   return Layer.merge(Comparisons.layerNoDeps, Epochs.layerNoDeps).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
+    Layer.provideMerge(inForceLayer({ treasury, mode })),
     Layer.provideMerge(
       Database.layer({
         filename: join(options.dataDir, Database.databaseFile),
         shared: options.replica !== undefined,
       }),
     ),
-    Layer.provideMerge(ConfigInForce.layer({ treasury, mode })),
   )
 }
+
+/** The configuration of the files, under the terms last in force where its own must wait. */
+const inForceLayer = (file: InForce) =>
+  Layer.unwrap(Effect.map(startingWith(file), ConfigInForce.layer)).pipe(Layer.provideMerge(TermsLog.layer))
 
 const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
   Metrics.layer({
@@ -238,10 +244,19 @@ const realMachine = (options: DaemonOptions): Machine => ({
 })
 
 /** All services of the daemon. */
-export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
+export const daemonLayer = (options: DaemonOptions, machine?: Machine) =>
+  Layer.unwrap(
+    Effect.map(ConfigInForce, ({ now }) => {
+      const { treasury, mode } = now()
+      return servicesOf({ ...options, treasury, mode }, options.mode, machine)
+    }),
+  ).pipe(Layer.provideMerge(storeLayer(options)))
+
+/** Everything above the store, by the configuration in force. Keys are opened where the file's own mode asks for it. */
+const servicesOf = (options: DaemonOptions, fileMode: Mode, machine: Machine = realMachine(options)) => {
   const { treasury, mode } = options
   const { network } = treasury
-  const engine = EngineOptions.layer(engineSettings(options.treasury, options.mode))
+  const engine = EngineOptions.layer(engineSettings(treasury, mode))
   const submitter = SubmitterOptions.layer({
     treasury: treasury.name,
     mode,
@@ -263,9 +278,9 @@ export const daemonLayer = (options: DaemonOptions, machine: Machine = realMachi
     Reconciliation.layer,
     Turns.layer,
     Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
-    signerLayer(options),
+    signerLayer({ ...options, mode: fileMode }),
     machine.notifier,
     machine.work,
     Cycle.layer(treasury.name),
-  ).pipe(Layer.provideMerge(Layer.merge(storeLayer(options), machine.metrics)))
+  ).pipe(Layer.provideMerge(machine.metrics))
 }

@@ -18,6 +18,7 @@ const commands = {
   halt: async () => (await import("./halt.ts")).halt,
   resume: async () => (await import("./resume.ts")).resume,
   reload: async () => (await import("./reload.ts")).reload,
+  object: async () => (await import("./object.ts")).object,
   adopt: async () => (await import("./ledgerCommands.ts")).adopt,
   recover: async () => (await import("./ledgerCommands.ts")).recover,
   backfill: async () => (await import("./backfill.ts")).backfill,

@@ -2,12 +2,14 @@ import { userInfo } from "node:os"
 import { Effect, Layer, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { deliverOnce } from "../alerts/AlertLoop.ts"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { makeDataDir } from "../config/files.ts"
 import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { prepare } from "../daemon.ts"
 import { shortId } from "../domain/Hex.ts"
 import { SubmitBody, submitPayment } from "../engine/submitPayment.ts"
 import { daemonLayer } from "../services.ts"
+import { lookAtTerms } from "../status/waitingTerms.ts"
 import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { failWith } from "./CliFailure.ts"
@@ -87,7 +89,9 @@ export const submit = Command.make(
           notRunning(named, dataDir, `, and ${error.message}: nothing was handed in`),
         ),
       )
-      const taken = yield* submitPayment(treasury, mode, body)
+      yield* lookAtTerms
+      const inForce = (yield* ConfigInForce).now()
+      const taken = yield* submitPayment(inForce.treasury, inForce.mode, body)
       if (taken.held.length > 0) {
         yield* deliverOnce(treasury.name)
         return { taken, final: undefined }

@@ -27,6 +27,7 @@ export const viewText = (view: View): string => {
   return [
     `${signs[view.sentence.severity]}${view.sentence.text}`,
     `    ${view.treasury}, mode ${view.mode}, ${gatewaysText(view.network)}, block ${view.height}, chain ${view.network.chainId}`,
+    ...(view.terms === null ? [] : [view.terms.text]),
     ...(accounts.length > 0 ? ["accounts", table(accounts)] : []),
     ...(rules.length > 0 ? ["rules", table(rules)] : []),
     ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),

@@ -10,13 +10,14 @@ export const haltEnds = {
   unclean_starts: "resume",
   store_error: "resume",
   disk_full: "itself",
+  terms: "terms",
 } as const
 
 export type HaltReason = keyof typeof haltEnds
 export const haltReasons = Object.keys(haltEnds) as ReadonlyArray<HaltReason>
 
 /** The reasons that a `resume` of everything leaves in force. */
-export const keptReasons: ReadonlyArray<HaltReason> = ["restored_store", "disk_full"]
+export const keptReasons: ReadonlyArray<HaltReason> = ["restored_store", "disk_full", "terms"]
 
 const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, text)
 
@@ -26,6 +27,7 @@ export const remedyOf = (reason: string): string => {
   if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'
   if (end === "recover") return '"cofferer recover --reason TEXT" shows what the store misses, imports it and goes on'
   if (end === "itself") return 'it ends by itself once there is space, and "resume" does not end it'
+  if (end === "terms") return "it ends when the new terms come into force, or with a start by a file of the old ones"
   const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'
   return end === "file" ? `${resume}, which takes the HALT file away` : resume
 }

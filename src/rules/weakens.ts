@@ -44,12 +44,12 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
     : []),
   ...(next.quorum < old.quorum ? [`${next.quorum} gateways must agree, before ${old.quorum}`] : []),
   ...(next.chainId === old.chainId ? [] : [`chain ${next.chainId}, before ${old.chainId}`]),
-  ...assetWords(old, next),
+  ...repinned(old, next),
   ...codeWords(old, next),
 ]
 
 /** Assets that are pinned otherwise: their amounts mean something else. */
-const assetWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
+export const repinned = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...next.assets.values()].flatMap(({ symbol, id, decimals }) => {
     const [named, same] = [old.assets.get(symbol), assetOf(old, id)]
     const moved =

@@ -130,6 +130,8 @@ export class Signer extends Context.Service<
               const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
               const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
               if (halted.length > 0) return yield* refuse("halted", `halted: ${halted.join(", ")}`)
+              const mode = config?.now().mode ?? "live"
+              if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
               if (!(yield* lease.isHeld.pipe(memory))) return yield* refuse("lease", "another process moves the money")
               const lacking = yield* clearance.lacking(request.party)
               if (lacking !== undefined) return yield* refuse("watermark", lacking)

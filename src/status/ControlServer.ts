@@ -20,6 +20,7 @@ import { askBackfill } from "./askBackfill.ts"
 import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
+import { ObjectBody, objectTo } from "./objectTo.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { planOf } from "./planOf.ts"
 import { receiptOf } from "./receipts.ts"
@@ -126,6 +127,10 @@ const answer = Effect.fn("Control.answer")(function* (
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
     if (path === planPath) return yield* plan(options, yield* body(request, PlanBody))
     if (path === "/api/v1/reload") return yield* reload(yield* body(request, ReloadBody))
+    if (path === "/api/v1/object") {
+      const done = yield* objectTo(yield* body(request, ObjectBody))
+      return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
+    }
     const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
     if (ledger !== undefined) {
       const done = yield* ledgerVerb(ledger, options, yield* body(request, LedgerBody))

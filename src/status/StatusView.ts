@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { inForceOr } from "../config/ConfigInForce.ts"
+import { ConfigInForce, inForceOr } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
@@ -16,12 +16,14 @@ import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import type { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import { TermsLog } from "../store/TermsLog.ts"
 import { accountViews, isoOf, observationOf } from "./accountViews.ts"
 import { intentView } from "./intentView.ts"
 import { limitViews } from "./limitViews.ts"
 import { ruleViews } from "./ruleViews.ts"
 import { sentenceOf } from "./sentence.ts"
 import type { View } from "./View.ts"
+import { dueAt, waitText } from "./waitingTerms.ts"
 
 const dayMillis = 86_400_000
 const recentMax = 10
@@ -60,6 +62,7 @@ type Needs =
   | Outbox
   | RuleStates
   | Settings
+  | TermsLog
   | SpendLog
 
 const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, known: ReadonlyArray<GatewayHealth>) {
@@ -107,6 +110,7 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
+    terms: yield* termsView,
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
     pauses: pauses.map(({ scope, reason, author, until }) => ({
@@ -120,6 +124,22 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     at: new Date(now).toISOString(),
   }
   return { ...view, sentence: sentenceOf(view, { today, maxAgeSeconds: treasury.network.maxAgeMillis / 1_000 }) }
+})
+
+/** What waits to come into force. A command that opens the store beside another file shows what waits all the same. */
+const termsView = Effect.gen(function* () {
+  const wait = yield* (yield* TermsLog).waiting
+  if (wait === undefined) return null
+  const due = dueAt(wait)
+  const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
+  return {
+    hash: wait.hash,
+    since: new Date(wait.since).toISOString(),
+    until: due === undefined ? null : new Date(due).toISOString(),
+    weaker: wait.weaker,
+    cannot: config?.now().waiting?.cannot ?? [],
+    text: waitText(wait),
+  }
 })
 
 /** Windows that hold rules now: those that ignore them have none. */

@@ -35,6 +35,16 @@ export interface View {
   }>
   /** Since when and why balances cannot be compared with the gateway's own; null while they can. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
+  /** New terms that wait while the old ones hold; null where none do. `until` is null where somebody objected. */
+  readonly terms: {
+    readonly hash: string
+    readonly since: string
+    readonly until: string | null
+    readonly weaker: ReadonlyArray<string>
+    /** Why the old terms cannot hold with the file; where there is a reason, nothing is signed. */
+    readonly cannot: ReadonlyArray<string>
+    readonly text: string
+  } | null
   readonly alertsPending: number
   readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>
   readonly pauses: ReadonlyArray<{

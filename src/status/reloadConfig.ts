@@ -1,26 +1,27 @@
-import { Clock, Effect } from "effect"
-import { formatProblem, type Problem } from "../config/ConfigError.ts"
+import { Effect } from "effect"
 import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { holdTerms } from "../config/holdTerms.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import { configParts, hashNumber, partHashes } from "../config/partHashes.ts"
 import { loadTreasury } from "../config/Treasury.ts"
-import { adoptRules, keepRules } from "../engine/adoptRules.ts"
+import { termsHash } from "../rules/storedTerms.ts"
 import { weakens } from "../rules/weakens.ts"
-import { AlertQueue } from "../store/AlertQueue.ts"
-import { Database } from "../store/Database.ts"
-import { Journal } from "../store/Journal.ts"
-import { RuleStates } from "../store/RuleStates.ts"
-import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
+import { TermsLog } from "../store/TermsLog.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
-import { agreementToTerms, configEntryKey } from "./termsApproval.ts"
+import { approvalOfTerms } from "./approvalOfTerms.ts"
+import { asOne, hashLastSeen, putInForce } from "./putInForce.ts"
+import { type Refusal, refusedFor, refuseReload } from "./refuseReload.ts"
+import { operatorsIn } from "./startingWith.ts"
+import { termsHeld } from "./termsApproval.ts"
+import { keepWaiting, tellStart, tellWeaker } from "./waitingTerms.ts"
 
 /** Who wants the files to be read again. */
 export interface ReloadAsked {
   readonly author: string
   readonly reason: string
-  /** Whether the new configuration may permit what the old one did not. */
+  /** Whether the new configuration may permit what the old one did not; operators must agree where there are any. */
   readonly allowWeaker: boolean
 }
 
@@ -32,13 +33,7 @@ export type Reloaded =
       readonly parts: ReadonlyArray<string>
       readonly weaker: ReadonlyArray<string>
     }
-  | {
-      readonly _tag: "Refused"
-      /** The files are wrong; otherwise what they say is not permitted now. */
-      readonly isConfig: boolean
-      readonly detail: string
-      readonly remedy: string
-    }
+  | ({ readonly _tag: "Refused" } & Pick<Refusal, "isConfig" | "remedy"> & { readonly detail: string })
 
 /** Shows in the metrics which configuration is in force. */
 const tellHashes = Effect.fnUntraced(function* ({ treasury }: InForce) {
@@ -51,7 +46,8 @@ const tellHashes = Effect.fnUntraced(function* ({ treasury }: InForce) {
 
 /**
  * Reads the treasury's files again and puts them in force as a whole, or leaves all as it is. What permits more than
- * the configuration in force is refused unless that is asked for. Payments that are under way go on.
+ * the terms last in force is refused unless the operators agree, or, where there are none, it is asked for. Payments
+ * that are under way go on.
  */
 export const reloadConfig = Effect.fn("Config.reload")(function* (asked: ReloadAsked) {
   const config = yield* ConfigInForce
@@ -61,8 +57,9 @@ export const reloadConfig = Effect.fn("Config.reload")(function* (asked: ReloadA
 const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const config = yield* ConfigInForce
   const old = config.now()
+  const refuse = (refusal: Refusal) => refuseReload(old, asked.author, refusal)
   const loaded = yield* Effect.result(loadTreasury(...old.treasury.files))
-  if (loaded._tag === "Failure") return yield* refuse(old, asked, refusedFor(loaded.failure.problems))
+  if (loaded._tag === "Failure") return yield* refuse(refusedFor(loaded.failure.problems))
   const treasury = loaded.success
   const [before, after] = [partHashes(old.treasury.document.value), partHashes(treasury.document.value)]
   const metrics = yield* Metrics
@@ -71,27 +68,38 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
     return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
   }
   const restart = needsRestart(old.treasury, treasury)
-  if (restart.length > 0) return yield* refuse(old, asked, { ...refusedFor(restart), isConfig: false })
-  const next = { treasury, mode: old.mode }
-  const weaker = weakens(termsOf(old), termsOf(next))
-  if (weaker.length > 0 && !asked.allowWeaker) {
-    const approval = yield* approvalOfPeople(old, next)
-    if (!approval.isEnough) return yield* refuse(old, asked, refusedAsWeaker(weaker, approval.advice))
-  }
+  if (restart.length > 0) return yield* refuse({ ...refusedFor(restart), isConfig: false })
+  const judged = yield* judgeTerms(old, { treasury, mode: old.waiting?.file.mode ?? old.mode }, asked)
+  if ("refusal" in judged) return yield* refuse(judged.refusal)
+  const { next, weaker } = judged
   const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
   yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, old, next }))
+  if (old.waiting !== undefined && next.waiting === undefined) yield* tellStart()
   yield* tellChange(next, asked, parts)
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
 
-/** Whether the operators in force agreed to exactly these terms; else what they can do about it. */
-const approvalOfPeople = Effect.fnUntraced(function* (old: InForce, next: InForce) {
-  const { by, others, missing, change } = yield* agreementToTerms(old, next)
-  if (by.length + others.length === 0) return { isEnough: false, advice: "" }
-  const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
-  const advice = `, or operators "cofferer approve terms ${change.terms.slice(0, 8)}" (${so} ${others.join(", ")})`
-  return { isEnough: missing === 0, advice }
+/** Under which terms the changed file comes into force, or why it does not. */
+const judgeTerms = Effect.fnUntraced(function* (old: InForce, file: InForce, asked: ReloadAsked) {
+  const log = yield* TermsLog
+  const before = yield* termsHeld(old)
+  const weaker = weakens(before, termsOf(file))
+  if (weaker.length === 0) return { next: file, weaker }
+  if (operatorsIn(before).size === 0) {
+    return asked.allowWeaker ? { next: file, weaker } : { refusal: refusedAsWeaker(weaker, allowed) }
+  }
+  const approval = yield* approvalOfTerms(old, file)
+  if (approval.isEnough) return { next: file, weaker }
+  const [known, wait] = [yield* log.inForce, yield* log.waiting]
+  // The rest of the file may change while exactly these terms go on to wait.
+  if (known !== undefined && old.waiting !== undefined && wait?.hash === termsHash(termsOf(file))) {
+    return { next: holdTerms(file, before, known.alerts), weaker: [] }
+  }
+  return { refusal: refusedAsWeaker(weaker, `${approval.advice}${delayed}`) }
 })
+
+const allowed = '"cofferer reload --allow-weaker --reason TEXT"'
+const delayed = "; a restart with this file puts it in force after 24 hours, unless somebody objects"
 
 interface Change {
   readonly before: string
@@ -102,49 +110,33 @@ interface Change {
   readonly next: InForce
 }
 
-const hashKey = "configHash"
-
-/** Journals at a start that the configuration is another one than the last that was in force here. */
-export const noteStartedWith = Effect.fn("Config.started")(function* (inForce: InForce) {
-  const { treasury, mode } = inForce
-  const settings = yield* Settings
-  const before = yield* settings.get(hashKey)
-  const after = partHashes(treasury.document.value).all
+/** Journals at a start which configuration is in force here, and whether its terms wait. */
+export const noteStarted = Effect.fn("Config.started")(function* () {
+  const inForce = (yield* ConfigInForce).now()
+  const { treasury, mode, waiting } = inForce
   yield* tellHashes(inForce)
-  if (before === after) return yield* keepRules(treasury.rules)
-  const journal = yield* Journal
-  const detail = before === undefined ? "the first configuration" : "started with another configuration"
-  const body = { detail, before, after, policy: treasury.policy.hash, mode }
-  const write = Effect.gen(function* () {
-    const { seq } = yield* journal.append({ kind: "config", subject: treasury.name, body })
-    yield* settings.set(configEntryKey, String(seq))
-    yield* settings.set(hashKey, after)
-    yield* before === undefined ? keepRules(treasury.rules) : adoptRules(treasury.rules)
-  })
-  yield* asOne(write)
-})
-
-/** All durable together, or none; what was not committed is not remembered either. */
-const asOne = Effect.fnUntraced(function* <E, R>(write: Effect.Effect<void, E, R>) {
-  const states = yield* RuleStates
-  yield* (yield* Database).atomically(write).pipe(Effect.onError(() => states.forget))
+  const before = yield* hashLastSeen
+  const known = yield* (yield* TermsLog).inForce
+  const after = partHashes(treasury.document.value).all
+  const weaker = waiting !== undefined || known === undefined ? [] : weakens(known.terms, termsOf(inForce))
+  const detail =
+    before === undefined
+      ? "the first configuration"
+      : before === after
+        ? "the terms of the configuration"
+        : `started with another configuration${waiting === undefined ? "" : ", whose terms wait"}`
+  const entry = { detail, before, after, weaker, policy: treasury.policy.hash, mode }
+  const seq = yield* asOne(Effect.andThen(keepWaiting(inForce), putInForce(inForce, entry, undefined)))
+  yield* tellStart()
+  yield* tellWeaker(seq, weaker)
 })
 
 const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
-  const journal = yield* Journal
-  const { name, policy, rules } = change.next.treasury
+  const { before, after, parts, weaker, old, next } = change
   const { author, reason } = asked
-  const { before, after, parts, weaker, old } = change
-  const entry = { before, after, parts, weaker, policy: policy.hash, author, reason }
   const detail = `${parts.join(", ")} changed`
-  const settings = yield* Settings
-  const write = Effect.gen(function* () {
-    const { seq } = yield* journal.append({ kind: "config", subject: name, body: { detail, ...entry } })
-    yield* settings.set(configEntryKey, String(seq))
-    yield* settings.set(hashKey, after)
-    yield* adoptRules(rules, old.treasury.rules)
-  })
-  yield* asOne(write)
+  const entry = { detail, before, after, parts, weaker, policy: next.treasury.policy.hash, author, reason }
+  yield* asOne(Effect.andThen(putInForce(next, entry, old.treasury.rules), keepWaiting(next)))
 })
 
 const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: ReloadAsked, parts: ReadonlyArray<string>) {
@@ -160,60 +152,9 @@ const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: Reloa
   yield* say("reloaded", { subject: parts.join(", "), detail: `by ${author}; policy ${policy.hash}` })
 })
 
-interface Refusal {
-  readonly isConfig: boolean
-  readonly title: string
-  /** What is wrong, the most important first. */
-  readonly lines: ReadonlyArray<string>
-  readonly remedy: string
-}
-
-const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
-  isConfig: true,
-  title: "",
-  lines: problems.map(formatProblem),
-  remedy: "what was in force stays in force",
-})
-
 const refusedAsWeaker = (weaker: ReadonlyArray<string>, advice: string): Refusal => ({
   isConfig: false,
   title: "it would permit more than what is in force:",
   lines: weaker,
-  remedy: `what was in force stays in force; if it is meant, "cofferer reload --allow-weaker --reason TEXT"${advice}`,
-})
-
-/** Longer, and a message on a telephone is not read. */
-const alertCharsMax = 800
-
-/** As many of the lines as there is room for, the first always; how many are left out is said. */
-const listed = (lines: ReadonlyArray<string>): string => {
-  const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
-  const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)
-  const left = lines.length - fit
-  const told = lines.slice(0, fit).join("; ").slice(0, alertCharsMax)
-  return left === 0 ? told : `${told}; and ${left} more`
-}
-
-/** The last good configuration stays, and people hear of it. */
-const refuse = Effect.fnUntraced(function* (old: InForce, asked: ReloadAsked, refusal: Refusal) {
-  const { name } = old.treasury
-  const metrics = yield* Metrics
-  metrics.configReloaded.set({ treasury: name }, 0)
-  const at = yield* Clock.currentTimeMillis
-  const { isConfig, title, lines, remedy } = refusal
-  yield* (yield* AlertQueue).raise({
-    dedup: `config_reload/${at}`,
-    severity: "ticket",
-    kind: "config",
-    subject: name,
-    detail: `a new configuration was refused: ${title === "" ? "" : `${title} `}${listed(lines)}; ${remedy}`,
-    fields: { author: asked.author },
-  })
-  yield* (yield* Signals).wake("alerts")
-  yield* Effect.logWarning("a new configuration was refused", {
-    author: asked.author,
-    reason: `${title} ${lines.join("; ")}`.trim(),
-  })
-  const detail = title === "" ? lines.join("\n") : [title, ...lines.map((line) => `  ${line}`)].join("\n")
-  return { _tag: "Refused", isConfig, detail, remedy } satisfies Reloaded
+  remedy: `what was in force stays in force; if it is meant, ${advice}`,
 })

@@ -76,7 +76,7 @@ const stuck: ReadonlySet<string | null> = new Set([
 const namesMax = 3
 
 /** What people should look at, beside what moves by itself. What a rule on trial would need costs nothing. */
-const troublesOf = ({ rules, intents, accounts }: Omit<View, "sentence">): ReadonlyArray<string> => {
+const troublesOf = ({ rules, intents, accounts, terms }: Omit<View, "sentence">): ReadonlyArray<string> => {
   const live = rules.filter(({ trial }) => !trial)
   const locked = live.filter(({ reason }) => reason === "locked")
   const waiting = intents.filter(({ state }) => state === "awaiting_approval")
@@ -84,6 +84,7 @@ const troublesOf = ({ rules, intents, accounts }: Omit<View, "sentence">): Reado
   const out = accounts.filter((a) => !a.inBand)
   const [first] = waiting
   return [
+    ...(terms === null ? [] : [`${terms.text}.`]),
     ...locked.map(({ name, detail }) => `${name} is locked: ${detail}.`),
     ...(first === undefined ? [] : [`${waitingText(first, waiting.length)}.`]),
     ...(held.length === 0 ? [] : [`Held: ${several(held.map(heldText))}.`]),

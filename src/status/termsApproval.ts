@@ -3,30 +3,33 @@ import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts
 import { loadTreasury } from "../config/Treasury.ts"
 import { termsHash } from "../rules/storedTerms.ts"
 import { weakens } from "../rules/weakens.ts"
-import { Settings } from "../store/Settings.ts"
+import { TermsLog } from "../store/TermsLog.ts"
 import type { TermsChange } from "../tx/Agreement.ts"
 import { SignatureText } from "./approvals.ts"
 import { operatorsInForce } from "./operatorsInForce.ts"
 import { takeTerms, termsApprovalOf } from "./sharedApprovals.ts"
 import { problem } from "./stories.ts"
 
-/** Where the settings keep the journal number of the configuration in force. */
-export const configEntryKey = "configEntry"
+/** The terms that hold: those of the configuration in force, or those last in force where its own wait. */
+export const termsHeld = Effect.fnUntraced(function* (inForce: InForce) {
+  const known = yield* (yield* TermsLog).inForce
+  return inForce.waiting === undefined || known === undefined ? termsOf(inForce) : known.terms
+})
 
-/** What another configuration changes in the terms of the one in force, as operators agree to it. */
-export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: InForce) {
-  const entry = yield* (yield* Settings).get(configEntryKey)
+/** What another configuration changes in the terms that hold, as operators agree to it. */
+export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pick<InForce, "treasury">) {
+  const known = yield* (yield* TermsLog).inForce
   return {
     treasury: old.treasury.name,
     chainId: old.treasury.network.chainId,
-    replaces: Number(entry ?? "0"),
+    replaces: known?.seq ?? 0,
     terms: termsHash(termsOf(next)),
-    weaker: weakens(termsOf(old), termsOf(next)),
+    weaker: weakens(yield* termsHeld(old), termsOf(next)),
   } satisfies TermsChange
 })
 
 /** How far the operators in force agree to another configuration. */
-export const agreementToTerms = Effect.fnUntraced(function* (old: InForce, next: InForce) {
+export const agreementToTerms = Effect.fnUntraced(function* (old: InForce, next: Pick<InForce, "treasury">) {
   const change = yield* termsChangeOf(old, next)
   return { ...(yield* termsApprovalOf(yield* operatorsInForce(old.treasury), change)), change }
 })
@@ -44,9 +47,8 @@ const changeIn = Effect.fnUntraced(function* (old: InForce, files: typeof Files.
   if (treasury.name !== old.treasury.name) {
     return problem(`the file is of the treasury ${treasury.name}, not ${old.treasury.name}`, 409, "name its own file")
   }
-  const next = { treasury, mode: treasury.mode === old.treasury.mode ? old.mode : treasury.mode }
-  const change = yield* termsChangeOf(old, next)
-  if (change.terms === termsHash(termsOf(old))) {
+  const change = yield* termsChangeOf(old, { treasury })
+  if (change.terms === termsHash(yield* termsHeld(old))) {
     return problem("these terms are in force already", 409, "nothing is left to approve")
   }
   return { change, policy: treasury.policy.digest }

@@ -1,26 +1,8 @@
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { finalIntentStates } from "../domain/Intent.ts"
-
-/** Words that differ by database: the same tables on SQLite and PostgreSQL. */
-const dialect = Effect.map(SqlClient.SqlClient, (sql) => {
-  const word = (sqlite: string, pg: string) => sql.literal(sql.onDialectOrElse({ pg: () => pg, orElse: () => sqlite }))
-  return {
-    sql,
-    int: word("INTEGER", "BIGINT"),
-    bytes: word("BLOB", "BYTEA"),
-    serial: word("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
-    strict: word("STRICT", ""),
-    keyed: word("STRICT, WITHOUT ROWID", ""),
-    digits: (column: string) =>
-      sql.literal(
-        sql.onDialectOrElse({
-          pg: () => `CHECK (${column} ~ '^[0-9]{1,78}$')`,
-          orElse: () => `CHECK (${column} <> '' AND length(${column}) <= 78 AND ${column} NOT GLOB '*[^0-9]*')`,
-        }),
-      ),
-  }
-})
+import { dialect } from "./dialect.ts"
+import { terms } from "./termsTables.ts"
 
 /** What the gateway was seen to say: balance rows keyed by time first, latest balances, assets and their history. */
 const observations = Effect.gen(function* () {
@@ -382,6 +364,7 @@ const loader = Migrator.fromRecord({
   "0019_changed_payments": changedPayments,
   "0020_spend_ends": spendEnds,
   "0021_counted_keys": countedKeys,
+  "0022_terms": terms,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

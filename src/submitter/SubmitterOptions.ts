@@ -37,11 +37,12 @@ export const cancellingOf = (rules: ReadonlyArray<Rule>): ReadonlyArray<string> 
 /** Runs a cycle by the configuration that is in force when it begins. What was fixed at the start stays. */
 export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
-    const { treasury } = (yield* ConfigInForce).now()
+    const { treasury, mode } = (yield* ConfigInForce).now()
     const { network, policy, parties, assets, rules } = treasury
     const { maxAgeMillis, pollIdleMillis } = network
     const settings = {
       ...(yield* SubmitterOptions),
+      mode,
       maxAgeMillis,
       pollIdleMillis,
       policy,

@@ -130,6 +130,7 @@ describe("the sentence", () => {
     alertsPending: 0,
     halts: [],
     pauses: [],
+    terms: null,
     maintenance: [],
     journal: { seq: 0, head: "" },
     at: "",

@@ -131,6 +131,7 @@ describe("what a payment takes of its window", () => {
       yield* sql`ALTER TABLE spends DROP COLUMN ended_at`
       yield* sql`ALTER TABLE spends RENAME COLUMN spent_at TO block_time`
       yield* sql`UPDATE spends SET block_time = ${start - 25 * hour}`
+      for (const later of ["terms", "terms_waits"]) yield* sql`DROP TABLE ${sql(later)}`
       yield* sql`DELETE FROM migrations WHERE migration_id >= 20`
     })
     const after = Effect.gen(function* () {

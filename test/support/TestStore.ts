@@ -26,6 +26,7 @@ import { RuleStates } from "../../src/store/RuleStates.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { Signals } from "../../src/store/Signals.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
+import { TermsLog } from "../../src/store/TermsLog.ts"
 
 /** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
 export const testStore = () => {
@@ -52,6 +53,7 @@ export const testStore = () => {
       Lease.layerSole,
       Clearance.layer,
       DiskSpace.layer(dir),
+      TermsLog.layer,
       AlertQueue.layer((severity) => (severity === "page" ? ["desk", "log"] : ["log"])),
     ).pipe(
       Layer.provideMerge(Journal.layer("test")),

@@ -1,0 +1,55 @@
+import { Effect } from "effect"
+import { type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { partHashes } from "../config/partHashes.ts"
+import { adoptRules, keepRules } from "../engine/adoptRules.ts"
+import type { Rule } from "../rules/Rule.ts"
+import { termsHash } from "../rules/storedTerms.ts"
+import { Database } from "../store/Database.ts"
+import { Journal } from "../store/Journal.ts"
+import { RuleStates } from "../store/RuleStates.ts"
+import { Settings } from "../store/Settings.ts"
+import { TermsLog } from "../store/TermsLog.ts"
+
+const hashKey = "configHash"
+
+/** Hash of the configuration that this store saw last; undefined where it has seen none. */
+export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
+
+export interface Entry {
+  readonly detail: string
+  readonly [fact: string]: unknown
+}
+
+/**
+ * Notes durably which configuration a process runs by: its journal entry, its terms unless they wait, and what its
+ * rules remember. Call it in the transaction that puts it in force. `before` are the rules that they replace;
+ * undefined at a start. Returns the number of the entry; undefined where nothing changed.
+ */
+export const putInForce = Effect.fn("Config.putInForce")(function* (
+  next: InForce,
+  entry: Entry,
+  before: ReadonlyArray<Rule> | undefined,
+) {
+  const { treasury, waiting } = next
+  const [settings, log, journal] = [yield* Settings, yield* TermsLog, yield* Journal]
+  const [last, after] = [yield* hashLastSeen, partHashes(treasury.document.value).all]
+  const known = yield* log.inForce
+  const terms = termsOf(next)
+  const isOther = waiting === undefined && known?.hash !== termsHash(terms)
+  const alerts = waiting === undefined ? treasury : (known?.alerts ?? treasury)
+  const names = { alerts, rules: treasury.rules.map(({ name }) => name) }
+  const isEntry = isOther || last !== after
+  const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
+  if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, ...names })
+  else yield* log.note(names)
+  if (last !== after) yield* settings.set(hashKey, after)
+  if (last === undefined || (before === undefined && last === after)) yield* keepRules(treasury.rules)
+  else yield* adoptRules(treasury.rules, before)
+  return head?.seq
+})
+
+/** All durable together, or none; what was not committed is not remembered either. */
+export const asOne = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<A, E, R>) {
+  const states = yield* RuleStates
+  return yield* (yield* Database).atomically(write).pipe(Effect.onError(() => states.forget))
+})

@@ -1,0 +1,59 @@
+import { Clock, Effect } from "effect"
+import { formatProblem, type Problem } from "../config/ConfigError.ts"
+import type { InForce } from "../config/ConfigInForce.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Signals } from "../store/Signals.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+
+/** Why files are not put in force. */
+export interface Refusal {
+  /** The files are wrong; otherwise what they say is not permitted now. */
+  readonly isConfig: boolean
+  readonly title: string
+  /** What is wrong, the most important first. */
+  readonly lines: ReadonlyArray<string>
+  readonly remedy: string
+}
+
+export const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
+  isConfig: true,
+  title: "",
+  lines: problems.map(formatProblem),
+  remedy: "what was in force stays in force",
+})
+
+/** Longer, and a message on a telephone is not read. */
+const alertCharsMax = 800
+
+/** As many of the lines as there is room for, the first always; how many are left out is said. */
+const listed = (lines: ReadonlyArray<string>): string => {
+  const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
+  const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)
+  const left = lines.length - fit
+  const told = lines.slice(0, fit).join("; ").slice(0, alertCharsMax)
+  return left === 0 ? told : `${told}; and ${left} more`
+}
+
+/** The last good configuration stays, and people hear of it. */
+export const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, refusal: Refusal) {
+  const { name } = old.treasury
+  const metrics = yield* Metrics
+  metrics.configReloaded.set({ treasury: name }, 0)
+  const at = yield* Clock.currentTimeMillis
+  const { isConfig, title, lines, remedy } = refusal
+  yield* (yield* AlertQueue).raise({
+    dedup: `config_reload/${at}`,
+    severity: "ticket",
+    kind: "config",
+    subject: name,
+    detail: `a new configuration was refused: ${title === "" ? "" : `${title} `}${listed(lines)}; ${remedy}`,
+    fields: { author },
+  })
+  yield* (yield* Signals).wake("alerts")
+  yield* Effect.logWarning("a new configuration was refused", {
+    author,
+    reason: `${title} ${lines.join("; ")}`.trim(),
+  })
+  const detail = title === "" ? lines.join("\n") : [title, ...lines.map((line) => `  ${line}`)].join("\n")
+  return { _tag: "Refused" as const, isConfig, detail, remedy }
+})
