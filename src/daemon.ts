@@ -32,6 +32,7 @@ import { trip } from "./store/trip.ts"
 import { Witness } from "./store/Witness.ts"
 import { confirmLoop } from "./submitter/Confirm.ts"
 import { Draining } from "./submitter/Draining.ts"
+import { overdueLoop } from "./submitter/Overdue.ts"
 import { reconcileLoop } from "./submitter/Reconcile.ts"
 import { submitLoop } from "./submitter/Submitter.ts"
 
@@ -70,6 +71,7 @@ export const prepareOrWait = (options: DaemonOptions) =>
 const prepareOnceWritten = (options: DaemonOptions) => {
   const { treasury, dataDir } = options
   const telling = supervise([
+    lasting("overdue", overdueLoop),
     lasting("alerts", alertLoop(treasury.name)),
     lasting(
       "halt",
@@ -149,6 +151,7 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     lasting("submitter", submitLoop),
     lasting("confirm", confirmLoop),
     lasting("reconcile", reconcileLoop),
+    lasting("overdue", overdueLoop),
     lasting("alerts", alertLoop(treasury.name)),
     lasting("terms", termsLoop),
     lasting("halt", haltLoop(options.dataDir, now)),

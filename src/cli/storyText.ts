@@ -110,6 +110,12 @@ export const decisionText = (story: Story): string => {
 
 const time = (millis: number): string => new Date(millis).toISOString().slice(0, 23).replace("T", " ")
 
+const waitLines = ({ waitsFor, called, endedBy }: NonNullable<Story["wait"]>): ReadonlyArray<string> => [
+  `  waits for ${waitsFor}`,
+  `  people are called: ${called}`,
+  `  ended by: ${endedBy}`,
+]
+
 /** One payment on one screen: how it stands, its attempts, and all that the journal tells of it. */
 export const storyText = (story: Story): string => {
   const amount = (text: string) => units(text, story.decimals, formatAmount)
@@ -132,6 +138,7 @@ export const storyText = (story: Story): string => {
     `  ${story.detail}`,
     ...(story.note === null ? [] : [`  ${story.note}`]),
     ...story.held.map((hold) => `  ${hold}`),
+    ...(story.wait ? waitLines(story.wait) : []),
     `  id ${story.id}, decided ${story.createdAt}, fee ${fee} of at most ${amount(story.feeMax)}`,
     ...(story.approval ? ["approval", ...approvalLines(story.approval).map((line) => `  ${line}`)] : []),
     "attempts",

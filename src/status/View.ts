@@ -132,6 +132,8 @@ export interface IntentView {
   readonly note: string | null
   /** Halts and pauses that hold it, each with its reason and what ends it; empty where none does. */
   readonly held: ReadonlyArray<string>
+  /** What it waits for, when people are called to it and what ends that; null once it is at its end. */
+  readonly wait: { readonly waitsFor: string; readonly called: string; readonly endedBy: string } | null
   readonly createdAt: string
   readonly attempts: ReadonlyArray<{
     readonly k: number

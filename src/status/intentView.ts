@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
+import { intentWaits } from "../domain/IntentWait.ts"
 import { sumText } from "../domain/sumText.ts"
 import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -23,6 +24,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent) {
     detail: intent.detail,
     note: noteOf(intent),
     held: yield* holdsOf(intent),
+    wait: isFinalIntent(intent.state) ? null : intentWaits[intent.state],
     createdAt: new Date(intent.createdAt).toISOString(),
     attempts: attempts.map((attempt) => ({
       k: attempt.k,

@@ -147,6 +147,7 @@ describe("the sentence", () => {
     detail: "",
     note: null,
     held: [],
+    wait: null,
     createdAt: "",
     attempts: [],
   })

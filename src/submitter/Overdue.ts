@@ -1,0 +1,73 @@
+import { Clock, Effect, Option, Schema } from "effect"
+import { shortId } from "../domain/Hex.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { intentWaits, overdueOf } from "../domain/IntentWait.ts"
+import { sumText } from "../domain/sumText.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Journal } from "../store/Journal.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { approvalOf } from "./approvalOf.ts"
+import { Looks } from "./Looks.ts"
+import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
+
+const waitMillis = 5_000
+/** A process that has just begun looks at the ledger first: what happened while none ran may be seen at once. */
+const lookedMillisMin = 120_000
+
+/**
+ * Pages people for each payment that is open beyond the bound of its state. It asks the store and the clock alone:
+ * whatever the other loops run into or wait for, it calls.
+ */
+export const callOverdue = Effect.fn("Overdue.round")(function* () {
+  const options = yield* SubmitterOptions
+  const outbox = yield* Outbox
+  const looks = yield* Looks
+  if (options.mode !== "live") return
+  const now = yield* Clock.currentTimeMillis
+  for (const intent of yield* outbox.open) {
+    const first = yield* looks.since(`open/${intent.id}`, now)
+    if (isFinalIntent(intent.state) || now - first < lookedMillisMin) continue
+    const attempts = yield* outbox.attempts(intent.id)
+    const expires = approvalOf(options, intent)?.terms.expires
+    // It cannot be in its state for longer than it exists: most are asked no further.
+    if (overdueOf(intent.state, attempts, { now, since: intent.createdAt, expires }) === undefined) continue
+    const overdue = overdueOf(intent.state, attempts, { now, since: yield* stateSince(intent), expires })
+    if (overdue !== undefined) yield* page(intent, overdue)
+  }
+})
+
+const StateBody = Schema.fromJsonString(Schema.Struct({ state: Schema.String }))
+const stateOf = Schema.decodeUnknownOption(StateBody)
+
+/** When it came to its state, by the journal. */
+const stateSince = Effect.fnUntraced(function* ({ id, state, createdAt }: Intent) {
+  const entries = yield* (yield* Journal).about(id)
+  const last = entries.findLast(
+    ({ kind, body }) => kind === "intent" && Option.exists(stateOf(body), (told) => told.state === state),
+  )
+  return last?.at ?? createdAt
+})
+
+const page = Effect.fnUntraced(function* (
+  intent: Intent,
+  { name, words }: { readonly name: string; readonly words: string },
+) {
+  const { payment, rule, state, detail } = intent
+  if (isFinalIntent(state)) return
+  const { waitsFor, endedBy } = intentWaits[state]
+  const isNew = yield* (yield* AlertQueue).raise({
+    dedup: `overdue/${intent.id}/${name}`,
+    severity: "page",
+    kind: "intent",
+    subject: shortId(intent.id).slice(0, 4),
+    detail:
+      `${rule}: ${sumText(payment, intent.decimals)} ${payment.from} -> ${payment.to} ${words}: ${detail}. ` +
+      `It is ${state.replaceAll("_", " ")} and waits for ${waitsFor}; what ends it: ${endedBy}`,
+    fields: { intent: intent.id, state },
+  })
+  if (isNew) yield* (yield* Signals).wake("alerts")
+})
+
+/** The loop that no gateway holds up. */
+export const overdueLoop = Effect.andThen(callOverdue(), Effect.sleep(waitMillis)).pipe(payingInForce, Effect.forever)

@@ -1,0 +1,129 @@
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { toJson } from "../../src/cli/output.ts"
+import { type Story, storyText } from "../../src/cli/storyText.ts"
+import type { Attempt } from "../../src/domain/Attempt.ts"
+import { openIntentStates } from "../../src/domain/Intent.ts"
+import { intentWaitLines, intentWaits, overdueOf } from "../../src/domain/IntentWait.ts"
+import { storyOf } from "../../src/status/stories.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { callOverdue } from "../../src/submitter/Overdue.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type Flow, flow, round, states } from "../support/Flow.ts"
+import { behind } from "../support/Instead.ts"
+
+const minute = 60_000
+const hour = 60 * minute
+const attemptOf = (windowBlocks: number, state: Attempt["state"] = "sending") =>
+  ({ k: 1, anchorHeight: 10n, windowBlocks, createdAt: 0, state }) as Attempt
+
+describe("the table of open payments", () => {
+  it("stands in src/README.md, a line for each state", () => {
+    const readme = readFileSync(new URL("../../src/README.md", import.meta.url), "utf8").split("\n")
+    assert.deepStrictEqual(
+      readme.filter((line) => openIntentStates.some((state) => line.startsWith(`| \`${state}\` |`))),
+      [...intentWaitLines],
+    )
+    assert.lengthOf(intentWaitLines, openIntentStates.length)
+  })
+
+  for (const [state, attempts, now, name] of [
+    ["in_flight", [attemptOf(100)], 30 * minute - 1, undefined],
+    ["in_flight", [attemptOf(100)], 30 * minute, "unsettled/1"],
+    ["unknown", [attemptOf(500)], 83 * minute, undefined],
+    ["unknown", [attemptOf(500)], 84 * minute, "unsettled/1"],
+    ["in_flight", [attemptOf(100, "signed")], 30 * minute, "unsettled/1"],
+    ["reserved", [attemptOf(100, "expired")], 24 * hour - 1, undefined],
+    ["reserved", [attemptOf(100, "expired")], 24 * hour, "unsigned/0"],
+    ["proposed", [], 24 * hour, "unsigned/0"],
+    ["manual", [attemptOf(100)], 24 * hour - 1, undefined],
+    ["manual", [attemptOf(100)], 49 * hour, "manual/2"],
+  ] as const) {
+    it(`pages for ${state} after ${now} ms: ${name}`, () => {
+      assert.strictEqual(overdueOf(state, attempts, { now, since: 0, expires: undefined })?.name, name)
+    })
+  }
+
+  it("gives an approval its time", () => {
+    const times = { since: 0, expires: 48 * hour }
+    assert.isUndefined(overdueOf("awaiting_approval", [], { ...times, now: 71 * hour }))
+    assert.strictEqual(overdueOf("awaiting_approval", [], { ...times, now: 72 * hour })?.name, "unsigned/0")
+  })
+})
+
+const pages = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`SELECT detail FROM alerts WHERE severity = 'page' AND dedup LIKE 'overdue/%' ORDER BY seq`
+  return rows.map((row) => String(row["detail"]))
+})
+
+const passes = (duration: Parameters<typeof TestClock.adjust>[0]) =>
+  Effect.andThen(TestClock.adjust(duration), callOverdue())
+
+describe("a payment that is open beyond its bound", () => {
+  it.effect("pages once though no gateway answers anything, and says what is at stake", () =>
+    Effect.suspend(() => {
+      let isDown = false
+      return flow(
+        (...flowed) =>
+          Effect.gen(function* () {
+            const [options, sandbox] = flowed
+            for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
+            yield* submitOnce()
+            isDown = true
+            yield* callOverdue()
+            yield* passes("29 minutes")
+            yield* Effect.ignore(confirmOnce())
+            assert.deepStrictEqual(yield* pages, [])
+            yield* passes("2 minutes")
+            yield* passes("1 hour")
+            const [said = "", ...more] = yield* pages
+            assert.deepStrictEqual(more, [])
+            assert.match(said, /^keep-bob: 150\.00 USDT alice -> bob has no end 31 min after its signature/)
+            const [intent] = yield* (yield* Outbox).open
+            const state = intent?.state as "in_flight" | "unknown"
+            assert.include(["in_flight", "unknown"], state)
+            assert.include(said, `waits for ${intentWaits[state].waitsFor}`)
+            const story = storyText(JSON.parse(toJson(yield* storyOf(intent?.id ?? ""))) as Story)
+            assert.include(story, `people are called: ${intentWaits[state].called}`)
+          }),
+        behind(() => (isDown ? { status: 503, body: {} } : undefined)),
+      )
+    }),
+  )
+
+  it.effect("is first looked for by a process that was not there when it became due", () =>
+    flow((...flowed) =>
+      Effect.gen(function* () {
+        const [options, sandbox] = flowed
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
+        yield* submitOnce()
+        yield* passes("4 hours")
+        yield* passes("1 minute")
+        assert.deepStrictEqual(yield* pages, [])
+        yield* passes("1 minute")
+        assert.lengthOf(yield* pages, 1)
+      }),
+    ),
+  )
+
+  it.effect("is not signed for a day: whatever else tells of it, people are paged", () => {
+    const use: Flow = (options, sandbox) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))
+        yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+        assert.include(yield* states, "proposed")
+        yield* callOverdue()
+        yield* passes("23 hours")
+        assert.deepStrictEqual(yield* pages, [])
+        yield* passes("1 hour")
+        assert.match((yield* pages)[0] ?? "", /150\.00 USDT alice -> bob is not signed for 24 h/)
+      })
+    return flow(use)
+  })
+})
