@@ -32,6 +32,9 @@ const codeOf = ({ document }: Treasury): ReadonlyArray<string> => [
   ...new Set([...(document.code?.keys() ?? [])].map((name) => name.slice(name.lastIndexOf(" ") + 1))),
 ]
 
+/** Whether a fiber holds the configuration as it is already. */
+const IsSteady = Context.Reference<boolean>("cofferer/config/IsSteady", { defaultValue: () => false })
+
 /**
  * The configuration in force. A loop reads it once at the start of each cycle and works by that one version; it changes
  * as a whole, never while a signature is judged.
@@ -40,7 +43,10 @@ export class ConfigInForce extends Context.Service<
   ConfigInForce,
   {
     readonly now: () => InForce
-    /** Runs while the configuration stays as it is. */
+    /**
+     * Runs while the configuration stays as it is; inside of itself it changes nothing. Who needs the store's transaction
+     * too takes this first, as a replacement does: in the other order each would wait for the other.
+     */
     readonly steady: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Puts another in force once `before` has succeeded: what must be durable first. */
     readonly replace: <E, R>(next: InForce, before: Effect.Effect<void, E, R>) => Effect.Effect<void, E, R>
@@ -55,7 +61,10 @@ export class ConfigInForce extends Context.Service<
       const { withPermit: reloading } = Semaphore.makeUnsafe(1)
       return ConfigInForce.of({
         now: () => held,
-        steady: (effect) => steady(effect),
+        steady: (effect) =>
+          Effect.flatMap(IsSteady, (isSteady) =>
+            isSteady ? effect : steady(Effect.provideService(effect, IsSteady, true)),
+          ),
         reloading: (effect) => reloading(effect),
         replace: (next, before) =>
           steady(
@@ -75,3 +84,9 @@ export class ConfigInForce extends Context.Service<
 /** The configuration in force; where nothing runs by one, the given. */
 export const inForceOr = (given: InForce): Effect.Effect<InForce> =>
   Effect.map(Effect.serviceOption(ConfigInForce), (held) => (Option.isSome(held) ? held.value.now() : given))
+
+/** Runs while the configuration in force stays as it is; where nothing runs by one, as it comes. */
+export const whileInForce = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Effect.serviceOption(ConfigInForce), (held) =>
+    Option.isSome(held) ? held.value.steady(effect) : effect,
+  )

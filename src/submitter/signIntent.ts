@@ -1,4 +1,5 @@
 import { Clock, Effect, Result } from "effect"
+import { whileInForce } from "../config/ConfigInForce.ts"
 import { accountTypeNumbers } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
@@ -79,9 +80,9 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const heads = [head, ...(yield* tip.recent)]
   const database = yield* Database
   const planned = planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))
-  const signed = yield* database
-    .atomically(refusalsKept(planned))
-    .pipe(Effect.catchTag("SignerError", (error) => Effect.succeed(Result.fail(error))))
+  const signed = yield* whileInForce(database.atomically(refusalsKept(planned))).pipe(
+    Effect.catchTag("SignerError", (error) => Effect.succeed(Result.fail(error))),
+  )
   if (Result.isFailure(signed)) return yield* denied(intent, k, signed.failure)
   const attempt = signed.success
   if (attempt === undefined) return false
