@@ -18,6 +18,7 @@ const stops: Agreed = { agrees: "nobody", why: "it stops money" }
 export const agreements = {
   halt: stops,
   pause: stops,
+  object: stops,
   "intents/*/cancel": stops,
   "intents/*/reject": stops,
   "intents/*/abandon": { agrees: "nobody", why: "it ends a payment that is proven never executed" },

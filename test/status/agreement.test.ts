@@ -5,10 +5,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { commandNames } from "../../src/cli/root.ts"
+import { prepare } from "../../src/daemon.ts"
 import { storeLayer } from "../../src/services.ts"
 import { type Agrees, agreementFor, agreements, type VerbName } from "../../src/status/agreement.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask, controlled } from "../support/Control.ts"
@@ -108,8 +110,12 @@ const stopped = (
   use: (where: {
     readonly dataDir: string
     readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) => Effect.Effect<A, unknown>
+    /** Writes the file anew, with another end. */
+    readonly write: (more: string) => void
+    /** What a daemon that started has left in the store. */
+    readonly started: Effect.Effect<void, unknown, Metrics>
     readonly run: (...args: ReadonlyArray<string>) => Effect.Effect<Awaited<ReturnType<typeof callCofferer>>>
-  }) => Effect.Effect<void, unknown>,
+  }) => Effect.Effect<void, unknown, Metrics>,
 ) =>
   flow(
     ({ treasury }) => {
@@ -123,6 +129,10 @@ const stopped = (
       }
       const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) =>
         effect.pipe(Effect.provide(storeLayer({ treasury, dataDir }), { local: true }))
+      const write = (next: string) => writeFileSync(file, treasury.document.text.replace(more, next))
+      const started = prepare({ treasury, mode: treasury.mode, dataDir }).pipe(
+        Effect.provide(storeLayer({ treasury, dataDir }), { local: true }),
+      )
       const run = (...args: ReadonlyArray<string>) =>
         Effect.promise(() =>
           callCofferer([
@@ -130,7 +140,7 @@ const stopped = (
             ...["--reason", "looked at it", "-c", file, "--data", dataDir],
           ]),
         )
-      return use({ dataDir, stored, run }).pipe(
+      return use({ dataDir, stored, run, write, started }).pipe(
         Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
       )
     },
@@ -151,6 +161,7 @@ describe("the table of agreement", () => {
       keys: [],
       pause: ["pause"],
       halt: ["halt"],
+      object: ["object"],
       resume: ["resume"],
       reload: ["reload"],
       adopt: ["adopt"],
@@ -267,6 +278,29 @@ describe("the table of agreement", () => {
           assert.isTrue(yield* isHalted("operator"))
         }),
       { more: deskText() },
+    ),
+  )
+
+  it.effect("asks the operators of the terms last in force, though the file names none any more", () =>
+    stopped(deskText(), ({ stored, run, write, started }) =>
+      Effect.gen(function* () {
+        yield* started
+        yield* stored(halted("foreign_payment"))
+        const other = deskText(1).replace(
+          /ben: "[0-9a-f]+", chloe: "[0-9a-f]+"/,
+          `eve: "${operatorKey("eve").publicKey}"`,
+        )
+        for (const next of ["", other]) {
+          write(next)
+          for (const verb of ["resume", "adopt"]) {
+            const asked = yield* run(verb)
+            assert.strictEqual(asked.code, 7, `${verb}: ${asked.stdout}${asked.stderr}`)
+            assert.include(asked.stderr, "of ana, ben, chloe must say ")
+            assert.strictEqual((yield* run(verb, "--key", "KEY:eve")).code, 6)
+          }
+        }
+        assert.isTrue(yield* stored(isHalted("foreign_payment")))
+      }),
     ),
   )
 

@@ -8,6 +8,7 @@ import { entryHash } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { type Receipt, statementOf } from "../../src/store/receipt.ts"
 import { approvalOf } from "../../src/submitter/approvalOf.ts"
+import { formerPaymentText } from "../../src/tx/Approval.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
 import { deskText, operatorKey, operatorSigns } from "../support/Operators.ts"
 
@@ -56,6 +57,11 @@ describe("a receipt of an approved payment", () => {
           const cases: ReadonlyArray<readonly [RegExp, Parameters<typeof forged>[1]]> = [
             [foreign, approval({ policy: "e".repeat(64) })],
             [foreign, approval({ group: "night" })],
+            [foreign, approval({ version: undefined })],
+            [foreign, approval({ toName: "eve" })],
+            [foreign, approval({ symbol: "USDC" })],
+            [foreign, approval({ decimals: 7 })],
+            [foreign, approval({ decimals: -1 })],
             [foreign, approval({ chainId: "other" })],
             [foreign, approval({ expires: 1 })],
             [foreign, approval({ expires: 9e15 })],
@@ -82,6 +88,34 @@ describe("a receipt of an approved payment", () => {
             ],
           ]
           for (const [says, change] of cases) assert.match(forged(receipt, change), says)
+          // One of the time of version 1: its text had neither names nor units, and its entries no version.
+          const { treasury, payment, approvals } = receipt
+          const former = (facts: object) => (kind: string, body: Record<string, unknown>) => {
+            if (kind !== "approval") return body
+            const given = approvals?.find(({ operator }) => operator === body["operator"])
+            const text = formerPaymentText({
+              treasury,
+              chainId: String(given?.chainId),
+              intentId: String(payment.id),
+              rule: String(payment.rule),
+              proposer: undefined,
+              from: String(payment.fromKey),
+              to: String(payment.toKey),
+              assetId: String(payment.assetId),
+              amount: BigInt(String(payment.units)),
+              feeMax: BigInt(String(payment.feeMax)),
+              policy: String(given?.policy),
+              group: "desk",
+              expires: Number(given?.expires),
+            })
+            const { version, fromName, toName, symbol, decimals, ...rest } = body
+            assert.deepStrictEqual([version, fromName, toName, symbol, decimals], [2, "alice", "bob", "USDT", 6])
+            return { ...rest, signature: operatorSigns(String(body["operator"]), text), ...facts }
+          }
+          assert.strictEqual(forged(receipt, former({})), "whole")
+          for (const facts of [{ version: 2 }, { version: 1 }, { version: 3 }, { expires: 1 }]) {
+            assert.match(forged(receipt, former(facts)), foreign)
+          }
         }),
       { line: ", approval: desk", more: deskText() },
     ),
