@@ -199,7 +199,8 @@ const feeWords = (old: Share, next: Share): ReadonlyArray<string> =>
 const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...old.parties.values()].flatMap((before) => {
     const after = [...next.parties.values()].find(({ publicKey }) => publicKey === before.publicKey)
-    if (after === undefined || after.signer === undefined) return []
+    // Without its signer it pays nothing now, but these terms are what the next ones are compared with.
+    if (after === undefined) return []
     const floors = [...before.floor].flatMap(([id, floor]) => {
       const left = after.floor.get(id) ?? 0n
       if (left >= floor) return []

@@ -95,6 +95,17 @@ it("is no weaker without code, and no weaker for an asset more", () => {
 })
 
 describe("a weaker configuration", () => {
+  it("lowers no floor in two steps: first without the signer, then with it", () => {
+    const a = party("a", 5n, 3)
+    const withA = (changed: Party): Terms => ({ ...base, parties: new Map([...base.parties, ["a", changed]]) })
+    const watched = withA({ ...party("a"), signer: undefined })
+    assert.deepStrictEqual(weakens(withA(a), watched), [
+      "a keeps 0 USDT, before 5",
+      "a keeps 0 transfers for people, before 3",
+    ])
+    assert.deepStrictEqual(weakens(withA(a), withA({ ...a, signer: undefined })), [])
+  })
+
   it.each([...weaker])("is told by %s", (what, next, says) => {
     const words = weakens(oldOf(what), next)
     assert.isNotEmpty(words)

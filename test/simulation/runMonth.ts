@@ -111,7 +111,7 @@ export const runMonth = (profile: MonthProfile, options: Omit<YearOptions, "perD
     const looks = [...monthPlan.looks.map((minute) => midnight + minute * 60_000), noon]
     for (const at of looks.toSorted((a, b) => a - b)) {
       if (at < year.time.now()) continue
-      if (at !== noon) year.look(at)
+      if (at !== noon) year.look(at, longLook)
       else {
         year.time.passTo(at)
         const now = events.get(day)
