@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
-import { Effect, Option, Schema } from "effect"
+import { Console, Effect, Option, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
 import { writeHaltFile } from "../config/files.ts"
 import { Paused, pausedText } from "./brakeText.ts"
-import { failWith } from "./CliFailure.ts"
-import { bodyOf, control } from "./controlClient.ts"
+import { type CliFailure, exitCodes, failWith } from "./CliFailure.ts"
+import { bodyOf, type ControlAnswer, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"
@@ -22,11 +22,22 @@ export const reasonFlag = Flag.String("reason").pipe(
   Flag.withDescription("Why: it is journalled, and shown wherever the effect is"),
 )
 
+interface HaltAsked {
+  readonly reason: string
+  readonly author: string
+  /** Default true; false where a daemon runs and does not do what it is told. */
+  readonly isHeard?: boolean
+  /** What was to be stopped, where that is less than everything. */
+  readonly asked?: string | undefined
+}
+
+const undo = '"cofferer resume --reason TEXT" takes it away'
+
 /** Where no daemon runs, the HALT file stops the next one before its first signature; one that is deaf reads it too. */
 export const haltNext = Effect.fnUntraced(function* (
   output: Output,
   dataDir: string,
-  { reason, author, isHeard = true }: { readonly reason: string; readonly author: string; readonly isHeard?: boolean },
+  { reason, author, isHeard = true, asked }: HaltAsked,
 ) {
   if (!existsSync(dataDir)) {
     const message = `${dataDir}  is no data directory: nothing is halted; name the right one with --data DIR`
@@ -34,12 +45,23 @@ export const haltNext = Effect.fnUntraced(function* (
   }
   yield* writeHaltFile(dataDir, `${author}: ${reason}`)
   const text = isHeard
-    ? `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; "resume" takes it away`
-    : `wrote ${dataDir}/HALT, which halts the daemon when it next looks; "resume" takes it away`
-  return yield* printResult(output, { halted: true, reason, author }, () => text)
+    ? `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo}`
+    : `wrote ${dataDir}/HALT, which halts the daemon when it next looks; ${undo}`
+  const wider = asked === undefined ? "" : `everything is stopped instead of ${asked}, and until someone resumes it: `
+  return yield* printResult(output, { halted: true, reason, author }, () => `${wider}${text}`)
 })
 
-/** A person's pause. Where no daemon runs, the HALT file stops the next one before its first signature. */
+const pausedBy = (answer: ControlAnswer) =>
+  Effect.flatMap(bodyOf(answer), (body) =>
+    Schema.decodeUnknownEffect(Paused)(body).pipe(
+      Effect.mapError(() => failWith("failure", "the daemon answered with something else than a pause")),
+    ),
+  )
+
+/** Whether the daemon did not answer, could not be understood, or could not store what it was told. */
+const isDeaf = ({ exitCode }: CliFailure): boolean => exitCode === exitCodes.failure || exitCode === exitCodes.timeOut
+
+/** A person's pause. Where no daemon takes it, the HALT file stops everything, of the next one as well. */
 export const pause = Command.make(
   "pause",
   {
@@ -60,13 +82,22 @@ export const pause = Command.make(
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const until = Option.match(chosen.for, { onNone: () => undefined, onSome: (text) => now + durationMillis(text) })
     const author = userInfo().username
-    const answer = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until })
-    if (answer !== undefined) {
-      const { longest } = yield* Schema.decodeUnknownEffect(Paused)(yield* bodyOf(answer))
-      return yield* printResult(chosen.output, { paused: scope, reason, author, until, longest }, () =>
-        pausedText({ scope, until }, longest),
-      )
+    const lasting = until === undefined ? "" : ` for ${Option.getOrElse(chosen.for, () => "")}`
+    const asked = scope === "all" && until === undefined ? undefined : `${scope}${lasting}`
+    const heard = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until }).pipe(
+      Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : pausedBy(answer))),
+      Effect.result,
+    )
+    if (Result.isFailure(heard)) {
+      // What the daemon understood and refused is a mistake of who typed it.
+      if (!isDeaf(heard.failure)) return yield* heard.failure
+      yield* Console.error(`warn ${heard.failure.message}`)
+      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false, asked })
     }
-    return yield* haltNext(chosen.output, dataDir, { reason, author })
+    if (heard.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author, asked })
+    const { longest } = heard.success
+    return yield* printResult(chosen.output, { paused: scope, reason, author, until, longest }, () =>
+      pausedText({ scope, until }, longest),
+    )
   }),
 ).pipe(Command.withDescription("Stop payments, all of them or those of --scope, with a reason"))

@@ -49,14 +49,19 @@ const soonLine = (planned: PlannedSubject, at: number): string => {
 
 const paymentLine = (payment: PlannedPayment): string => `${moneyText(payment)} (${payment.rule} ${payment.subject})`
 
+/** Where decimals differ figures alone would read alike. */
+const inUnits = (payment: PlannedPayment): string => `${paymentLine(payment)}, ${payment.units} base units`
+
 const differenceText = (d: PlanDifference): ReadonlyArray<string> => {
+  const line = d.decimals.length === 0 ? paymentLine : inUnits
   const lines = [
+    ...section("WARNING", d.decimals),
     ...section(
       "rules",
       d.rules.flatMap(({ rule, change, words }) => [`${change} ${rule}`, ...words.map((text) => `  ${text}`)]),
     ),
-    ...section("no longer", d.onlyInForce.map(paymentLine)),
-    ...section("only then", d.onlyChanged.map(paymentLine)),
+    ...section("no longer", d.onlyInForce.map(line)),
+    ...section("only then", d.onlyChanged.map(line)),
     ...section("policy", [
       ...d.nowPermitted.map((words) => `now permitted: ${words}`),
       ...d.noLongerPermitted.map((words) => `no longer permitted: ${words}`),

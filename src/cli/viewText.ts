@@ -8,7 +8,7 @@ export const viewText = (view: View): string => {
   const accounts = view.accounts.map((a) => [
     `  ${a.party}`,
     `${a.balance} ${a.asset}`,
-    a.inBand ? "in band" : "OUT OF BAND",
+    a.inBand ? (a.levels.length === 0 ? "" : "in band") : "OUT OF BAND",
     a.levels.map((l) => `${l.name} ${l.value}${l.trial ? " (on trial)" : ""}`).join("  "),
     observationText(a.observation),
   ])

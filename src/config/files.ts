@@ -42,7 +42,14 @@ export const readHaltFile = (dataDir: string): Effect.Effect<string | undefined>
 
 export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<void, ConfigError> =>
   Effect.try({
-    try: () => writeFileSync(haltFile(dataDir), `${reason}\n`, { mode: 0o600 }),
+    try: () => {
+      try {
+        writeFileSync(haltFile(dataDir), `${reason}\n`, { mode: 0o600 })
+      } catch (error) {
+        // A full disk takes the name and not the reason: the name alone halts.
+        if ((error as NodeJS.ErrnoException).code !== "ENOSPC" || !existsSync(haltFile(dataDir))) throw error
+      }
+    },
     catch: (error) =>
       configProblem(
         haltFile(dataDir),

@@ -53,6 +53,8 @@ export interface ExplainedPayment {
   readonly to: string
   readonly asset: string
   readonly amount: string
+  /** Base units as digits: what is the same under other decimals too. */
+  readonly units: string
 }
 
 const all: ReadonlyArray<Check> = [...stops, ...knowledge, ...history, ...funds]
@@ -142,6 +144,7 @@ const paymentsOf = (decision: Decision, decimals: number): ReadonlyArray<Explain
         to: payment.to,
         asset: payment.asset,
         amount: isCancellation(payment) ? "cancel" : formatAmount(payment.amount, decimals),
+        units: String(payment.amount),
       }))
 
 /** "is silent: cooldown, 12 s left"; "pays 16,210.00 USDT reserve -> hot: 8,790.00 is below 10,000". */

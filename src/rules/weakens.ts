@@ -32,7 +32,7 @@ interface Cell {
  * never the other way round.
  */
 export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
-  ...approvalWords(old.policy, next.policy, { old: amountIn(old), next: amountIn(next) }),
+  ...approvalWords(old.policy, next.policy, { old: amountIn(old, next), next: amountIn(next, old) }),
   ...modeOf(old, next),
   ...lineWords(old, next),
   ...windowWords(old, next),
@@ -88,15 +88,17 @@ const names = (terms: Terms, keys: Iterable<string>): string => {
 const assetOf = (terms: Terms, id: string): PinnedAsset | undefined =>
   [...terms.assets.values()].find((asset) => asset.id === id)
 
-const amountIn =
-  (terms: Terms): SayAmount =>
-  (id, units) => {
-    const asset = assetOf(terms, id)
-    return `${formatLevel(units, asset?.decimals ?? 0)} ${asset?.symbol ?? id.slice(0, 8)}`
-  }
+/** An amount as its own terms write it; where the others write the asset with other decimals, in base units as well. */
+const figureIn = (terms: Terms, others: Terms, id: string, units: bigint): string => {
+  const [own, other] = [assetOf(terms, id)?.decimals, assetOf(others, id)?.decimals]
+  const figure = formatLevel(units, own ?? 0)
+  return own === undefined || other === undefined || own === other ? figure : `${figure} (${units} base units)`
+}
 
-const says = (terms: Terms, line: PolicyLine, units: bigint): string =>
-  formatLevel(units, assetOf(terms, line.assetId)?.decimals ?? 0)
+const amountIn =
+  (terms: Terms, others: Terms): SayAmount =>
+  (id, units) =>
+    `${figureIn(terms, others, id, units)} ${assetOf(terms, id)?.symbol ?? id.slice(0, 8)}`
 
 const titleOf = (terms: Terms, line: PolicyLine, cells: ReadonlyArray<Cell>): string => {
   const symbol = assetOf(terms, line.assetId)?.symbol ?? line.assetId.slice(0, 8)
@@ -122,7 +124,7 @@ const lineWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
               next,
               line,
               raised.map(({ cell }) => cell),
-            )}: ${says(next, line, line.perTransfer)} each, before ${says(old, first.before, first.before.perTransfer)}`,
+            )}: ${figureIn(next, old, line.assetId, line.perTransfer)} each, before ${figureIn(old, next, line.assetId, first.before.perTransfer)}`,
           ]),
     ]
   })
@@ -154,7 +156,9 @@ const windowWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
     const title = titleOf(old, before, own)
     return [
       ...(amount > before.per24h
-        ? [`${title}: ${says(next, before, amount)} in 24 h, before ${says(old, before, before.per24h)}`]
+        ? [
+            `${title}: ${figureIn(next, old, before.assetId, amount)} in 24 h, before ${figureIn(old, next, before.assetId, before.per24h)}`,
+          ]
         : []),
       ...(transfers > before.transfersPer24h
         ? [`${title}: ${transfers} transfers in 24 h, before ${before.transfersPer24h}`]
@@ -204,9 +208,10 @@ const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
     const floors = [...before.floor].flatMap(([id, floor]) => {
       const left = after.floor.get(id) ?? 0n
       if (left >= floor) return []
-      const say = (terms: Terms, units: bigint) => formatLevel(units, assetOf(terms, id)?.decimals ?? 0)
       const symbol = assetOf(old, id)?.symbol ?? id.slice(0, 8)
-      return [`${after.name} keeps ${say(next, left)} ${symbol}, before ${say(old, floor)}`]
+      return [
+        `${after.name} keeps ${figureIn(next, old, id, left)} ${symbol}, before ${figureIn(old, next, id, floor)}`,
+      ]
     })
     const kept =
       after.transfersKept < before.transfersKept

@@ -20,7 +20,7 @@ import { TermsLog } from "../store/TermsLog.ts"
 import { accountViews, isoOf, observationOf } from "./accountViews.ts"
 import { intentView } from "./intentView.ts"
 import { limitViews } from "./limitViews.ts"
-import { ruleViews } from "./ruleViews.ts"
+import { ruleViews, storedRuleViews } from "./ruleViews.ts"
 import { sentenceOf } from "./sentence.ts"
 import type { View } from "./View.ts"
 import { dueAt, waitText } from "./waitingTerms.ts"
@@ -32,6 +32,8 @@ export interface StatusOptions {
   readonly treasury: Treasury
   readonly mode: Mode
   readonly version: string
+  /** No file is known: rules are shown as the store remembers them. Default false. */
+  readonly fromStore?: boolean
 }
 
 /** One reading of everything a person should see. */
@@ -104,7 +106,7 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     height: String(watermark?.height ?? 0n),
     ageSeconds,
     accounts,
-    rules: ruleViews(treasury, memories),
+    rules: options.fromStore === true ? storedRuleViews(memories) : ruleViews(treasury, memories),
     intents: yield* Effect.forEach([...open, ...finals], intentView),
     policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),
@@ -123,7 +125,8 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     journal: { seq: head.seq, head: head.hash },
     at: new Date(now).toISOString(),
   }
-  return { ...view, sentence: sentenceOf(view, { today, maxAgeSeconds: treasury.network.maxAgeMillis / 1_000 }) }
+  const sentence = sentenceOf(view, { today, maxAgeSeconds: treasury.network.maxAgeMillis / 1_000 })
+  return { ...view, sentence: options.fromStore === true ? withoutFile(sentence) : sentence }
 })
 
 /** What waits to come into force. A command that opens the store beside another file shows what waits all the same. */
@@ -141,6 +144,12 @@ const termsView = Effect.gen(function* () {
     text: waitText(wait),
   }
 })
+
+/** Nothing is in band of levels that are not known. */
+const withoutFile = ({ severity, text }: View["sentence"]): View["sentence"] =>
+  severity === "ok"
+    ? { severity: "warn", text: text.replace("All in band.", "Levels and limits are not known without the file.") }
+    : { severity, text }
 
 /** Windows that hold rules now: those that ignore them have none. */
 const openWindows = ({ rules }: Treasury, now: number): View["maintenance"] => {

@@ -53,6 +53,8 @@ export interface PlanDifference {
   readonly onlyChanged: ReadonlyArray<PlannedPayment>
   readonly nowPermitted: ReadonlyArray<string>
   readonly noLongerPermitted: ReadonlyArray<string>
+  /** Assets whose decimals differ: what reads alike is not the same money. */
+  readonly decimals: ReadonlyArray<string>
   /** What takes a restart to change. */
   readonly restart: ReadonlyArray<string>
 }
@@ -170,10 +172,20 @@ const paymentsOf = ({ subjects }: Plan): ReadonlyArray<PlannedPayment> =>
     [...payments, ...(soon?.payments ?? [])].map((payment) => ({ rule, subject, ...payment })),
   )
 
+/** By base units: the same figure of another asset, or under other decimals, is another payment. */
 const without = (a: ReadonlyArray<PlannedPayment>, b: ReadonlyArray<PlannedPayment>) => {
   const known = new Set(b.map((payment) => JSON.stringify(payment)))
   return a.filter((payment) => !known.has(JSON.stringify(payment)))
 }
+
+const decimalsText = (inForce: InForce, changed: InForce): ReadonlyArray<string> =>
+  [...inForce.treasury.assets.values()].flatMap(({ symbol, decimals }) => {
+    const next = changed.treasury.assets.get(symbol)?.decimals ?? decimals
+    if (next === decimals) return []
+    const units = (places: number) => (10n ** BigInt(places)).toString()
+    const then = `1 ${symbol} is ${units(decimals)} base units in force and would be ${units(next)}`
+    return [`${symbol} has ${decimals} decimals in force and ${next} in the changed file: ${then}`]
+  })
 
 const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan): PlanDifference => {
   const [old, next] = [inForce, changed].map(termsOf)
@@ -188,6 +200,7 @@ const differenceOf = (inForce: InForce, now: Plan, changed: InForce, then: Plan)
         .replace(/, before (?!.*, before )/, ", now ")
         .replace(/: no line allowed it before$/, ": no line allows it now"),
     ),
+    decimals: decimalsText(inForce, changed),
     restart: needsRestart(inForce.treasury, changed.treasury).map(({ message }) => message),
   }
 }

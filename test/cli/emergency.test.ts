@@ -100,6 +100,35 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
   })
 
+  it("pause a daemon that does not understand by the HALT file, and say that this stops everything", async () => {
+    const data = join(dir, "hanging")
+    mkdirSync(data)
+    const server = createServer((_, response) => response.end("nonsense"))
+    await new Promise<void>((resolve) => {
+      server.listen(join(data, socketFile), resolve)
+    })
+    const narrow = ["--scope", "party:hot", "--for", "2h"]
+    const { code, stdout, stderr } = await callCofferer(["pause", ...reason, ...narrow, "--data", data])
+    server.close()
+    assert.strictEqual(code, 0, stderr)
+    assert.match(stderr, /^warn the daemon answered with no JSON/)
+    const instead = "everything is stopped instead of party:hot for 2h, and until someone resumes it: "
+    assert.include(stdout, `${instead}wrote ${data}/HALT, which halts the daemon when it next looks; `)
+    assert.include(stdout, '"cofferer resume --reason TEXT" takes it away')
+    assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
+  })
+
+  it.effect("write no HALT file where the daemon understood a pause and refused it", () =>
+    controlled((options) =>
+      Effect.gen(function* () {
+        const done = yield* run("pause", "--scope", "party:nobody", ...reason, "--data", options.dataDir)
+        assert.strictEqual(done.code, 2, done.stderr)
+        assert.match(done.stderr, /scope "party:nobody" names nothing/)
+        assert.isFalse(existsSync(join(options.dataDir, "HALT")))
+      }),
+    ),
+  )
+
   it("stop nothing in a directory that is not there, and say so", async () => {
     const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", join(dir, "nowhere")])
     assert.deepStrictEqual([code, stdout], [4, ""])

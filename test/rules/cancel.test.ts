@@ -173,7 +173,7 @@ describe("a rule that ends standing orders", () => {
       told.sentence,
       `end reserve cancels ${order} of reserve: reserve has 2 standing orders to be cancelled`,
     )
-    assert.deepStrictEqual(told.payments, [{ from: "reserve", to: order, asset: "", amount: "cancel" }])
+    assert.deepStrictEqual(told.payments, [{ from: "reserve", to: order, asset: "", amount: "cancel", units: "0" }])
     assert.deepStrictEqual([told.accounts, told.lines], [[], []])
     const empty = snapshot({ orders: () => ({ asOf: nanos(now), active: [] }) })
     const resting = explainSubject(lookAt(subjectsOf(rule)[0]!, empty, undefined))

@@ -5,7 +5,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { explainText } from "../../src/cli/explainText.ts"
 import { planText } from "../../src/cli/planText.ts"
-import type { Treasury } from "../../src/config/Treasury.ts"
+import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
+import { parseYaml } from "../../src/config/Yaml.ts"
 import { explanationOf, type RuleAnswer } from "../../src/status/explanationOf.ts"
 import { planOf } from "../../src/status/planOf.ts"
 import { Journal } from "../../src/store/Journal.ts"
@@ -89,6 +90,28 @@ describe("a plan", () => {
         assert.strictEqual(plan.fires, 1)
         assert.include(text, "now       nothing is paid or asked for")
         assert.include(text, "soon      keep hot/USDT: 1,500.00 USDT reserve -> hot, if it stays so for 30 s more")
+      }),
+    ),
+  )
+
+  it.effect("compares base units where a changed file has other decimals, and warns of them", () =>
+    explained({}, (treasury) =>
+      Effect.gen(function* () {
+        yield* arrange({ hot: 0n })
+        const text = treasuryText().replace("decimals: 2", "decimals: 3")
+        const changed = yield* Effect.flatMap(parseYaml("t.yaml", text), treasuryOf)
+        const { difference, ...answer } = yield* shown(changed, treasury)
+        assert.deepStrictEqual(
+          difference?.onlyInForce.map(({ amount, units }) => [amount, units]),
+          [["2,000.00", "200000"]],
+        )
+        const warning = "1 USDT is 100 base units in force and would be 1000"
+        assert.include(answer.text, `WARNING   USDT has 2 decimals in force and 3 in the changed file: ${warning}`)
+        assert.match(answer.text, /no longer 2,000\.00 USDT reserve -> hot \(keep hot\/USDT\), 200000 base units/)
+        const each = "9,000 (9000000 base units) each, before 9,000 (900000 base units)"
+        assert.include(answer.text, `now permitted: policy line 1, reserve -> hot, eve, cold, USDT: ${each}`)
+        const same = yield* shown(treasury, treasury)
+        assert.include(same.text, "nothing of it differs")
       }),
     ),
   )
