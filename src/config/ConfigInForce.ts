@@ -44,8 +44,8 @@ export class ConfigInForce extends Context.Service<
   {
     readonly now: () => InForce
     /**
-     * Runs while the configuration stays as it is; inside of itself it changes nothing. Who needs the store's transaction
-     * too takes this first, as a replacement does: in the other order each would wait for the other.
+     * Runs while the configuration stays as it is; inside of itself it changes nothing. Who needs the store's
+     * transaction too takes this first, as a replacement does: in the other order each would wait for the other.
      */
     readonly steady: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Puts another in force once `before` has succeeded: what must be durable first. */

@@ -17,6 +17,7 @@ import { say } from "../telemetry/say.ts"
 export const watchPins = Effect.fn("AssetPoller.pins")(function* (pins: ReadonlyArray<PinnedAsset>) {
   const listed = new Map((yield* (yield* Listings).assets).map((asset) => [asset.id, asset]))
   const settings = yield* Settings
+  yield* endOfOthers(pins)
   for (const pin of pins) {
     const known = (yield* settings.get(keyOf(pin))) ?? ""
     const found = contradiction(pin, listed.get(pin.id)) ?? ""
@@ -24,6 +25,14 @@ export const watchPins = Effect.fn("AssetPoller.pins")(function* (pins: Readonly
     yield* settings.set(keyOf(pin), found)
     yield* found === "" ? agreed(pin) : contradicted(pin, { reason: found, remedy: pinRemedy(pin, listed.get(pin.id)) })
   }
+})
+
+/** A contradiction of what is pinned no more stops nothing. */
+const endOfOthers = Effect.fnUntraced(function* (pins: ReadonlyArray<PinnedAsset>) {
+  const brake = yield* Brake
+  const kept = new Set(pins.flatMap(({ symbol, id }) => [pinScope(symbol), pinScope(id)]))
+  const others = (yield* brake.pauses).filter((pause) => pause.kept.startsWith(pinScope("")) && !kept.has(pause.kept))
+  for (const { kept: scope } of others) yield* brake.resume({ scope, reason: "it is pinned no more", author })
 })
 
 const keyOf = ({ symbol, id }: PinnedAsset): string => `pin/${symbol}/${id}`

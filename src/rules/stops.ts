@@ -7,20 +7,34 @@ import type { Look } from "./Look.ts"
 /** Scope of the pause by which a rule that failed too often locks itself. */
 export const lockScope = (rule: string): string => `lock:${rule}`
 
-/** Scopes whose pause stops a decided payment. */
-export const scopesOfPayment = (rule: string, { from, to, asset }: Payment): ReadonlyArray<string> => [
+/** Scope of the stop of a rule that came into the file while another one's pause or lock lost its rule. */
+export const heldScope = (rule: string): string => `held:${rule}`
+
+/** Scopes whose pause stops a decided payment: by the names that it was decided with, and by keys and ids. */
+export const scopesOfPayment = (
+  rule: string,
+  { from, fromKey, to, toKey, asset, assetId }: Payment,
+): ReadonlyArray<string> => [
   "all",
   `rule:${rule}`,
   lockScope(rule),
-  `party:${from}`,
-  `party:${to}`,
-  ...assetScopes(asset),
+  heldScope(rule),
+  ...[from, to, fromKey, toKey].map((party) => `party:${party}`),
+  ...[asset, assetId].filter((one) => one !== "").flatMap(assetScopes),
 ]
+
+/** Whether a pause stops a decided payment: of what it names now, or named when the payment was decided. */
+export const stopsPayment = (rule: string, payment: Payment) => {
+  const scopes = scopesOfPayment(rule, payment)
+  return (pause: { readonly scope: string; readonly kept: string }): boolean =>
+    scopes.includes(pause.scope) || scopes.includes(pause.kept)
+}
 
 /** Scopes whose pause stops the subject. */
 const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<string> => [
   "all",
   `rule:${rule.name}`,
+  heldScope(rule.name),
   ...parties.map(({ name }) => `party:${name}`),
   ...(asset.symbol === "" ? [] : [`asset:${asset.symbol}`]),
 ]

@@ -115,8 +115,10 @@ export class Signer extends Context.Service<
         const stopOf = Effect.fnUntraced(function* (assetId: string) {
           const symbol = current().assets.get(assetId)
           if (symbol === undefined) return undefined
-          const scopes = assetScopes(symbol)
-          const pause = (yield* brake.pauses.pipe(memory)).find(({ scope }) => scopes.includes(scope))
+          const scopes = [symbol, assetId].flatMap(assetScopes)
+          const pause = (yield* brake.pauses.pipe(memory)).find(
+            ({ scope, kept }) => scopes.includes(scope) || scopes.includes(kept),
+          )
           return pause === undefined ? undefined : `${pause.scope}: ${pause.reason}`
         })
         return Signer.of({

@@ -29,8 +29,9 @@ export const ResumeBody = Schema.Struct({
 })
 
 /** Why a scope names nothing; undefined for one that does. */
-const scopeProblem = (treasury: Treasury, scope: string) => {
+const scopeProblem = (treasury: Treasury, scope: string, paused: ReadonlyArray<Pause> = []) => {
   const known = [
+    ...new Set(paused.map((pause) => pause.scope)),
     "all",
     ...treasury.rules.flatMap(({ name }) => [`rule:${name}`, lockScope(name)]),
     ...[...treasury.parties.keys()].map((name) => `party:${name}`),
@@ -91,7 +92,8 @@ interface Where {
  * stopped, end when the operators agree to it, all in force and the reason being what they signed.
  */
 export const resumeScope = Effect.fnUntraced(function* (where: Where, { signature, ...asked }: typeof ResumeBody.Type) {
-  const unknown = scopeProblem(where.treasury, asked.scope)
+  // What is paused can be ended, whether something has its name or not.
+  const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Brake).pauses)
   if (unknown !== undefined) return unknown
   return yield* agreeing(where.treasury, signature, resume(where, asked))
 })

@@ -9,11 +9,17 @@ import { Journal } from "../store/Journal.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { TermsLog } from "../store/TermsLog.ts"
+import { holdNewRules } from "./holdNewRules.ts"
 
 const hashKey = "configHash"
 
 /** Hash of the configuration that this store saw last; undefined where it has seen none. */
 export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
+
+/** Rules that decided here before: a store of an earlier release knows no others. */
+const rulesRemembered = Effect.flatMap(RuleStates, ({ all }) =>
+  Effect.map(all, (states) => states.map(({ rule }) => rule)),
+)
 
 export interface Entry {
   readonly detail: string
@@ -39,6 +45,7 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   const alerts = waiting === undefined ? treasury : (known?.alerts ?? treasury)
   const names = { alerts, rules: treasury.rules.map(({ name }) => name) }
   const isEntry = isOther || last !== after
+  yield* holdNewRules(known?.rules ?? (yield* rulesRemembered), treasury)
   const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
   if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, ...names })
   else yield* log.note(names)

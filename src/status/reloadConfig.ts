@@ -6,11 +6,14 @@ import { configParts, hashNumber, partHashes } from "../config/partHashes.ts"
 import { loadTreasury } from "../config/Treasury.ts"
 import { termsHash } from "../rules/storedTerms.ts"
 import { weakens } from "../rules/weakens.ts"
+import { Brake } from "../store/Brake.ts"
 import { Signals } from "../store/Signals.ts"
+import { namesOf } from "../store/scopes.ts"
 import { TermsLog } from "../store/TermsLog.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { approvalOfTerms } from "./approvalOfTerms.ts"
+import { orphanProblems } from "./holdNewRules.ts"
 import { asOne, hashLastSeen, putInForce } from "./putInForce.ts"
 import { type Refusal, refusedFor, refuseReload } from "./refuseReload.ts"
 import { operatorsIn } from "./startingWith.ts"
@@ -67,6 +70,8 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
     return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
   }
+  const orphans = yield* orphanProblems(old.treasury, treasury)
+  if (orphans.length > 0) return yield* refuse({ ...refusedFor(orphans), isConfig: false })
   const restart = needsRestart(old.treasury, treasury)
   if (restart.length > 0) return yield* refuse({ ...refusedFor(restart), isConfig: false })
   const judged = yield* judgeTerms(old, { treasury, mode: old.waiting?.file.mode ?? old.mode }, asked)
@@ -117,6 +122,7 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
   yield* tellHashes(inForce)
   const before = yield* hashLastSeen
   const known = yield* (yield* TermsLog).inForce
+  yield* (yield* Brake).keepScopes(namesOf(known?.terms ?? treasury))
   const after = partHashes(treasury.document.value).all
   const weaker = waiting !== undefined || known === undefined ? [] : weakens(known.terms, termsOf(inForce))
   const detail =

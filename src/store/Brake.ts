@@ -1,10 +1,14 @@
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type HaltReason, keptReasons } from "../domain/Halt.ts"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
+import { keptScope, type Names, namesOf, shownScope } from "./scopes.ts"
+
+const noNames: Names = { parties: new Map(), assets: new Map() }
 
 /**
  * A person's stop; with scope "pin:SYMBOL" that of an asset whose listing contradicts its pin, with "lock:NAME" that of
@@ -13,7 +17,10 @@ import { type StoreError, storeError } from "./StoreError.ts"
  */
 export interface Pause {
   readonly seq: number
+  /** Under the names that parties and assets have now. */
   readonly scope: string
+  /** As it is stored: with the party's key or the asset's id, so that no other name ends it. */
+  readonly kept: string
   readonly reason: string
   readonly author: string
   readonly at: number
@@ -47,6 +54,8 @@ export class Brake extends Context.Service<
   Brake,
   {
     readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
+    /** Gives pauses that are stored under names the keys and ids that these names had. */
+    readonly keepScopes: (before: Names) => Effect.Effect<void, StoreError>
     /** When a person last ended a pause of each scope, Unix milliseconds. */
     readonly ended: Effect.Effect<ReadonlyMap<string, number>, StoreError>
     /** The durable ones, and those held in memory. */
@@ -92,11 +101,13 @@ export class Brake extends Context.Service<
           rowsOf(HaltRow, "Brake.halts"),
         ),
       )
+      const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
+      const names = (): Names => (config === undefined ? noNames : namesOf(config.now().treasury))
       const unended = database.memoryOf<ReadonlyArray<Pause>>("pauses")(
         "",
         sql`SELECT seq, scope, reason, author, at, until FROM pauses WHERE ended_at IS NULL ORDER BY seq`.pipe(
           rowsOf(PauseRow, "Brake.pauses"),
-          Effect.map((rows) => rows.map((row) => ({ ...row, until: row.until ?? undefined }))),
+          Effect.map((rows) => rows.map((row) => ({ ...row, kept: row.scope, until: row.until ?? undefined }))),
         ),
       )
       const halts = Effect.map(written, (rows) => [
@@ -107,7 +118,8 @@ export class Brake extends Context.Service<
         effect.pipe(sql.withTransaction, storeError(name))
       const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
         const at = yield* Clock.currentTimeMillis
-        const ended = yield* sql`UPDATE pauses SET ended_at = ${at} WHERE scope = ${scope} AND ended_at IS NULL
+        const ended = yield* sql`UPDATE pauses SET ended_at = ${at}
+          WHERE scope IN ${sql.in([scope, keptScope(scope, names())])} AND ended_at IS NULL
           AND (until IS NULL OR until > ${at}) RETURNING seq`
         const lifted =
           scope === "all"
@@ -140,14 +152,27 @@ export class Brake extends Context.Service<
           Effect.map((rows) => new Map(rows.map(({ scope, endedAt }) => [scope, endedAt]))),
         ),
         pauses: Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          Effect.map(unended, (pauses) => pauses.filter(({ until }) => until === undefined || until > now)),
+          Effect.map(unended, (pauses) => {
+            const today = names()
+            return pauses
+              .filter(({ until }) => until === undefined || until > now)
+              .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
+          }),
         ),
+        keepScopes: Effect.fn("Brake.keepScopes")(function* (before: Names) {
+          for (const { seq, kept } of yield* unended) {
+            const scope = keptScope(kept, before)
+            if (scope === kept) continue
+            yield* sql`UPDATE pauses SET scope = ${scope} WHERE seq = ${seq}`.pipe(storeError("Brake.keepScopes"))
+          }
+        }),
         pause: Effect.fn("Brake.pause")(({ scope, reason, author, until }) =>
           durable(
             "Brake.pause",
             Effect.gen(function* () {
               const at = yield* Clock.currentTimeMillis
-              yield* sql`INSERT INTO pauses ${sql.insert({ scope, reason, author, at, until: until ?? null })}`
+              const kept = keptScope(scope, names())
+              yield* sql`INSERT INTO pauses ${sql.insert({ scope: kept, reason, author, at, until: until ?? null })}`
               yield* journal.append({ kind: "pause", subject: scope, body: { reason, author, until } })
             }),
           ),

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { remedyOf } from "../domain/Halt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { scopesOfPayment } from "../rules/stops.ts"
+import { stopsPayment } from "../rules/stops.ts"
 import { Brake, type Pause } from "./Brake.ts"
 
 /** The command that ends pauses of a scope. */
@@ -28,10 +28,9 @@ export const holdsOf = Effect.fn("Brake.holdsOf")(function* ({
 }: Pick<Intent, "rule" | "payment" | "state">) {
   if (isFinalIntent(state)) return []
   const brake = yield* Brake
-  const scopes = scopesOfPayment(rule, payment)
   const halts = (yield* brake.halts).map(
     ({ reason, detail }) => `halted (${reason.replaceAll("_", " ")}): ${detail}; ${remedyOf(reason)}`,
   )
-  const pauses = (yield* brake.pauses).filter(({ scope }) => scopes.includes(scope)).map(pauseText)
+  const pauses = (yield* brake.pauses).filter(stopsPayment(rule, payment)).map(pauseText)
   return [...halts, ...pauses]
 })

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
-import { pausesText, scopesOfPayment } from "../rules/stops.ts"
+import { pausesText, stopsPayment } from "../rules/stops.ts"
 import { Brake } from "../store/Brake.ts"
 
 /** Why nothing may be signed or sent for the intent now; undefined where nothing is in the way. */
@@ -8,6 +8,5 @@ export const brakeFor = Effect.fnUntraced(function* (intent: Intent) {
   const brake = yield* Brake
   const halts = yield* brake.halts
   if (halts.length > 0) return `halted: ${halts.map((h) => h.reason).join(", ")}`
-  const scopes = scopesOfPayment(intent.rule, intent.payment)
-  return pausesText((yield* brake.pauses).filter(({ scope }) => scopes.includes(scope)))
+  return pausesText((yield* brake.pauses).filter(stopsPayment(intent.rule, intent.payment)))
 })

@@ -1,0 +1,215 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { SqlClient } from "effect/sql"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { prepare } from "../../src/daemon.ts"
+import type { Payment } from "../../src/domain/Decision.ts"
+import { daemonLayer } from "../../src/services.ts"
+import { pauseScope, resumeScope } from "../../src/status/brakeVerbs.ts"
+import { reloadConfig } from "../../src/status/reloadConfig.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { holdsOf } from "../../src/store/holdsOf.ts"
+import { alice, bob } from "../support/Flow.ts"
+import { chainId, usdt } from "../support/TestSandbox.ts"
+
+const text = `
+version: 1
+name: renamed
+mode: observe
+network: { chainId: ${chainId}, gateways: { sandbox: "http://127.0.0.1:1" } }
+assets: { USDT: { id: ${usdt}, decimals: 6 } }
+parties:
+  alice: { publicKey: "${alice}", signer: { sandbox: alice } }
+  bob: { publicKey: "${bob}" }
+rules:
+  - name: keep-bob
+    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "10", target: "20" }] }
+policy:
+  allow:
+    - { from: alice, to: [bob], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 40 }
+`
+const robert = text.replaceAll(/\bbob(?=[:,\]])/g, "robert")
+const dollars = text.replaceAll("USDT", "USDX")
+const fund = text.replace("name: keep-bob", "name: fund-bob")
+
+const machine = <E>(use: (run: ReturnType<typeof lifeIn>) => Effect.Effect<void, E>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "cofferer-renamed-"))),
+    (dir) => use(lifeIn(dir)),
+    (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true })),
+  )
+
+const lifeIn =
+  (dir: string) =>
+  <A, E>(written: string, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
+    Effect.gen(function* () {
+      writeFileSync(join(dir, "treasury.yaml"), written)
+      const treasury = yield* loadTreasury(join(dir, "treasury.yaml"))
+      const options = { treasury, mode: treasury.mode, dataDir: dir }
+      const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
+      return yield* prepare(options).pipe(Effect.andThen(use), Effect.provide(layer))
+    })
+
+const rewrite = (written: string) =>
+  Effect.map(ConfigInForce, ({ now }) => writeFileSync(now().treasury.files[0], written))
+const reload = (written: string) =>
+  Effect.andThen(rewrite(written), reloadConfig({ author: "ana", reason: "a name", allowWeaker: false }))
+const pause = (scope: string) =>
+  Effect.flatMap(ConfigInForce, ({ now }) => pauseScope(now().treasury, { scope, reason: "audit", author: "ana" }))
+const resume = (scope: string) =>
+  Effect.flatMap(ConfigInForce, ({ now }) =>
+    resumeScope({ treasury: now().treasury, dataDir: "/nowhere" }, { scope, reason: "looked", author: "ana" }),
+  )
+const scopes = Effect.flatMap(Brake, ({ pauses }) => Effect.map(pauses, (all) => all.map(({ scope }) => scope)))
+
+/** A payment that was decided before anything had another name. */
+const payment = {
+  from: "alice",
+  fromKey: alice,
+  to: "bob",
+  toKey: bob,
+  asset: "USDT",
+  assetId: usdt,
+  amount: 1n,
+} as unknown as Payment
+const holds = holdsOf({ rule: "keep-bob", payment, state: "reserved" })
+
+describe("a pause of what has another name now", () => {
+  it.effect("stays on the party's key, over a reload and a start, and is shown and ended by its name of today", () =>
+    machine((run) =>
+      Effect.gen(function* () {
+        yield* run(
+          text,
+          Effect.gen(function* () {
+            yield* pause("party:bob")
+            assert.containSubset(yield* reload(robert), { _tag: "Reloaded" })
+            assert.deepStrictEqual(yield* scopes, ["party:robert"])
+            assert.lengthOf(yield* holds, 1)
+          }),
+        )
+        yield* run(
+          text.replaceAll(/\bbob(?=[:,\]])/g, "rob"),
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* scopes, ["party:rob"])
+            assert.lengthOf(yield* holds, 1)
+            assert.containSubset(yield* resume("party:rob"), { ended: 1 })
+            assert.deepStrictEqual(yield* scopes, [])
+            assert.deepStrictEqual(yield* holds, [])
+          }),
+        )
+      }),
+    ),
+  )
+
+  it.effect("stays on the asset's id", () =>
+    machine((run) =>
+      run(
+        text,
+        Effect.gen(function* () {
+          yield* pause("asset:USDT")
+          assert.containSubset(yield* reload(dollars), { _tag: "Reloaded" })
+          assert.deepStrictEqual(yield* scopes, ["asset:USDX"])
+          assert.lengthOf(yield* holds, 1)
+        }),
+      ),
+    ),
+  )
+
+  it.effect("of a store that kept names goes by the names last in force", () =>
+    machine((run) =>
+      Effect.gen(function* () {
+        yield* run(
+          text,
+          Effect.gen(function* () {
+            yield* pause("party:bob")
+            yield* pause("asset:USDT")
+            const sql = yield* SqlClient.SqlClient
+            yield* sql`UPDATE pauses SET scope = 'party:bob' WHERE scope = ${`party:${bob}`}`
+            yield* sql`UPDATE pauses SET scope = 'asset:USDT' WHERE scope = ${`asset:${usdt}`}`
+          }),
+        )
+        assert.deepStrictEqual(yield* run(robert, scopes), ["party:robert", "asset:USDT"])
+        assert.deepStrictEqual(yield* run(robert.replaceAll("USDT", "USDX"), scopes), ["party:robert", "asset:USDX"])
+      }),
+    ),
+  )
+})
+
+describe("a stop of a rule that the file has under another name", () => {
+  it.effect("keeps a reload from coming into force, with its line and the verb that ends it", () =>
+    machine((run) =>
+      run(
+        text,
+        Effect.gen(function* () {
+          yield* pause("rule:keep-bob")
+          const refused = yield* reload(fund)
+          assert.containSubset(refused, { _tag: "Refused", isConfig: false })
+          const detail = refused._tag === "Refused" ? refused.detail : ""
+          assert.match(detail, /treasury\.yaml:\d+:\d+ {2}rule:keep-bob stops a rule that the file has no more: audit/)
+          assert.include(detail, '"cofferer resume --scope rule:keep-bob --reason TEXT"')
+          yield* resume("rule:keep-bob")
+          assert.containSubset(yield* reload(fund), { _tag: "Reloaded" })
+          assert.deepStrictEqual(yield* scopes, [])
+        }),
+      ),
+    ),
+  )
+
+  it.effect("outlives a start, which holds the rules that are new until a person ends that", () =>
+    machine((run) =>
+      Effect.gen(function* () {
+        const lock = Effect.flatMap(Brake, (brake) =>
+          brake.pause({ scope: "lock:keep-bob", reason: "it failed 3 times", author: "cofferer", until: undefined }),
+        )
+        yield* run(text, lock)
+        yield* run(
+          fund,
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* scopes, ["lock:keep-bob", "held:fund-bob"])
+            assert.match(
+              (yield* holdsOf({ rule: "fund-bob", payment, state: "reserved" })).join(),
+              /paused \(held:fund-bob\).*perhaps another name of what is stopped: lock:keep-bob \(it failed 3 times\)/,
+            )
+            const sql = yield* SqlClient.SqlClient
+            const [ticket] = yield* sql`SELECT severity, detail FROM alerts WHERE dedup LIKE 'held/%'`
+            assert.strictEqual(ticket?.["severity"], "ticket")
+            assert.match(
+              String(ticket?.["detail"]),
+              /lock:keep-bob.*fund-bob.*resume --scope held:fund-bob --reason TEXT.*resume --scope lock:keep-bob/,
+            )
+          }),
+        )
+        yield* run(
+          fund,
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* scopes, ["lock:keep-bob", "held:fund-bob"])
+            assert.containSubset(yield* resume("held:fund-bob"), { ended: 1 })
+            assert.containSubset(yield* resume("lock:keep-bob"), { ended: 1 })
+          }),
+        )
+        assert.deepStrictEqual(yield* run(fund, scopes), [])
+      }),
+    ),
+  )
+
+  it.effect("holds a rule that comes into the file later, by another step", () =>
+    machine((run) =>
+      Effect.gen(function* () {
+        yield* run(text, pause("rule:keep-bob"))
+        const none = text.replace(/rules:\n(?: .*\n)+/, "rules: []\n")
+        yield* run(
+          none,
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* scopes, ["rule:keep-bob"])
+            assert.containSubset(yield* reload(fund), { _tag: "Reloaded" })
+            assert.deepStrictEqual(yield* scopes, ["rule:keep-bob", "held:fund-bob"])
+          }),
+        )
+      }),
+    ),
+  )
+})
