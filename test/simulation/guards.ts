@@ -119,4 +119,64 @@ export const guards: ReadonlyArray<PlantedGuard> = [
       },
     ],
   },
+  {
+    name: "begins a send under a halt that came while the work was solved",
+    test: "test/submitter/lastMoment.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "submitter/beginSend.ts",
+        source: "      if ((yield* brakeFor(intent)) !== undefined) return undefined\n",
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "begins a send whose window ended while the work was solved",
+    test: "test/submitter/lastMoment.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "submitter/beginSend.ts",
+        source: "      if (!maySend(stored, observed > height ? observed : height)) return undefined\n",
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "takes the file of a start at once, whatever it permits",
+    test: "test/status/terms.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "status/startingWith.ts",
+        source: "  return holdTerms(file, known.terms, yield* reachable(known.alerts))\n",
+        instead: "  return file\n",
+      },
+    ],
+  },
+  {
+    name: "lets nobody object to terms that wait",
+    test: "test/status/terms.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "status/waitingTerms.ts",
+        source: "  if (objection !== undefined || blockSince === undefined || now < since + waitMillis) return false\n",
+        instead: "  if (blockSince === undefined || now < since + waitMillis) return false\n",
+      },
+    ],
+  },
+  {
+    name: "lets the clock alone end the wait of terms",
+    test: "test/status/terms.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "status/waitingTerms.ts",
+        source: "  return (yield* blockTime) >= blockSince + waitMillis\n",
+        instead: "  return true\n",
+      },
+    ],
+  },
 ]
