@@ -52,8 +52,12 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
       if (unwritten === undefined) return
       if (unwritten > 0) fields["repeated"] = unwritten
     }
-    if (options.format === "text") destination.write(textLine(level, message, fields, o.date, options.startedAt))
-    else log[level](fields, message)
+    try {
+      if (options.format === "text") destination.write(textLine(level, message, fields, o.date, options.startedAt))
+      else log[level](fields, message)
+    } catch {
+      // A log that takes no line, as on a full disk, stops neither money's guards nor alerts: the line is lost.
+    }
   })
   return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, options.level))
 }

@@ -31,6 +31,19 @@ describe("the log", () => {
     }),
   )
 
+  it.effect.each(["json", "text"] as const)("that takes no line stops nobody who writes to it, in %s", (format) =>
+    Effect.gen(function* () {
+      const destination = {
+        write: () => {
+          throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" })
+        },
+      }
+      const logging = layer({ level: "Info", format, destination, startedAt: 0 })
+      const done = yield* Effect.exit(Effect.as(say("halted", { detail: "a" }), "done").pipe(Effect.provide(logging)))
+      assert.strictEqual(done._tag, "Success")
+    }),
+  )
+
   it.effect.each(["json", "text"] as const)("counts a warning that comes again within a minute, in %s", (format) =>
     Effect.gen(function* () {
       const lines: Array<string> = []
