@@ -44,5 +44,12 @@ export const waitText = (
   return `${done}waits for ${need - by.length} of ${others.join(", ")}, ${until}`
 }
 
+/** Who must sign again, as the end of a sentence: their signatures were for another text. */
+export const signAgainText = (names: ReadonlyArray<string>, why: string): string =>
+  names.length === 0 ? "" : `; ${names.join(", ")} must sign again: ${why}`
+
+/** Who must sign again, in a sentence that ends so; undefined where nobody must. */
+export const signAgainIn = (sentence: string): string | undefined => /; ([^;]+ must sign again): /.exec(sentence)?.[1]
+
 /** "2 of ana, ben, chloe" */
 export const groupText = ({ need, of }: ApprovalGroup): string => `${need} of ${[...of.keys()].join(", ")}`

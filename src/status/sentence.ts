@@ -1,3 +1,4 @@
+import { signAgainIn } from "../domain/Approval.ts"
 import { remedyOf } from "../domain/Halt.ts"
 import { resumeCommand } from "../store/holdsOf.ts"
 import type { IntentView, RuleView, View } from "./View.ts"
@@ -87,6 +88,10 @@ const troublesOf = ({ rules, intents, accounts, terms }: Omit<View, "sentence">)
     ...(terms === null ? [] : [`${terms.text}.`]),
     ...locked.map(({ name, detail }) => `${name} is locked: ${detail}.`),
     ...(first === undefined ? [] : [`${waitingText(first, waiting.length)}.`]),
+    ...waiting.flatMap(({ detail, short }) => {
+      const again = signAgainIn(detail)
+      return again === undefined ? [] : [`${again} (${short}).`]
+    }),
     ...(held.length === 0 ? [] : [`Held: ${several(held.map(heldText))}.`]),
     ...(out.length === 0 ? [] : [`Out of band: ${out.map((a) => `${a.party} ${a.balance} ${a.asset}`).join(", ")}.`]),
   ]

@@ -1,4 +1,4 @@
-import { type ApprovalGroup, lateFrom, waitText } from "../domain/Approval.ts"
+import { type ApprovalGroup, lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { approvalFor, lineFor, namesIn, type Policy } from "../rules/Policy.ts"
 import { approversOf, type GivenApproval, isFormerText, type PaymentTerms, paymentText } from "../tx/Approval.ts"
@@ -79,6 +79,6 @@ export const progressOf = (needed: NeededApproval, given: ReadonlyArray<SignedTe
     isEnough: by.length >= group.need,
     hasLapsed: now >= terms.expires,
     isLate: now >= lateFrom(group, terms.expires),
-    words: again.length === 0 ? words : `${words}; ${again.join(", ")} must sign again: ${why}`,
+    words: `${words}${signAgainText(again, why)}`,
   }
 }

@@ -217,6 +217,11 @@ describe("the sentence", () => {
       { intents: [open("awaiting_approval")] },
       `1 payment waits for approval: 59,000.00 USDT reserve -> maker (a1vh); "cofferer approve a1vh --key FILE". ${waits}`,
     ],
+    [
+      "warn",
+      { intents: [{ ...open("awaiting_approval"), detail: "waits for 2; ana, ben must sign again: it changed" }] },
+      `1 payment waits for approval: 59,000.00 USDT reserve -> maker (a1vh); "cofferer approve a1vh --key FILE". ana, ben must sign again (a1vh). ${waits}`,
+    ],
     ["warn", { rules: [rule("limit")] }, `Held: even hot/USDT (limit). ${today}`],
     [
       "warn",
