@@ -2,6 +2,8 @@ import { Effect } from "effect"
 import type { Decision, RuleState } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { isOn } from "../rules/alerting.ts"
+import type { LetGo } from "../rules/Need.ts"
+import { madeUp } from "../rules/payout.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
@@ -19,6 +21,7 @@ import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
 import { isRehearsed, judgeOn } from "./judgeAll.ts"
 import { lockRules } from "./lockRules.ts"
 import { notifyAssets } from "./notifyAssets.ts"
+import { isMadeUp, tellLetGo } from "./plannedTimes.ts"
 import { record } from "./record.ts"
 import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
@@ -92,10 +95,13 @@ const evaluateAll = Effect.fnUntraced(function* () {
 const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: RuleMemory | undefined) {
   const states = yield* RuleStates
   const { subject, snapshot } = outcome.look
-  const { decision, timer, planned, concluded } = outcome.judgement
+  const { timer, planned, concluded } = outcome.judgement
+  const made = yield* isMadeUp(subject, planned)
+  const decision: Decision = made ? madeUp : outcome.judgement.decision
   const edge = before?.firingSince === undefined && timer.firingSince !== undefined
   const counted = (before?.episode ?? 0) + (edge && subject.kind !== "payout" ? 1 : 0)
-  let episode = concluded ?? counted
+  const { mode } = yield* EngineOptions
+  let episode = (made ? planned : undefined) ?? concluded ?? counted
   let intents: ReadonlyArray<Intent> = []
   let asked: Ask | undefined
   if (decision._tag === "Act") {
@@ -103,7 +109,6 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
     intents = recorded.intents
     episode = recorded.episode
   }
-  const { mode } = yield* EngineOptions
   // People are not sent for money in a rehearsal.
   if (decision._tag === "Ask" && !isRehearsed(mode, subject.rule)) asked = yield* askPeople(subject, decision, counted)
   if (subject.kind === "request" && decision._tag === "Hold" && decision.reason === "in_band") {
@@ -122,10 +127,18 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
     decidedAt: snapshot.now,
   }
   if (!sameMemory(memory, before)) yield* states.save(memory, before)
+  const letGo = letGoOf(outcome)
+  if (letGo !== undefined && before !== undefined && !isRehearsed(mode, subject.rule)) {
+    yield* tellLetGo(subject, letGo, before)
+  }
   const isBroken = outcome.look.need?._tag === "Broken"
   if (isBroken) yield* tellBroken(memory, before)
   return { memory, before, intents, asked, isBroken } satisfies Evaluated
 })
+
+/** Planned times that are let go with this look: those that it concludes. */
+const letGoOf = ({ look: { need }, judgement: { concluded } }: Outcome): LetGo | undefined =>
+  concluded !== undefined && (need?._tag === "NotDue" || need?._tag === "Wanted") ? need.letGo : undefined
 
 const pickTimer = ({ firingSince, observations, lastObservation }: Timer): Timer => ({
   firingSince,

@@ -1,38 +1,53 @@
 import { Effect } from "effect"
 import type { Decision } from "../domain/Decision.ts"
-import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import type { Intent } from "../domain/Intent.ts"
 import { decide, decidePart } from "../rules/decide.ts"
 import type { Memory } from "../rules/Look.ts"
+import { isUnsigned } from "../rules/limits.ts"
 import type { Transfer } from "../rules/Need.ts"
-import { isPaying, type Party } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
-import { isOfSubject, type Subject, subjectsOf } from "../rules/Subject.ts"
-import { Outbox } from "../store/Outbox.ts"
+import { isOfSubject, type Subject } from "../rules/Subject.ts"
+import { isEarlier } from "../rules/waiting.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { takeSnapshot } from "./snapshot.ts"
+import { begunBy, receiversOf, subjectOf } from "./standingOf.ts"
 
 /** Holds that say that there is nothing to pay, or nothing to pay it with; all others pass. */
 const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", "policy", "fee", "asset_status"])
 
+/** Holds that end even what is owed: it can never be paid as it was decided. */
+const hopeless: ReadonlySet<string> = new Set(["too_small", "policy"])
+
+/** Whether a payment would be decided today, and where not, why. `later`: for reasons that pass. */
+export interface Verdict {
+  readonly verdict: "wanted" | "gone" | "later"
+  readonly why: string
+}
+
+const gone = (why: string): Verdict => ({ verdict: "gone", why })
+
 /**
  * Whether the intent's rule would decide the same payment today, or a larger one, if this intent were not there. A rule
- * that is gone wants nothing. Of what is paid in all its parts or not at all, a part whose others are paid is wanted as
- * long as it can be.
+ * that is gone wants nothing. A planned time is owed until it is paid; so is, of what is paid in all its parts or not
+ * at all, a part whose others are paid. Both wait as long as they can be paid at all.
  */
 export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) {
   const options = yield* EngineOptions
   const memories = yield* (yield* RuleStates).all
-  const rule = options.rules.filter(isPaying).find((r) => r.name === intent.rule)
-  const subject = rule === undefined ? undefined : subjectsOf(rule).find((s) => isOfSubject(intent, s))
-  if (subject === undefined) return "gone"
-  const memory = memories.find((m) => m.rule === intent.rule && m.subject === subject.name)
+  const subject = subjectOf(options.rules, intent)
+  if (subject === undefined) return gone("no rule in force pays it any more")
   const snapshot = yield* takeSnapshot(memories)
-  const decision = (yield* isBegun(intent, subject, snapshot))
-    ? partOf(intent, subject, snapshot)
-    : wholeOf(subject, snapshot, memory)
-  if (decision === undefined) return "gone"
-  if (decision._tag === "Hold") return needless.has(decision.reason) ? "gone" : "later"
+  const begun = yield* begunBy(intent, subject)
+  const isOwed = subject.kind === "payout" || begun === "signed"
+  const memory = memories.find((m) => m.rule === intent.rule && m.subject === subject.name)
+  const decision =
+    isOwed || begun === "decided" ? partOf(intent, subject, snapshot, isOwed) : wholeOf(subject, snapshot, memory)
+  if (decision === undefined) return gone("its rule pays another amount now, or somebody else")
+  if (decision._tag === "Hold") {
+    const isOver = (isOwed ? hopeless : needless).has(decision.reason)
+    return { verdict: isOver ? "gone" : "later", why: decision.detail } satisfies Verdict as Verdict
+  }
   const same = decision.payments.some(
     ({ fromKey, toKey, assetId, amount }) =>
       fromKey === intent.payment.fromKey &&
@@ -40,48 +55,35 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
       assetId === intent.payment.assetId &&
       amount >= intent.payment.amount,
   )
-  return same ? "wanted" : "gone"
+  if (same) return { verdict: "wanted", why: decision.detail } satisfies Verdict as Verdict
+  const why = "today the rule would pay less of it"
+  return { verdict: isOwed ? "later" : "gone", why } satisfies Verdict as Verdict
 })
 
 const wholeOf = (subject: Subject, snapshot: Snapshot, memory: Memory | undefined): Decision => {
   const without = { ...snapshot, open: snapshot.open.filter((other) => !isOfSubject(other, subject)) }
-  // A planned time is concluded by its payment; without it, it would be due again.
-  const before = memory !== undefined && subject.kind === "payout" ? { ...memory, episode: memory.episode - 1 } : memory
-  return decide(subject, without, before).decision
-}
-
-/** What the other parts take stays reserved. Undefined where the rule pays this receiver no more. */
-const partOf = (intent: Intent, subject: Subject, snapshot: Snapshot): Decision | undefined => {
-  const transfer = transferOf(intent, subject)
-  const without = { ...snapshot, open: snapshot.open.filter(({ id }) => id !== intent.id) }
-  return transfer === undefined ? undefined : decidePart(subject, without, transfer)
-}
-
-const transferOf = ({ payment: { fromKey, toKey, amount } }: Intent, subject: Subject): Transfer | undefined => {
-  const from = subject.payers.find(({ publicKey }) => publicKey === fromKey)
-  const to = receiversOf(subject).find(({ publicKey }) => publicKey === toKey)
-  return from === undefined || to === undefined ? undefined : { from, to, amount }
-}
-
-/** Receivers of which all are paid, or none; of other kinds each payment stands for itself. */
-const receiversOf = (subject: Subject): ReadonlyArray<Party> => {
-  if (subject.kind === "split") return subject.rule.to.map(({ party }) => party)
-  return subject.kind === "code" ? subject.rule.to : []
+  return decide(subject, without, memory).decision
 }
 
 /**
- * Whether another part of the same decision is paid, or will be unless somebody stops it. One that itself needs another
- * attempt is not: both are asked about, and the first answer is for the whole.
+ * What the other parts take stays reserved; of what is owed only what signed and earlier payments take, so that two of
+ * them do not wait for each other. Undefined where the rule pays this receiver no more.
  */
-const isBegun = Effect.fnUntraced(function* (intent: Intent, subject: Subject, { open, settled }: Snapshot) {
-  if (receiversOf(subject).length < 2) return false
-  const outbox = yield* Outbox
-  for (const other of [...open, ...settled]) {
-    const { id, episode, state } = other
-    if (id === intent.id || episode !== intent.episode || !isOfSubject(other, subject)) continue
-    if (state === "confirmed") return true
-    if (isFinalIntent(state)) continue
-    if (state !== "reserved" || (yield* outbox.attempts(id)).length === 0) return true
-  }
-  return false
-})
+const partOf = (intent: Intent, subject: Subject, snapshot: Snapshot, isOwed: boolean): Decision | undefined => {
+  const transfer = transferOf(intent, subject)
+  const open = snapshot.open.filter(
+    (other) => other.id !== intent.id && (!isOwed || !isUnsigned(other) || isEarlier(other, intent)),
+  )
+  return transfer === undefined ? undefined : decidePart(subject, { ...snapshot, open }, transfer)
+}
+
+const transferOf = ({ payment: { fromKey, toKey, assetId, amount } }: Intent, subject: Subject) => {
+  const from = subject.payers.find(({ publicKey }) => publicKey === fromKey)
+  const isPayout = subject.kind === "payout"
+  const receivers = isPayout ? [subject.rule.to] : receiversOf(subject)
+  const to = receivers.find(({ publicKey }) => publicKey === toKey)
+  if (from === undefined || to === undefined || subject.asset.id !== assetId) return undefined
+  if (isPayout && subject.rule.amount < amount) return undefined
+  const transfer: Transfer = { from, to, amount }
+  return transfer
+}

@@ -131,16 +131,14 @@ export const makeApproving = (
         ledger.holdings.get(accountKey(fromKey, assetId))?.seen?.free ?? 0n,
       )
   }
-  const sign = (wait: Wait, { now, silentSince }: SigningMoment): Paid => {
+  const sign = (wait: Wait, { now, silentSince }: SigningMoment): Paid | undefined => {
     const intent = intentOf(wait)
     const { fromKey: from, toKey: to, assetId, amount } = intent.payment
     const spendable = spendableOf(intent, silentSince)
     const need = amount + intent.feeMax
     const floor = wait.payer?.floor.get(assetId) ?? 0n
-    if (spendable < need + floor) {
-      return drop(wait, "denied", now, `${spendable} cannot give ${need} and keep the floor of ${floor}`)
-    }
-    if (now >= wait.expires) return drop(wait, "denied", now, "the approval lapsed before it was signed")
+    // What people approved waits for the money until their time is over.
+    if (spendable < need + floor) return undefined
     waits = waits.filter((one) => one !== wait)
     windows.sign({ from, to, assetId, amount, at: now, settlesAt: blockAfter(now, settings), isSlot: wait.isSlot })
     return ledger.sign(wait.id, now)
@@ -176,8 +174,13 @@ export const makeApproving = (
       for (const wait of waits) {
         const answered = isAsked(wait) ? ask(wait, now) : undefined
         if (answered !== undefined) changed.push(answered)
-        if (intentOf(wait).state !== "reserved" || isStopped(wait, moment)) continue
-        changed.push(sign(wait, moment))
+        if (intentOf(wait).state !== "reserved") continue
+        if (now >= wait.expires) {
+          changed.push(drop(wait, "denied", now, "the approval lapsed before it was signed"))
+          continue
+        }
+        const signed = isStopped(wait, moment) ? undefined : sign(wait, moment)
+        if (signed !== undefined) changed.push(signed)
       }
       return changed
     },
@@ -187,7 +190,7 @@ export const makeApproving = (
         const { group, expires, isLate } = wait
         const assumed = afterMillis === undefined ? expires : intentOf(wait).createdAt + afterMillis
         const late = isLate ? expires : lateFrom(group, expires)
-        const moments = isAsked(wait) ? [expires, late, assumed] : [quotaOf(wait, now)?.endsAt ?? now]
+        const moments = isAsked(wait) ? [expires, late, assumed] : [quotaOf(wait, now)?.endsAt ?? now, expires]
         for (const at of moments) if (at > now && at < next) next = at
       }
       return next

@@ -1,5 +1,6 @@
 import type { Alerted } from "../rules/alerting.ts"
 import { accountKey } from "../rules/overlay.ts"
+import { madeUp } from "../rules/payout.ts"
 import { commandOf } from "../rules/Subject.ts"
 import { type Outcome, step } from "../rules/step.ts"
 import type { Alarms } from "./Alarms.ts"
@@ -9,6 +10,7 @@ import { closeSpan, type Entry, isQuiet, wakeOf } from "./Entry.ts"
 import { endMeasure } from "./Holding.ts"
 import { blockAfter, type Ledger } from "./Ledger.ts"
 import { type Listener, makePlay, type Play } from "./Play.ts"
+import { isMadeUp, tellLetGo } from "./plannedTimes.ts"
 import { firingOf, momentOf, snapshotOf } from "./snapshotOf.ts"
 import { tickAt, tickMillis } from "./Tick.ts"
 import type { Windows } from "./Windows.ts"
@@ -189,8 +191,11 @@ const keep = (play: Play, entry: Entry, outcome: Outcome): void => {
   const { state, listener, told, asks } = play
   const { now } = state
   const { subject } = entry
-  const { decision, timer, planned, concluded } = outcome.judgement
+  const { timer, planned, concluded } = outcome.judgement
   const before = entry.memory
+  tellLetGo(play, entry, outcome)
+  const made = isMadeUp(play, subject, planned)
+  const decision = made ? madeUp : outcome.judgement.decision
   const edge = before?.firingSince === undefined && timer.firingSince !== undefined
   const counted = (before?.episode ?? 0) + (edge && subject.kind !== "payout" ? 1 : 0)
   const reason = decision._tag === "Hold" ? decision.reason : undefined
@@ -211,7 +216,7 @@ const keep = (play: Play, entry: Entry, outcome: Outcome): void => {
     const ended = asks.end(subject, { at: now, detail: decision.detail })
     if (ended !== undefined) told.push(ended)
   }
-  const episode = (decision._tag === "Act" ? planned : undefined) ?? concluded ?? counted
+  const episode = (made || decision._tag === "Act" ? planned : undefined) ?? concluded ?? counted
   const { firingSince, observations, lastObservation } = timer
   if (before?.episode !== episode || before?.firingSince !== firingSince) state.restless = true
   entry.memory = { episode, firingSince, observations, lastObservation }

@@ -119,7 +119,7 @@ export interface Paid {
 export interface Told {
   readonly at: number
   readonly severity: "page" | "ticket" | "info"
-  /** request, received, asset, firing, cleared, locked or approval. */
+  /** request, received, asset, firing, cleared, locked, approval or payout. */
   readonly kind: string
   readonly rule: string
   /** What a request is for, the asset's id, or else the rule again. */

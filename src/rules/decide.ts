@@ -47,11 +47,18 @@ export const judge = (look: Look): Judgement => {
   const stopped = first(stops, look)
   const blind = first(knowledge, look)
   // A plan needs no balances: what was planned before the first look is let go even by a look that sees nothing.
-  const concluded = need?._tag === "NotDue" ? need.episode : undefined
+  const concluded = concludedBy(need)
   const planned = need?._tag === "Wanted" ? need.episode : undefined
   if (blind !== undefined) return { decision: stopped ?? blind, timer: memory ?? idle, planned, concluded }
   const silent = stopped ?? first(history, look) ?? first(funds, look)
   return { decision: silent ?? act(look), timer: look.timer, planned, concluded }
+}
+
+/** What is due keeps its time open; what was let go before it is over. */
+const concludedBy = (need: Look["need"]): number | undefined => {
+  if (need?._tag === "NotDue") return need.episode
+  const letGo = need?._tag === "Wanted" ? need.letGo : undefined
+  return letGo === undefined ? undefined : Math.floor(letGo.last / 1_000)
 }
 
 /** What of the past also holds a payment whose need is settled: balances that do not show the last one say nothing. */

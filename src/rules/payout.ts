@@ -1,6 +1,10 @@
 import { formatAmount } from "../domain/Amount.ts"
-import type { Need, Seen } from "./Need.ts"
+import type { Decision, HoldReason } from "../domain/Decision.ts"
+import { timeText as spanText } from "./Check.ts"
+import type { LetGo, Need, Seen } from "./Need.ts"
+import type { PayoutRule } from "./Rule.ts"
 import { dueAfter, plannedAfter, plannedUntil } from "./Schedule.ts"
+import { afterUnpaid } from "./waiting.ts"
 
 /** A fixed amount at each planned time. What was planned before the rule was first looked at is not owed. */
 export const payoutNeed = ({ subject: { rule }, snapshot, episode }: Seen<"payout">): Need => {
@@ -24,6 +28,28 @@ export const payoutNeed = ({ subject: { rule }, snapshot, episode }: Seen<"payou
     episode: seconds(planned),
     ...gone,
   }
+}
+
+/** Says of a planned time that an earlier one's payment stands for it. */
+export const madeUp: Decision = {
+  _tag: "Hold",
+  reason: "not_due",
+  detail: "a payment that was signed later stands for it",
+}
+
+/** What of a plan nobody paid in time and why, for people. `before` is what was said of it before it was late. */
+export const letGoText = (
+  { amount, asset, from, to, schedule }: PayoutRule,
+  { first, last }: LetGo,
+  before: { readonly reason: HoldReason | undefined; readonly detail: string },
+): string => {
+  const sum = `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`
+  const times = first === last ? timeText(first) : `each time from ${timeText(first)} to ${timeText(last)}`
+  const { reason, detail } = before
+  const why =
+    reason === undefined || reason === "not_due" ? "nobody looked at it in time" : `it was held (${reason}: ${detail})`
+  const late = `after ${spanText(schedule.lateMillis)} it is let go (missed: skip)`
+  return `${sum} planned for ${times} is not paid: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
 }
 
 const seconds = (millis: number): number => Math.floor(millis / 1_000)

@@ -73,6 +73,14 @@ export class Outbox extends Context.Service<
     readonly record: (intent: Intent) => Effect.Effect<boolean, StoreError>
     readonly open: Effect.Effect<ReadonlyArray<Intent>, StoreError>
     readonly byId: (id: string) => Effect.Effect<Option.Option<Intent>, StoreError>
+    /** The other payments of the same rule and episode. */
+    readonly siblings: (intent: Intent) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
+    /** When the last executed payment of a subject was signed (Unix milliseconds); undefined before the first. */
+    readonly lastSigned: (of: {
+      readonly treasury: string
+      readonly rule: string
+      readonly subject: string
+    }) => Effect.Effect<number | undefined, StoreError>
     /** Newest first. */
     readonly recent: (count: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** Intents settled after the given Unix milliseconds, oldest first: for cooldowns and for what is not yet seen. */

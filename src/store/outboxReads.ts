@@ -21,12 +21,15 @@ import {
 
 const SignedRow = Schema.Struct({ n: Schema.Int })
 const AcceptanceRow = Schema.Struct({ accepted: Schema.Int, refused: Schema.Int, lost: Schema.Int })
+const LastRow = Schema.Struct({ at: Schema.NullOr(Schema.Int) })
 const CountRow = Schema.Struct({ state: Schema.String, n: Schema.Int })
 
 type Reads = Pick<
   Outbox["Service"],
   | "open"
   | "byId"
+  | "siblings"
+  | "lastSigned"
   | "recent"
   | "settledSince"
   | "attempts"
@@ -67,6 +70,16 @@ export const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"
       sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(
         intents,
         Effect.map((rows) => Option.map(Option.fromNullishOr(rows[0]), toIntent)),
+      ),
+    siblings: ({ id, treasury, rule, episode }: Intent) =>
+      sql`SELECT ${columns} FROM intents WHERE treasury = ${treasury} AND rule = ${rule} AND episode = ${episode}
+        AND id <> ${id} ORDER BY id`.pipe(intents, toIntents),
+    lastSigned: ({ treasury, rule, subject }) =>
+      sql`SELECT max(a.created_at) AS at FROM attempts a WHERE a.intent_id = (SELECT id FROM intents
+        WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject} AND state = 'confirmed'
+        ORDER BY episode DESC LIMIT 1)`.pipe(
+        rowsOf(LastRow, "Outbox.lastSigned"),
+        Effect.map((rows) => rows[0]?.at ?? undefined),
       ),
     recent: (limit: number) =>
       sql`SELECT ${columns} FROM intents ORDER BY created_at DESC, id LIMIT ${limit}`.pipe(intents, toIntents),

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { isUnsigned } from "../rules/limits.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
@@ -15,6 +16,7 @@ import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
 import { Tip } from "./Tip.ts"
+import { endWaiting, waits } from "./waiting.ts"
 
 /** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
 const concurrentMax = 4
@@ -28,18 +30,30 @@ const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   // People are asked, and their time runs, whatever keeps the payment from being signed.
   const needed = approvalOf(yield* SubmitterOptions, intent)
   let current = needed === undefined ? intent : yield* awaitApproval(intent, needed)
+  if ((yield* (yield* Draining).isDraining) || (yield* endWaiting(current))) return
   const stop = yield* brakeFor(intent)
-  if (stop !== undefined || (yield* (yield* Draining).isDraining)) return
+  if (stop !== undefined) return yield* showStop(current, stop)
   if (needed === undefined && (current.state === "proposed" || current.state === "awaiting_approval")) {
     current = yield* outbox.move(current, "reserved", { detail: "permitted; money and limits are set aside" })
   }
-  if (current.state === "reserved" && !(yield* signIntent(current))) return
+  if (current.state === "reserved" && !(yield* signed(current))) return
   const live = (yield* outbox.attempts(intent.id)).find((a) => !isFinalAttempt(a.state))
   if (live === undefined) return
   const head = yield* (yield* Tip).head
   if (!(yield* isOurChain(head))) return
   yield* sendAttempt(live, head.height)
   yield* reflect(intent.id)
+})
+
+/** Signs it; where the gateway does not answer, that is what it waits for. */
+const signed = (intent: Intent) =>
+  signIntent(intent).pipe(
+    Effect.catchTag("GatewayError", (error) => Effect.andThen(waits(intent, error.message), Effect.fail(error))),
+  )
+
+/** What is not signed shows the halt or the pause; what people are asked about shows how far they are. */
+const showStop = Effect.fnUntraced(function* (intent: Intent, stop: string) {
+  if (isUnsigned(intent) && intent.state !== "awaiting_approval") yield* waits(intent, stop)
 })
 
 /** The intent shows what its live attempt is: in flight, or unknown while no answer tells more. */

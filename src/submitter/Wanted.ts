@@ -1,12 +1,20 @@
 import { Context, type Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
+import type { Standing } from "../rules/waiting.ts"
 import type { StoreError } from "../store/StoreError.ts"
 
-/**
- * Whether a decided payment would be decided today: asked before another attempt is signed. `later`: it cannot be
- * judged now, for reasons that pass.
- */
+/** What the rules in force say of a decided payment that is not signed. */
 export class Wanted extends Context.Service<
   Wanted,
-  { readonly judge: (intent: Intent) => Effect.Effect<"wanted" | "gone" | "later", StoreError> }
+  {
+    /**
+     * Whether it would be decided today: asked before another attempt is signed, and before the first of one that has
+     * waited. `later`: it cannot be judged now, or cannot be paid yet, for reasons that pass.
+     */
+    readonly judge: (
+      intent: Intent,
+    ) => Effect.Effect<{ readonly verdict: "wanted" | "gone" | "later"; readonly why: string }, StoreError>
+    /** Who answers for it while it waits, and when it ends unpaid. */
+    readonly standing: (intent: Intent) => Effect.Effect<Standing, StoreError>
+  }
 >()("cofferer/submitter/Wanted") {}

@@ -61,9 +61,6 @@ const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
   return yield* told(intent, "info", ["approved"], `is approved by ${by.join(" and ")}`, moved, detail)
 })
 
-/** What people do where nothing decides the payment anew. */
-const remedy = 'a rule whose need lasts decides anew; what is still wanted beside it: "cofferer submit"'
-
 /** The end of a payment whose time is over, in the state that says how far it had come. */
 const lapse = Effect.fnUntraced(function* (intent: Intent, { group }: NeededApproval, progress: Progress) {
   const outbox = yield* Outbox
@@ -77,7 +74,7 @@ const lapse = Effect.fnUntraced(function* (intent: Intent, { group }: NeededAppr
     : intent.state === "reserved"
       ? ("denied" as const)
       : ("rejected" as const)
-  const ending = { state, sentence: `is ${state}: ${detail}; ${remedy}`, detail, severity: "ticket" } as const
+  const ending = { state, sentence: `is ${state}: ${detail}`, detail, severity: "ticket" } as const
   yield* endAndTell(intent, ending, outbox.move(intent, state, { detail }))
   return { ...intent, state, detail }
 })

@@ -3,6 +3,7 @@ import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
+import { afterUnpaid } from "../rules/waiting.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Signals } from "../store/Signals.ts"
@@ -10,10 +11,11 @@ import type { StoreError } from "../store/StoreError.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { Wanted } from "./Wanted.ts"
 
 /** An end, or a hand-over to people, that they must hear of. */
 export interface Ending {
-  readonly state: "failed" | "abandoned" | "denied" | "rejected" | "manual"
+  readonly state: "failed" | "abandoned" | "denied" | "rejected" | "cancelled" | "manual"
   /** Goes on behind "RULE: AMOUNT FROM -> TO". */
   readonly sentence: string
   /** For the line of the story. */
@@ -34,12 +36,16 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   const subject = shortId(intent.id).slice(0, 4)
   const { payment } = intent
   const amount = sumText(payment, intent.decimals)
+  // What is manual has not ended: its sentence says what people have to do.
+  const standing = state === "manual" ? undefined : yield* (yield* Wanted).standing(intent)
+  const after = standing === undefined ? "" : `; ${afterUnpaid(standing)}`
+  const isLost = standing !== undefined && standing._tag !== "Level"
   const alert = alerts.raise({
     dedup: `${state}/${intent.id}`,
-    severity,
+    severity: isLost && severity === "info" ? "ticket" : severity,
     kind: "intent",
     subject,
-    detail: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to} ${sentence}`,
+    detail: `${intent.rule}: ${amount} ${payment.from} -> ${payment.to} ${sentence}${after}`,
     fields: { intent: intent.id, state },
   })
   yield* database.atomically(Effect.andThen(change, alert))

@@ -8,6 +8,8 @@ import { type Intent, submittedRule } from "../domain/Intent.ts"
 import { referenceText } from "../domain/Reference.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { clockGap } from "../rules/clockGap.ts"
+import { isUnsigned } from "../rules/limits.ts"
+import { decisionValidMillis, isEarlier } from "../rules/waiting.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
 import { Approvals } from "../store/Approvals.ts"
@@ -35,9 +37,7 @@ import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 import { Wanted } from "./Wanted.ts"
-
-/** A payment decided longer ago than this and never signed is dropped: the rule looks at the balances of today. */
-export const decisionValidMillis = 300_000
+import { isDroppedInPart, waits } from "./waiting.ts"
 
 /** Settlements are looked for this far back; a balance that lags more is stale long before. */
 const unseenMillis = 3_600_000
@@ -52,19 +52,9 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const observations = yield* Observations
   const now = yield* Clock.currentTimeMillis
   const k = (yield* outbox.attempts(intent.id)).length + 1
-  // A person's payment has no rule that would decide it anew: it waits as long as it must. An approval says itself
-  // until when it holds.
-  const isLasting = intent.rule === submittedRule || approvalOf(options, intent) !== undefined
-  const isStale = !isLasting && now - intent.createdAt > decisionValidMillis
-  if (k === 1 && isStale) {
-    yield* outbox.move(intent, "cancelled", { detail: "decided too long ago and never signed; the rule decides anew" })
-    ;(yield* Metrics).intentsFinished.inc({ treasury: options.treasury, outcome: "cancelled" })
-    yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail: "never signed; the rule decides anew" })
-    return false
-  }
   if (k === 1 && (yield* isNothingLeft(intent))) return false
   if (!(yield* isCleared(intent))) return false
-  if (k > 1 && !(yield* isStillWanted(intent))) return false
+  if (!(yield* isStillWanted(intent, k))) return false
   const watermark = yield* observations.watermark
   const gap = clockGap(now, watermark && Number(watermark.timestamp / 1_000_000n), options.maxAgeMillis)
   if (watermark === undefined || gap !== undefined) return yield* waits(intent, gap?.detail ?? "nothing was read yet")
@@ -73,7 +63,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   if (!(yield* isOurChain(head))) return false
   if (head.pow.hashFunction !== powHashFunction) {
     yield* Effect.logError("the network asks for an unknown proof of work", { hashFunction: head.pow.hashFunction })
-    return false
+    return yield* waits(intent, `the network asks for an unknown proof of work, ${head.pow.hashFunction}`)
   }
   const unsettled = yield* (yield* ChainRules).unsettled(head.height)
   if (unsettled !== undefined) return yield* waits(intent, unsettled)
@@ -126,21 +116,20 @@ const isCleared = Effect.fnUntraced(function* (intent: Intent) {
   return lacking === undefined ? true : yield* waits(intent, lacking)
 })
 
-/** Says why the payment is not signed yet. */
-const waits = Effect.fnUntraced(function* (intent: Intent, why: string) {
-  const detail = `waits: ${why}`
-  if (intent.detail !== detail) yield* (yield* Outbox).move(intent, "reserved", { detail })
-  return false
-})
-
-/** Before another attempt the rule is asked again; a payment that nobody needs any more is over. */
-const isStillWanted = Effect.fnUntraced(function* (intent: Intent) {
+/**
+ * Before another attempt the rule is asked again, and before the first of a payment that has waited, unless people
+ * approved it: what nobody needs any more is over.
+ */
+const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   if (intent.rule === submittedRule) return true
-  const verdict = yield* (yield* Wanted).judge(intent)
+  const hasWaited = (yield* Clock.currentTimeMillis) - intent.createdAt > decisionValidMillis
+  if (k === 1 && (!hasWaited || approvalOf(yield* SubmitterOptions, intent) !== undefined)) return true
+  const { verdict, why } = yield* (yield* Wanted).judge(intent)
   if (verdict === "wanted") return true
-  const waited = (yield* Clock.currentTimeMillis) - intent.updatedAt
-  if (verdict === "later" && waited <= decisionValidMillis) return false
-  yield* giveUp(intent, "abandoned", "is over: no attempt executed, and today the rule would not decide it")
+  if (verdict === "later") return yield* waits(intent, why)
+  const before = k === 1 ? "it was never signed" : "no attempt executed"
+  const over = `is over: ${before}, and today the rule would not decide it: ${why}`
+  yield* giveUp(intent, k === 1 ? "cancelled" : "abandoned", over)
   return false
 })
 
@@ -176,6 +165,7 @@ const planAndSign = Effect.fnUntraced(function* (
   heads: ReadonlyArray<ChainHead>,
   blockTimeMillis: number,
 ) {
+  if (k === 1 && (yield* isDroppedInPart(intent))) return undefined
   const used = yield* usedUp(intent)
   if (used !== undefined) {
     yield* waits(intent, used)
@@ -272,7 +262,9 @@ const spendable = Effect.fnUntraced(function* (intent: Intent) {
   )
   const recent = yield* outbox.settledSince((yield* Clock.currentTimeMillis) - unseenMillis)
   const unseen = recent.filter((i) => i.state === "confirmed" && i.settledAt !== undefined && i.settledAt >= asOf)
-  const others = [...(yield* outbox.open), ...unseen].filter(
+  // Where two payments wait for the same money, the one that was decided first gets it: neither waits for the other.
+  const claims = (yield* outbox.open).filter((other) => !isUnsigned(other) || isEarlier(other, intent))
+  const others = [...claims, ...unseen].filter(
     (o) => o.id !== intent.id && o.payment.fromKey === fromKey && o.payment.assetId === assetId,
   )
   return others.reduce((sum, o) => sum - o.payment.amount - o.feeMax, account?.balance ?? 0n)
@@ -283,8 +275,20 @@ const reference = Effect.gen(function* () {
   return referenceText(installation, yield* (yield* Journal).head)
 })
 
-/** Refusals that pass: the payment waits. What lacks an approval goes back to people, until its time is over. */
-const waiting: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "stale", "approval"])
+/** Refusals that pass, whoever's payment it is. What lacks an approval goes back to people, until its time is over. */
+const passing: ReadonlySet<string> = new Set(["halted", "watermark", "lease", "stale", "approval", "fee"])
+/** Limits that pass: see `mayWait`. */
+const limits: ReadonlySet<string> = new Set(["window_amount", "window_count", "floor"])
+
+/**
+ * Whether a payment waits for a limit. One that people approved does. Of others a person hears at once that it is not
+ * signed, and a rule that decides anew does so without an attempt that came to nothing before.
+ */
+const mayWait = Effect.fnUntraced(function* (intent: Intent, k: number) {
+  if (approvalOf(yield* SubmitterOptions, intent) !== undefined) return true
+  const { _tag } = yield* (yield* Wanted).standing(intent)
+  return _tag !== "Submitted" && (_tag !== "Level" || k === 1)
+})
 
 /** The policy has the last word. After an earlier attempt the intent is abandoned: something was signed once. */
 const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: SignerError) {
@@ -296,13 +300,16 @@ const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: Si
       : trip("store_error", `the signer's memory failed: ${error.message}`)
     return false
   }
-  if (reason._tag === "Refused" && waiting.has(reason.refusal)) return false
+  if (reason._tag === "Refused") {
+    const passes = passing.has(reason.refusal) || (limits.has(reason.refusal) && (yield* mayWait(intent, k)))
+    if (passes) return yield* waits(intent, `the signer refuses it now (${reason.refusal}): ${reason.detail}`)
+  }
   yield* giveUp(intent, k === 1 ? "denied" : "abandoned", `was not signed: ${error.message}`)
   return false
 })
 
 /** Ends an intent that gets no signature, and tells people. */
-const giveUp = Effect.fnUntraced(function* (intent: Intent, state: "denied" | "abandoned", why: string) {
+const giveUp = Effect.fnUntraced(function* (intent: Intent, state: "cancelled" | "denied" | "abandoned", why: string) {
   const outbox = yield* Outbox
   const detail = why.replace("was not signed: ", "")
   yield* endAndTell(

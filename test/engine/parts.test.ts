@@ -30,10 +30,13 @@ const unfunded = (rule: SplitRule): Partial<SplitRule> => ({
   floor: new Map([[rule.level.asset.id, (999n * one) as typeof rule.level.trigger]]),
 })
 
+type Known = ReturnType<typeof isWanted>
+type Wanting = Effect.Effect<string, Effect.Error<Known>, Effect.Services<Known>>
+
 /** Both parts of a split are decided; `second` asks of the smaller one whether another attempt is wanted. */
 const halves = (
   use: (known: {
-    readonly second: (change?: (rule: SplitRule) => Partial<SplitRule>) => ReturnType<typeof isWanted>
+    readonly second: (change?: (rule: SplitRule) => Partial<SplitRule>) => Wanting
     readonly firstIs: (...states: ReadonlyArray<IntentState>) => Effect.Effect<void, unknown, Observations>
     readonly look: ReturnType<typeof round>
   }) => ReturnType<Flow>,
@@ -50,7 +53,11 @@ const halves = (
         assert.lengthOf(open, 2)
         yield* use({
           look,
-          second: (change) => isWanted(smaller!).pipe(Effect.provideService(EngineOptions, dividing(settings, change))),
+          second: (change) =>
+            isWanted(smaller!).pipe(
+              Effect.map(({ verdict }) => verdict),
+              Effect.provideService(EngineOptions, dividing(settings, change)),
+            ),
           firstIs: (...states) =>
             Effect.gen(function* () {
               let first = larger!

@@ -48,7 +48,8 @@ describe("a rehearsal", () => {
     const paid = worlds.flatMap((world) => world.paid)
     const told = worlds.flatMap((world) => world.told)
     const kinds = new Set(told.map(({ kind }) => kind))
-    assert.deepStrictEqual([...kinds].toSorted(), ["approval", "asset", "cleared", "firing", "received", "request"])
+    const all = ["approval", "asset", "cleared", "firing", "payout", "received", "request"]
+    assert.deepStrictEqual([...kinds].toSorted(), all)
     const firing = told.filter(({ kind }) => kind === "firing").map(({ rule }) => rule)
     assert.lengthOf(new Set(firing), 8, "conditions of every kind")
     assert.isAbove(paid.length, 200)

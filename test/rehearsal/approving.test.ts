@@ -103,13 +103,15 @@ describe("a payment that people must approve, in a test", () => {
       "    ends: { payments: 1 }\n",
     ))
 
-  it("is not signed where the payer has spent the money meanwhile", () =>
+  it("waits where the payer has spent the money meanwhile, and is signed once it is there again", () =>
     passes(
       "floor",
       `- { at: 1m, set: { vault: { TOK: "500" } } }
        - { at: 2m, approve: { by: [ana, ben] } }
-       - { at: 150s, expect: [{ alert: approval, because: "was not signed: 50000 cannot give 45090 and keep the floor of 10000" }, { rule: fill, holds: cooldown }] }`,
-      "    ends: { payments: 0 }\n",
+       - { at: 150s, expect: [{ rule: fill, holds: in_flight }] }
+       - { at: 10m, set: { vault: { TOK: "5_000" } } }
+       - { at: 11m, expect: [{ pays: "450", ${fill} }] }`,
+      "    ends: { payments: 1 }\n",
     ))
 
   it("is approved by itself where the test says after how long", () =>

@@ -382,7 +382,10 @@ describe("approvals and another policy", () => {
           const sql = yield* SqlClient.SqlClient
           const rows = yield* sql`SELECT detail FROM alerts WHERE dedup LIKE 'denied/%'`
           const said = String(rows[0]?.["detail"])
-          assert.match(said, /^keep-bob: 150\.00 USDT alice -> bob is denied: the approval lapsed.*"cofferer submit"$/)
+          assert.match(
+            said,
+            /^keep-bob: 150\.00 USDT alice -> bob is denied: the approval lapsed.*; the rule decides anew$/,
+          )
         }),
       desk,
     ),

@@ -111,7 +111,10 @@ export type Flow = (
 ) => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
 
 /** A treasury against a real network over real HTTP, its loops run by hand. */
-export const flow = (use: Flow, setup: FlowSetup = {}) =>
+export const flow = (use: Flow, setup: FlowSetup = {}) => lives([use], setup)
+
+/** The same, with a new process on the same data for each use. */
+export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
   TestClock.setTime(1_800_000_000_000).pipe(
     Effect.andThen(
       withSandbox({ text: scenarioOf(setup) }, (client, sandbox) =>
@@ -123,11 +126,14 @@ export const flow = (use: Flow, setup: FlowSetup = {}) =>
           const treasury = yield* treasuryOf(withCode(yield* parseYaml("t.yaml", treasuryText(named, setup))))
           const where = setup.gateways === undefined ? { gatewayUrl } : {}
           const options = { treasury, mode: treasury.mode, dataDir, ...where }
-          yield* prepare(options).pipe(
-            Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
-            Effect.andThen(pollAssets()),
-            Effect.andThen(use(options, sandbox, client)),
-            Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
+          const live = (use: Flow) =>
+            prepare(options).pipe(
+              Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
+              Effect.andThen(pollAssets()),
+              Effect.andThen(use(options, sandbox, client)),
+              Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
+            )
+          yield* Effect.forEach(uses, live, { discard: true }).pipe(
             Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
           )
         }).pipe(Effect.scoped),

@@ -1,0 +1,76 @@
+import type { Intent } from "../domain/Intent.ts"
+import { instantText } from "./Check.ts"
+
+/** Who still answers for a payment that is decided and not signed. */
+export type Standing =
+  /** A person's: no rule would decide it anew. */
+  | { readonly _tag: "Submitted" }
+  /** Of a planned time, which its decision has concluded. Times are Unix milliseconds. */
+  | {
+      readonly _tag: "Planned"
+      readonly at: number
+      readonly missed: "once" | "skip"
+      readonly lateMillis: number
+    }
+  /** A part of something of which another part is signed or paid. */
+  | { readonly _tag: "Part" }
+  /** Its rule looks at balances, and decides anew what is not paid. */
+  | { readonly _tag: "Level" }
+  /** No rule in force pays it any more. */
+  | { readonly _tag: "Gone" }
+
+/** A payment whose rule decides anew waits this long for its signature, and is then dropped. */
+export const decisionValidMillis = 300_000
+
+/** After this long people hear of a payment that waits and has no time of its own. */
+export const waitToldMillis = 3_600_000
+
+/** What time says of an unsigned payment. */
+export type Wait =
+  /** From `tellAt` on (Unix milliseconds) people are called, if it still waits; undefined: its end calls them. */
+  | { readonly _tag: "Waits"; readonly tellAt: number | undefined }
+  | { readonly _tag: "DecidedAnew" }
+  | { readonly _tag: "Over"; readonly why: string }
+
+export interface WaitFacts {
+  readonly now: number
+  /** When it was decided, or its last attempt proven dead. Unix milliseconds. */
+  readonly since: number
+  /** Until when people's approval holds; undefined where nobody was asked. Unix milliseconds. */
+  readonly expires: number | undefined
+}
+
+/** Whether a payment that is not signed goes on waiting. An approval says itself until when; else its standing does. */
+export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts): Wait => {
+  if (expires !== undefined) {
+    return now < expires
+      ? { _tag: "Waits", tellAt: undefined }
+      : { _tag: "Over", why: "the approval lapsed before it was signed" }
+  }
+  const isStale = now - since > decisionValidMillis
+  switch (standing._tag) {
+    case "Planned": {
+      const { at, missed, lateMillis } = standing
+      if (missed === "once") return { _tag: "Waits", tellAt: at + lateMillis }
+      if (now - at <= lateMillis) return { _tag: "Waits", tellAt: undefined }
+      return { _tag: "Over", why: `planned for ${instantText(at)} and not paid in time (missed: skip)` }
+    }
+    case "Submitted":
+    case "Part":
+      return { _tag: "Waits", tellAt: since + waitToldMillis }
+    case "Level":
+      return isStale ? { _tag: "DecidedAnew" } : { _tag: "Waits", tellAt: undefined }
+    case "Gone":
+      return isStale ? { _tag: "Over", why: "no rule in force pays it any more" } : { _tag: "Waits", tellAt: undefined }
+  }
+}
+
+/** What follows where a payment ends unpaid, for people. */
+export const afterUnpaid = ({ _tag }: Standing): string =>
+  _tag === "Level"
+    ? "the rule decides anew"
+    : 'nothing pays it any more; where it is still owed, hand it in with "cofferer submit"'
+
+/** Whether a payment was decided before another: where both wait for the same money, it comes first. */
+export const isEarlier = (a: Pick<Intent, "createdAt" | "id">, b: Pick<Intent, "createdAt" | "id">): boolean =>
+  a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.id < b.id)

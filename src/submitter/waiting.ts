@@ -1,0 +1,122 @@
+import { Clock, Effect } from "effect"
+import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
+import { instantText } from "../rules/Check.ts"
+import { isUnsigned } from "../rules/limits.ts"
+import { judgeWait, type Standing, type WaitFacts } from "../rules/waiting.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { say } from "../telemetry/say.ts"
+import { approvalOf } from "./approvalOf.ts"
+import { endAndTell } from "./endAndTell.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { Wanted } from "./Wanted.ts"
+
+/** People hear again of a payment that still waits, once in this time. */
+const toldAgainMillis = 86_400_000
+
+/** What the wait is judged by, and how often the payment was signed. */
+const factsOf = Effect.fnUntraced(function* (intent: Intent) {
+  const attempts = yield* (yield* Outbox).attempts(intent.id)
+  const facts: WaitFacts = {
+    now: yield* Clock.currentTimeMillis,
+    since: attempts.at(-1)?.updatedAt ?? intent.createdAt,
+    expires: approvalOf(yield* SubmitterOptions, intent)?.terms.expires,
+  }
+  return { facts, signed: attempts.length }
+})
+
+/**
+ * Shows why the payment is not signed, and calls people when it has waited too long: the reason, the alert and what
+ * stays set aside are durable together. Returns false: nothing was signed.
+ */
+export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why: string) {
+  const outbox = yield* Outbox
+  const detail = `waits: ${why}`
+  const shown = intent.detail === detail ? undefined : outbox.move(intent, intent.state, { detail })
+  const { facts, signed } = yield* factsOf(intent)
+  const standing = yield* (yield* Wanted).standing(intent)
+  const wait = judgeWait(standing, facts)
+  if (wait._tag !== "Waits" || wait.tellAt === undefined || facts.now < wait.tellAt) {
+    if (shown !== undefined) yield* shown
+    return false
+  }
+  const { payment, decimals, rule, id } = intent
+  const times = Math.floor((facts.now - wait.tellAt) / toldAgainMillis)
+  const verb = signed === 0 ? "cancel" : "abandon"
+  const end = `to end it unpaid: "cofferer intents ${verb} ${shortId(id)} --reason TEXT"`
+  const alert = (yield* AlertQueue).raise({
+    dedup: `waits/${id}/${times}`,
+    severity: "ticket",
+    kind: "intent",
+    subject: shortId(id).slice(0, 4),
+    detail:
+      `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is not paid since ` +
+      `${instantText(sinceOf(standing, facts))}: ${why}. It stays owed, its money and limits stay set aside, ` +
+      `and it is paid once the cause is gone; ${end}`,
+    fields: { intent: id, state: intent.state },
+  })
+  const isNew = yield* (yield* Database).atomically(Effect.andThen(shown ?? Effect.void, alert))
+  if (isNew) yield* (yield* Signals).wake("alerts")
+  return false
+})
+
+const sinceOf = (standing: Standing, { since }: WaitFacts): number =>
+  standing._tag === "Planned" ? standing.at : since
+
+/** Ends a payment that is not signed and has waited its time; says whether it did. */
+export const endWaiting = Effect.fn("Submitter.endWaiting")(function* (intent: Intent) {
+  if (!isUnsigned(intent) || intent.state === "awaiting_approval") return false
+  const standing = yield* (yield* Wanted).standing(intent)
+  const { facts, signed } = yield* factsOf(intent)
+  const wait = judgeWait(standing, facts)
+  if (wait._tag === "Waits") return false
+  const outbox = yield* Outbox
+  const kept = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
+  if (wait._tag === "DecidedAnew" && signed === 0) return yield* dropDecided(intent, kept)
+  const why = wait._tag === "Over" ? wait.why : "no attempt executed, and none could be signed since"
+  const state = signed > 0 ? "abandoned" : facts.expires !== undefined ? "denied" : "cancelled"
+  const detail = `${why}${kept}`
+  const ending = { state, sentence: `is ${state}, unpaid: ${detail}`, detail, severity: "ticket" } as const
+  yield* endAndTell(intent, ending, outbox.move(intent, state, { detail }))
+  return true
+})
+
+/**
+ * Drops a decision that its rule takes anew. Where another part of it was signed since it was asked, this one is owed
+ * and stays; where this one is dropped, no other is signed any more: see `isDroppedInPart`.
+ */
+const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
+  const outbox = yield* Outbox
+  const wanted = yield* Wanted
+  const { treasury } = yield* SubmitterOptions
+  const detail = `decided too long ago and never signed${kept}; the rule decides anew`
+  const isDropped = yield* (yield* Database).atomically(
+    Effect.gen(function* () {
+      if ((yield* wanted.standing(intent))._tag !== "Level") return false
+      yield* outbox.move(intent, "cancelled", { detail })
+      return true
+    }),
+  )
+  if (!isDropped) return false
+  ;(yield* Metrics).intentsFinished.inc({ treasury, outcome: "cancelled" })
+  yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail })
+  return true
+})
+
+/**
+ * Whether another part of the same decision was dropped, and none is signed: then this one is not signed either, and
+ * its rule decides all of them anew. Ask in the transaction that signs.
+ */
+export const isDroppedInPart = Effect.fnUntraced(function* (intent: Intent) {
+  const at = intent.subject.lastIndexOf(": ")
+  if (at < 0) return false
+  const ours = intent.subject.slice(0, at + 2)
+  const siblings = yield* (yield* Outbox).siblings(intent)
+  if (!siblings.some(({ state, subject }) => state === "cancelled" && subject.startsWith(ours))) return false
+  return (yield* (yield* Wanted).standing(intent))._tag === "Level"
+})

@@ -1,0 +1,305 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { Intent } from "../../src/domain/Intent.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { type Flow, flow, lives, round } from "../support/Flow.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
+
+/** While a gateway tells no height, these fail as well. */
+const headless = new Set(["compare", "reconcile", "confirm"])
+const undone = new Set(["submit", "confirm"])
+
+/** Of the payments of a rule: receiver, amount in whole units, state. */
+const paymentsOf = (rule: string) =>
+  Effect.map(
+    Effect.flatMap(Outbox, (outbox) => outbox.recent(50)),
+    (all) => all.filter((intent) => intent.rule === rule).toReversed(),
+  )
+const statesOf = (rule: string) =>
+  Effect.map(paymentsOf(rule), (all) => all.map(({ payment, state }) => `${payment.to} ${state}`))
+const alerts = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (all) => all.map(({ detail }) => detail),
+)
+const told = (pattern: RegExp) => Effect.map(alerts, (all) => all.filter((detail) => pattern.test(detail)))
+const by = { reason: "looks at it", author: "ana" }
+const halt = Effect.flatMap(Brake, (brake) => brake.halt("operator", "looks at it"))
+const pause = (scope: string) => Effect.flatMap(Brake, (brake) => brake.pause({ scope, ...by, until: undefined }))
+const resume = (scope = "all") => Effect.flatMap(Brake, (brake) => brake.resume({ scope, ...by }))
+const rounds = Effect.fnUntraced(function* (
+  options: Parameters<Flow>[0],
+  sandbox: Parameters<Flow>[1],
+  count: number,
+  skip?: ReadonlySet<string>,
+) {
+  for (let i = 0; i < count; i++) yield* round(options, sandbox, skip)
+})
+/** Runs all loops until nothing is open, but no longer than one needs. */
+const settle = (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) => rounds(options, sandbox, 12)
+
+/** The clock stands at 2027-01-15 08:00 UTC. */
+const wage = (cron: string, more = "") => `  - name: wage
+    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
+    schedule: { cron: "${cron}"${more} }
+`
+const daily = { rules: wage("1 8 * * *") }
+/** Until the payment is decided, and nothing of it is signed. */
+const decided = Effect.fnUntraced(function* (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) {
+  yield* rounds(options, sandbox, 3)
+  yield* TestClock.adjust("1 minute")
+  yield* rounds(options, sandbox, 3, undone)
+  assert.deepStrictEqual(yield* statesOf("wage"), ["eve proposed"])
+})
+
+describe("a planned payment", () => {
+  it.effect("waits through an operator's halt, and is paid once", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* decided(options, sandbox)
+          yield* halt
+          yield* rounds(options, sandbox, 2)
+          yield* TestClock.adjust("20 minutes")
+          yield* rounds(options, sandbox, 2)
+          const [waiting] = yield* paymentsOf("wage")
+          assert.include(waiting?.detail ?? "", "waits: halted: operator", "it says what it waits for")
+          yield* resume()
+          yield* settle(options, sandbox)
+          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
+        }),
+      daily,
+    ),
+  )
+
+  it.effect("waits for a gateway that tells no height, calls people, and is paid once", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* decided(options, sandbox)
+          yield* arm(client, { operation: "height", kind: "http_status", status: 503, count: 100_000 })
+          yield* TestClock.adjust("61 minutes")
+          yield* rounds(options, sandbox, 2, headless)
+          const [waiting] = yield* paymentsOf("wage")
+          assert.match(waiting?.detail ?? "", /^waits: .*503/)
+          const [alert, ...others] = yield* told(/^wage: /)
+          assert.match(alert ?? "", /^wage: 30\.00\S* USDT alice -> eve is not paid since 2027-01-15 08:01Z: .*503/)
+          assert.match(alert ?? "", /stays owed.* set aside.*cofferer intents cancel \S+ --reason TEXT/)
+          assert.deepStrictEqual(others, [], "told once")
+          yield* disarm(client)
+          yield* settle(options, sandbox)
+          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
+        }),
+      daily,
+    ),
+  )
+
+  it.effect("outlives the process, which was down for a quarter of an hour", () =>
+    lives(
+      [
+        decided,
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            yield* TestClock.adjust("15 minutes")
+            yield* settle(options, sandbox)
+            assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
+          }),
+      ],
+      daily,
+    ),
+  )
+
+  it.effect("stands for all that was missed while it waited", () =>
+    lives(
+      [
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            yield* decided(options, sandbox)
+            yield* pause("rule:wage")
+            for (let i = 0; i < 3; i++) {
+              yield* TestClock.adjust("10 minutes")
+              yield* rounds(options, sandbox, 2)
+            }
+            assert.deepStrictEqual(yield* statesOf("wage"), ["eve proposed"])
+          }),
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            yield* resume("rule:wage")
+            yield* settle(options, sandbox)
+            assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"], "one for 08:01, 08:11, 08:21 and 08:31")
+            yield* TestClock.adjust("10 minutes")
+            yield* settle(options, sandbox)
+            assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed", "eve confirmed"], "and 08:41 for itself")
+          }),
+      ],
+      { rules: wage("1/10 8 * * *"), transfersPer24h: 9 },
+    ),
+  )
+
+  it.effect("of a rule that skips is paid within its time, and then let go with an alert", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* decided(options, sandbox)
+          yield* pause("rule:wage")
+          yield* TestClock.adjust("7 minutes")
+          yield* rounds(options, sandbox, 2)
+          yield* resume("rule:wage")
+          yield* settle(options, sandbox)
+          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"], "within ten minutes")
+          yield* TestClock.adjust("10 minutes")
+          yield* rounds(options, sandbox, 3, undone)
+          yield* pause("rule:wage")
+          yield* rounds(options, sandbox, 1)
+          yield* TestClock.adjust("10 minutes")
+          yield* rounds(options, sandbox, 2)
+          assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed", "eve cancelled"])
+          const [alert] = yield* told(/^wage: /)
+          assert.match(
+            alert ?? "",
+            /^wage: 30\.00\S* USDT alice -> eve is cancelled, unpaid: planned for 2027-01-15 08:11Z/,
+          )
+          assert.match(alert ?? "", /missed: skip.*waited: paused \(rule:wage\): looks at it; .*"cofferer submit"/)
+        }),
+      { rules: wage("1,11 8 * * *", ", missed: skip, late: 10m") },
+    ),
+  )
+
+  it.effect("that nobody could decide in time is let go with an alert as well", () =>
+    lives(
+      [
+        (options, sandbox) => rounds(options, sandbox, 3),
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            yield* TestClock.adjust("40 minutes")
+            yield* settle(options, sandbox)
+            assert.deepStrictEqual(yield* statesOf("wage"), [])
+            const [alert, ...others] = yield* told(/^wage: /)
+            assert.match(
+              alert ?? "",
+              /30\.00\S* USDT alice -> eve planned for each time from .*08:01Z to .*08:21Z is not/,
+            )
+            assert.match(alert ?? "", /nobody looked at it in time, and after 10 min it is let go.*"cofferer submit"/)
+            assert.deepStrictEqual(others, [])
+          }),
+      ],
+      { rules: wage("1,21 8 * * *", ", missed: skip, late: 10m") },
+    ),
+  )
+
+  it.effect("waits where the signer's limit of the day is used up, and is paid when it is free again", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* decided(options, sandbox)
+          // The window is full for the signer alone: the rule decided before.
+          yield* (yield* Brake).resume({ scope: "all", ...by })
+          const { treasury } = options
+          const [line] = treasury.policy.lines
+          Object.assign(line!, { transfersPer24h: 1 })
+          yield* rounds(options, sandbox, 3)
+          const [waiting] = yield* paymentsOf("wage")
+          assert.match(waiting?.detail ?? "", /waits: .*window_count.*1 of 1 transfers in 24 h are used/)
+          yield* TestClock.adjust("62 minutes")
+          yield* rounds(options, sandbox, 2)
+          assert.lengthOf(yield* told(/^wage: .*is not paid since/), 1)
+          yield* TestClock.adjust("23 hours")
+          yield* settle(options, sandbox)
+          assert.include(yield* statesOf("wage"), "eve confirmed")
+          assert.notInclude((yield* statesOf("wage")).join(), "denied")
+        }),
+      { rules: wage("1 8 15 * *") },
+    ),
+  )
+
+  it.effect("ends with an alert where the rule pays another amount by then", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* decided(options, sandbox)
+          yield* pause("rule:wage")
+          yield* TestClock.adjust("10 minutes")
+          yield* rounds(options, sandbox, 2)
+          const rule = options.treasury.rules.find(({ name }) => name === "wage")
+          Object.assign(rule!, { amount: 1n })
+          yield* resume("rule:wage")
+          yield* rounds(options, sandbox, 2)
+          assert.strictEqual((yield* statesOf("wage"))[0], "eve cancelled")
+          assert.match((yield* told(/^wage: /)).join(), /another amount.*"cofferer submit"/)
+        }),
+      daily,
+    ),
+  )
+})
+
+const divide = `  - name: divide
+    split: { from: alice, asset: USDT, above: "700", target: "600", to: { bob: 50, eve: 50 } }
+    onShort: hold
+`
+const amounts = (intents: ReadonlyArray<Intent>) =>
+  intents.map(({ payment, state }) => `${payment.to} ${payment.amount} ${state}`)
+
+/** Until both parts are decided, and nothing of them is signed. */
+const divided = Effect.fnUntraced(function* (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) {
+  for (let i = 0; i < 12 && !(yield* statesOf("keep-bob")).includes("bob confirmed"); i++) {
+    yield* round(options, sandbox)
+  }
+  for (let i = 0; i < 12 && (yield* paymentsOf("divide")).length === 0; i++) yield* round(options, sandbox, undone)
+})
+
+describe("a split of which one receiver is paused", () => {
+  it.effect("ends even, however long the pause lasts", () =>
+    lives(
+      [
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            yield* divided(options, sandbox)
+            assert.lengthOf(yield* paymentsOf("divide"), 2)
+            yield* pause("party:eve")
+            yield* rounds(options, sandbox, 6)
+            assert.deepStrictEqual((yield* statesOf("divide")).toSorted(), ["bob confirmed", "eve proposed"])
+            yield* TestClock.adjust("30 hours")
+            yield* rounds(options, sandbox, 2)
+          }),
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            assert.match((yield* told(/^divide: /)).join(), /alice -> eve is not paid since .*paused \(party:eve\)/)
+            yield* resume("party:eve")
+            yield* settle(options, sandbox)
+            const [one, two, ...others] = yield* paymentsOf("divide")
+            assert.deepStrictEqual(others, [])
+            assert.strictEqual(one?.payment.amount, two?.payment.amount)
+            assert.deepStrictEqual((yield* statesOf("divide")).toSorted(), ["bob confirmed", "eve confirmed"])
+          }),
+      ],
+      { rules: divide, transfersPer24h: 9 },
+    ),
+  )
+
+  it.effect("is decided anew as a whole where neither part was signed", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* divided(options, sandbox)
+          yield* arm(client, { operation: "height", kind: "http_status", status: 503, count: 100_000 })
+          yield* rounds(options, sandbox, 2, headless)
+          yield* TestClock.adjust("6 minutes")
+          yield* rounds(options, sandbox, 1, headless)
+          const before = amounts(yield* paymentsOf("divide"))
+          assert.lengthOf(
+            before.filter((one) => one.endsWith("cancelled")),
+            2,
+            before.join(),
+          )
+          yield* disarm(client)
+          yield* settle(options, sandbox)
+          const after = (yield* paymentsOf("divide")).filter(({ state }) => state === "confirmed")
+          assert.lengthOf(after, 2)
+          assert.strictEqual(after[0]?.payment.amount, after[1]?.payment.amount)
+        }),
+      { rules: divide, transfersPer24h: 9 },
+    ),
+  )
+})
