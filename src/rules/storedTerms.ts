@@ -4,7 +4,7 @@ import type { BaseUnits } from "../domain/Amount.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { PublicKey } from "../domain/Hex.ts"
 import type { CancelLine, Policy, PolicyLine } from "./Policy.ts"
-import type { Party } from "./Rule.ts"
+import type { Share as Fraction, Party } from "./Rule.ts"
 import type { Terms } from "./weakens.ts"
 
 const Digits = Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,77})$/, { expected: "digits" }))
@@ -37,6 +37,7 @@ const StoredTerms = Schema.Struct({
   maxAgeMillis: Schema.Int,
   quorum: Schema.Int,
   code: Schema.Array(Schema.String),
+  fee: Schema.optional(Schema.Struct({ factor: Share, maxQuantum: Share })),
   assets: Schema.Array(Schema.Struct({ symbol: Schema.String, id: Schema.String, decimals: Schema.Int })),
   parties: Schema.Array(StoredParty),
   policy: Schema.Struct({
@@ -80,16 +81,27 @@ const storedParty = ({ name, publicKey, signer, floor, transfersKept }: Party): 
   transfersKept,
 })
 
-const stored = ({ policy, parties, assets, chainId, mode, maxAgeMillis, quorum, code }: Terms): StoredTerms => ({
+const storedShare = ({ numerator, denominator }: Fraction): typeof Share.Type => ({
+  numerator: String(numerator),
+  denominator: String(denominator),
+})
+
+const shareOf = ({ numerator, denominator }: typeof Share.Type): Fraction => ({
+  numerator: BigInt(numerator),
+  denominator: BigInt(denominator),
+})
+
+const stored = ({ policy, parties, assets, chainId, mode, maxAgeMillis, quorum, code, fee }: Terms): StoredTerms => ({
   chainId,
   mode,
   maxAgeMillis,
   quorum,
   code: [...code].sort(),
+  ...(fee === undefined ? {} : { fee: { factor: storedShare(fee.factor), maxQuantum: storedShare(fee.maxQuantum) } }),
   assets: [...assets.values()].map(({ symbol, id, decimals }) => ({ symbol, id, decimals })),
   parties: [...parties.values()].map(storedParty),
   policy: {
-    maxFee: { numerator: String(policy.maxFee.numerator), denominator: String(policy.maxFee.denominator) },
+    maxFee: storedShare(policy.maxFee),
     lines: policy.lines.map(storedLine),
     cancels: (policy.cancels ?? []).map(({ line, from, transfersPer24h }) => ({
       line,
@@ -121,7 +133,7 @@ const lineOf = ({ approval, ...line }: typeof Line.Type): PolicyLine => ({
 const cancelOf = (line: typeof Cancel.Type): CancelLine => ({ ...line, from: new Set(line.from) })
 
 const policyOf = ({ maxFee, lines, cancels, groups, digest, hash }: StoredTerms["policy"]): Policy => ({
-  maxFee: { numerator: BigInt(maxFee.numerator), denominator: BigInt(maxFee.denominator) },
+  maxFee: shareOf(maxFee),
   lines: lines.map(lineOf),
   ...(cancels.length === 0 ? {} : { cancels: cancels.map(cancelOf) }),
   groups: groups.map(groupOf),
@@ -140,8 +152,9 @@ const partyOf = ({ name, publicKey, signer, floor, transfersKept }: typeof Store
 /** Terms that were stored; undefined where the text is none. */
 export const decodeTerms = (text: string): Terms | undefined =>
   Option.getOrUndefined(
-    Option.map(decode(text), ({ policy, parties, assets, ...plain }) => ({
+    Option.map(decode(text), ({ policy, parties, assets, fee, ...plain }) => ({
       ...plain,
+      ...(fee === undefined ? {} : { fee: { factor: shareOf(fee.factor), maxQuantum: shareOf(fee.maxQuantum) } }),
       policy: policyOf(policy),
       parties: new Map(parties.map((party) => [party.name, partyOf(party)])),
       assets: new Map(assets.map((asset) => [asset.symbol, asset])),
@@ -183,6 +196,7 @@ export const termsHash = (terms: Terms): string => {
     lines.map((line) => JSON.stringify(Object.entries(line))),
     policy.cancels.map(({ from, transfersPer24h }) => [from, transfersPer24h]),
     byText(groups),
+    ...(plain.fee === undefined ? [] : [plain.fee]),
   ]
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex")
 }

@@ -17,6 +17,8 @@ export interface Terms {
   readonly chainId: string
   /** SHA-256 in hex over each file of rules in TypeScript, with all that it imports. */
   readonly code: ReadonlyArray<string>
+  /** What the network is written to take of transfers, where its gateways tell no parameters. */
+  readonly fee?: { readonly factor: Share; readonly maxQuantum: Share } | undefined
 }
 
 interface Cell {
@@ -44,9 +46,27 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
     : []),
   ...(next.quorum < old.quorum ? [`${next.quorum} gateways must agree, before ${old.quorum}`] : []),
   ...(next.chainId === old.chainId ? [] : [`chain ${next.chainId}, before ${old.chainId}`]),
+  ...writtenFeeWords(old.fee, next.fee),
   ...repinned(old, next),
   ...codeWords(old, next),
 ]
+
+const isLess = (one: Share, other: Share): boolean =>
+  one.numerator * other.denominator < other.numerator * one.denominator
+
+/** A fee that is written lower than it is passes under every bound. */
+const writtenFeeWords = (old: Terms["fee"], next: Terms["fee"]): ReadonlyArray<string> => {
+  if (next === undefined) return []
+  if (old === undefined) return ["the network's fee is what the file says, before only what the network says"]
+  return [
+    ...(isLess(next.factor, old.factor)
+      ? [`a fee of the network of ${percent(next.factor)}, before ${percent(old.factor)}`]
+      : []),
+    ...(isLess(next.maxQuantum, old.maxQuantum)
+      ? [`a largest fee of ${percent(next.maxQuantum)} of a quantum, before ${percent(old.maxQuantum)}`]
+      : []),
+  ]
+}
 
 /** Assets that are pinned otherwise: their amounts mean something else. */
 export const repinned = (old: Terms, next: Terms): ReadonlyArray<string> =>

@@ -1,4 +1,5 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { general } from "../domain/AccountType.ts"
 import { toDouble } from "../domain/Amount.ts"
@@ -13,10 +14,13 @@ import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
+import { TermsLog } from "../store/TermsLog.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { limitUses } from "./limitViews.ts"
+import { dueAt } from "./waitingTerms.ts"
 
 const dayMillis = 86_400_000
+const modes = ["observe", "shadow", "live"] as const
 
 /** Sets the gauges that tell of the store, then gives the whole text. A store that fails takes no scrape away. */
 export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
@@ -38,6 +42,14 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   for (const reason of haltReasons) metrics.halted.set({ treasury: name, reason }, halts.has(reason) ? 1 : 0)
   const { free } = yield* (yield* DiskSpace).room
   if (free !== undefined) metrics.storeFreeBytes.set(free)
+  const wait = yield* (yield* TermsLog).waiting
+  metrics.termsWaiting.set({ treasury: name }, wait === undefined ? 0 : 1)
+  metrics.termsWaitUntil.set({ treasury: name }, wait === undefined ? 0 : (dueAt(wait) ?? 0) / 1_000)
+  const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
+  if (config !== undefined) {
+    const { mode } = config.now()
+    for (const one of modes) metrics.mode.set({ treasury: name, mode: one }, one === mode ? 1 : 0)
+  }
   yield* findings(treasury)
   const open = yield* outbox.open
   for (const state of openIntentStates) {

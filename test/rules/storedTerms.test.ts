@@ -51,6 +51,7 @@ const terms: Terms = {
   maxAgeMillis: 30_000,
   quorum: 2,
   code: ["beef", "cafe"],
+  fee: { factor: { numerator: 1n, denominator: 1_000n }, maxQuantum: { numerator: 5n, denominator: 1n } },
 }
 const policyWith = (part: Partial<Terms["policy"]>): Terms => ({ ...terms, policy: { ...terms.policy, ...part } })
 const hot = terms.parties.get("hot")!
@@ -76,6 +77,8 @@ describe("terms in the store", () => {
     ["age", { ...terms, maxAgeMillis: 1 }],
     ["quorum", { ...terms, quorum: 1 }],
     ["code", { ...terms, code: ["beef"] }],
+    ["written fee", { ...terms, fee: { ...terms.fee!, factor: { numerator: 2n, denominator: 1_000n } } }],
+    ["no written fee", { ...terms, fee: undefined }],
     ["pin", { ...terms, assets: new Map([["USDT", { symbol: "USDT", id: "u", decimals: 3 }]]) }],
     ["floor", { ...terms, parties: new Map([["hot", { ...hot, floor: new Map() }]]) }],
     ["transfers kept", { ...terms, parties: new Map([["hot", { ...hot, transfersKept: 0 }]]) }],

@@ -46,6 +46,14 @@ const withLine = (part: Partial<PolicyLine>) => termsWith([line(1, part)])
 
 const pinned = (asset: typeof usdt): Terms => ({ ...base, assets: new Map([[asset.symbol, asset]]) })
 
+const feeOf = (factor: bigint, most: bigint): Terms => ({
+  ...base,
+  fee: {
+    factor: { numerator: factor, denominator: 1_000n },
+    maxQuantum: { numerator: most, denominator: 1n },
+  },
+})
+
 const cancelling = (terms: Terms, ...cancels: ReadonlyArray<readonly [from: string, n: number]>): Terms => ({
   ...terms,
   policy: {
@@ -77,6 +85,9 @@ const weaker: ReadonlyArray<readonly [what: string, next: Terms, says: RegExp]> 
   ["another chain", { ...base, chainId: "c-2" }, /chain c-2, before c-1/],
   ["an asset pinned otherwise", pinned({ ...usdt, id: "w" }), /USDT is w, before u/],
   ["other decimals of an asset", pinned({ ...usdt, decimals: 2 }), /USDT has 2 decimals, before 0/],
+  ["a fee that is written down", feeOf(1n, 1n), /the network's fee is what the file says/],
+  ["a lower written fee", feeOf(1n, 1n), /a fee of the network of 0.1 %, before 0.2 %/],
+  ["a lower largest written fee", feeOf(2n, 1n), /a largest fee of 100 % of a quantum, before 200 %/],
   ["changed code", { ...base, code: ["feedbeef00"] }, /rules in code feedbeef, before c0de/],
   ["a lower floor", base, /a keeps 0 USDT, before 5/],
   ["fewer transfers kept", base, /a keeps 0 transfers for people, before 3/],
@@ -84,6 +95,7 @@ const weaker: ReadonlyArray<readonly [what: string, next: Terms, says: RegExp]> 
 
 const oldOf = (what: string): Terms => {
   const strict = new Map(base.parties).set("a", party("a", 5n, 3))
+  if (what.endsWith("written fee")) return feeOf(2n, 2n)
   if (what === "a higher mode") return { ...base, mode: "shadow" }
   return what === "a lower floor" || what === "fewer transfers kept" ? { ...base, parties: strict } : base
 }

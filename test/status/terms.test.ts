@@ -13,6 +13,7 @@ import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { termsHash } from "../../src/rules/storedTerms.ts"
 import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/services.ts"
+import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
 import { objectTo } from "../../src/status/objectTo.ts"
 import { operatorsInForce } from "../../src/status/operatorsInForce.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
@@ -317,6 +318,9 @@ describe("a start with weaker terms where operators are named", () => {
           Effect.gen(function* () {
             yield* look(file, sandbox)
             const seen = yield* view.pipe(Effect.provide(StatusView.layer({ ...file, version: "0" })))
+            const metrics = yield* exposeMetrics(file.treasury)
+            assert.match(metrics, /cofferer_terms_waiting\{treasury="flow"\} 1\n/)
+            assert.match(metrics, /cofferer_terms_wait_until_timestamp_seconds\{treasury="flow"\} 18\d{8}/)
             assert.containSubset(seen.terms, { hash: termsHash(termsOf(file)), cannot: [] })
             assert.match(
               seen.sentence.text,
