@@ -101,6 +101,9 @@ const unsigned = (db: DatabaseSync): ReadonlyArray<Wait> =>
     ]
   })
 
+/** People hear that all is as before once it has been so for a moment. */
+const againMillis = 30_000
+
 /** Nobody hears of anything but of what was away. */
 const heard = (db: DatabaseSync, aways: Month["aways"]): ReadonlyArray<string> => {
   const alerts = rowsOf<{ kind: string; subject: string; detail: string; at: number }>(
@@ -111,7 +114,7 @@ const heard = (db: DatabaseSync, aways: Month["aways"]): ReadonlyArray<string> =
   return [
     ...halts.map(({ reason, detail }) => `halted: ${reason}: ${detail}`),
     ...alerts
-      .filter(({ at }) => !aways.some(({ from, until }) => at >= from && at <= until))
+      .filter(({ at }) => !aways.some(({ from, until }) => at >= from && at <= until + againMillis))
       .map(({ kind, subject, detail, at }) => `people heard of ${kind} ${subject} at ${timeText(at)}: ${detail}`),
   ]
 }

@@ -37,10 +37,15 @@ export interface Month {
   readonly aways: ReadonlyArray<Away>
 }
 
-/** Something is away while `happens` goes on, and at the poll after it. */
-type Event = { readonly happens: (year: Year) => void; readonly isAway: boolean }
-const event = (happens: Event["happens"]): Event => ({ happens, isAway: false })
-const away = (happens: Event["happens"]): Event => ({ happens, isAway: true })
+/** Something is away while `happens` goes on, and for these milliseconds after it; undefined: nothing is away. */
+interface Event {
+  readonly happens: (year: Year) => void
+  readonly awayMillis: number | undefined
+}
+const event = (happens: Event["happens"]): Event => ({ happens, awayMillis: undefined })
+const away = (happens: Event["happens"]): Event => ({ happens, awayMillis: pollMillis })
+/** A daemon that was started has read nothing, and must compare its balances first. */
+const start = (happens: Event["happens"]): Event => ({ happens, awayMillis: longLook * 1_000 })
 
 /** What happens at noon of these days of the month. */
 const eventsOf = (profile: MonthProfile): ReadonlyMap<number, Event> =>
@@ -62,7 +67,7 @@ const eventsOf = (profile: MonthProfile): ReadonlyMap<number, Event> =>
     [13, away((year) => withFault(year, blind, 30))],
     [
       14,
-      away((year) => {
+      start((year) => {
         year.untilSent("warm")
         year.kill()
         year.time.passTo(year.time.now() + 10 * 3_600_000)
@@ -117,7 +122,7 @@ export const runMonth = (profile: MonthProfile, options: Omit<YearOptions, "perD
         const now = events.get(day)
         now?.happens(year)
         const end = year.time.now() + 1_000
-        if (now?.isAway === true) aways.push({ from: at, until: end + pollMillis })
+        if (now?.awayMillis !== undefined) aways.push({ from: at, until: end + now.awayMillis })
         year.look(end, longLook)
         for (let n = 0; n < liveSeconds; n++) year.second()
       }
