@@ -270,6 +270,7 @@ const servicesOf = (options: DaemonOptions, fileMode: Mode, machine: Machine = r
     framing: network.framing,
     maxAgeMillis: network.maxAgeMillis,
     pollIdleMillis: network.pollIdleMillis,
+    fee: network.fee,
     policy: treasury.policy,
     parties: treasury.parties,
     assets: treasury.assets,

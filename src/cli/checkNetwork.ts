@@ -16,6 +16,7 @@ export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   return [
     ...(scenario === undefined ? [] : unheard(treasury, scenario)),
     ...tooOld(treasury),
+    ...feeSource(treasury, scenario),
     ...allKept(treasury, scenario?.transfersPerEpoch ?? networkTransfersPerDay),
   ]
 })
@@ -58,6 +59,25 @@ const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> 
         : [],
     ),
   ]
+}
+
+/** From where the fee is known by which each transfer is judged when it is signed. */
+const feeSource = (treasury: Treasury, scenario: Scenario | undefined): ReadonlyArray<Problem> => {
+  const { network, policy, rules, document } = treasury
+  const { fee } = network
+  if (fee === undefined) {
+    if (scenario?.profile !== "specification" || !rules.some(isPaying)) return []
+    const message = "the embedded network has no parameters: its fee is not known, and no transfer would be signed"
+    return [document.problem(["network"], message, 'write fee: { factor: "0.001", maxQuantum: "1" }')]
+  }
+  const { maxFee } = policy
+  const isAbove = fee.factor.numerator * maxFee.denominator > maxFee.numerator * fee.factor.denominator
+  const above = isAbove
+    ? "; it is above policy.maxFee, so that only transfers under its maxQuantum would be signed"
+    : ""
+  const message = `where no gateway tells the network's fee, transfers are signed by this configured one${above}`
+  const remedy = "leave it out where the gateways tell transfer.fee.factor, and look after it where they do not"
+  return [document.problem(["network", "fee"], message, remedy)]
 }
 
 /** Parties whose rules never get a transfer, since all of them are kept for people. */

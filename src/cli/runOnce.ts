@@ -6,6 +6,7 @@ import { notifyAssets } from "../engine/notifyAssets.ts"
 import { pollAssets } from "../poller/AssetPoller.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
+import { readParameters } from "../poller/pollParameters.ts"
 import { payersOf, pollRules } from "../poller/pollRules.ts"
 import { reconcileBalances } from "../poller/Reconciliation.ts"
 import type { DaemonOptions } from "../services.ts"
@@ -62,6 +63,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
       return yield* failWith("timeOut", "a payment is still open; run again, nothing is sent twice")
     }
     yield* reconcileOnce()
+    yield* readParameters
     yield* submitOnce()
     yield* confirmOnce()
     yield* pollOf(options)
@@ -74,6 +76,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
 /** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
   yield* pollRules(payersOf(options.treasury.parties.values()))
+  yield* readParameters
   yield* pollAssets([...options.treasury.assets.values()])
   while (yield* pollOf(options)) yield* Effect.yieldNow
   yield* compareOnce(options)

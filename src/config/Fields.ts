@@ -59,6 +59,9 @@ export const DecimalsText = text(/^([0-9]|[1-6][0-9]|7[0-7])$/, "a whole number 
 /** A whole number that is not zero. */
 export const CountText = text(/^[1-9][0-9]{0,8}$/, "a whole number above zero")
 export const AmountText = text(/^[0-9][0-9_,.]*$/, 'an amount in units of the asset, such as "25_000" or "0.5"')
+/** "0.001": an exact fraction, spelled as the network spells its parameters. */
+export const DecimalText = text(/^(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?$/, 'a decimal such as "0.001"')
+
 /** "0.2%": at most six places, so that it is an exact fraction of whole numbers. */
 export const PercentText = text(/^[0-9]{1,3}(\.[0-9]{1,6})?%$/, 'a percentage such as "0.2%"')
 

@@ -2,8 +2,10 @@ import { basename, extname, resolve as resolvePath } from "node:path"
 import { Effect } from "effect"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { majorityOf } from "../domain/quorum.ts"
+import type { WrittenFee } from "../rules/FeeTerms.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { External, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
+import { fraction } from "../rules/Snapshot.ts"
 import { ConfigError, formatProblem, type Problem } from "./ConfigError.ts"
 import { type Complaint, decodeAll } from "./decodeAll.ts"
 import { durationMillis, parseListen } from "./Fields.ts"
@@ -63,6 +65,8 @@ export interface NetworkConfig {
   readonly framing: "auto" | "prefixed" | "bare"
   readonly submitType: "unspecified" | "async" | "sync" | "commit"
   readonly fixedChain: FixedChain | undefined
+  /** What the network takes of transfers, for gateways that have no parameters to tell it. */
+  readonly fee: WrittenFee | undefined
 }
 
 export type ReceiverConfig =
@@ -215,6 +219,7 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     streams: network.streams === "true",
     framing: network.framing ?? "auto",
     submitType: network.submitType ?? "sync",
+    fee: feeIn(network),
     fixedChain:
       fixed === undefined
         ? undefined
@@ -228,6 +233,11 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
             validForMillis: durationMillis(fixed.validFor),
           },
   }
+}
+
+const feeIn = ({ fee }: TreasuryFile["network"]): WrittenFee | undefined => {
+  const [factor, maxQuantum] = [fraction(fee?.factor ?? ""), fraction(fee?.maxQuantum ?? "")]
+  return factor === undefined || maxQuantum === undefined ? undefined : { factor, maxQuantum }
 }
 
 const resolveGateways = (

@@ -6,6 +6,7 @@ import {
   AssetIdText,
   CountText,
   DecimalsText,
+  DecimalText,
   DurationText,
   exactlyOne,
   Hex64Text,
@@ -60,6 +61,7 @@ const Network = Schema.Struct({
   framing: optional(oneOf("auto", "prefixed", "bare")),
   submitType: optional(oneOf("unspecified", "async", "sync", "commit")),
   chain: optional(Schema.Union([Schema.Literal("node"), Chain])),
+  fee: optional(Schema.Struct({ factor: DecimalText, maxQuantum: DecimalText })),
 })
 
 const Party = Schema.Struct({

@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
+import { assetsReadKey } from "../domain/readings.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
@@ -12,7 +13,7 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { say } from "../telemetry/say.ts"
-import { pollParameters } from "./pollParameters.ts"
+import { readParameters } from "./pollParameters.ts"
 import { pollRules } from "./pollRules.ts"
 import { watchPins } from "./watchPins.ts"
 
@@ -43,7 +44,9 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const events = yield* database.atomically(
     Effect.gen(function* () {
       const found = yield* listings.replace(assets)
-      if (walk.mark !== undefined) yield* (yield* Settings).set(asOfKey, String(walk.mark.timestamp))
+      const settings = yield* Settings
+      if (walk.mark !== undefined) yield* settings.set(asOfKey, String(walk.mark.timestamp))
+      yield* settings.set(assetsReadKey, String(yield* Clock.currentTimeMillis))
       if (rows > 0) yield* watchPins(pins)
       yield* signals.wake("engine")
       return found
@@ -103,8 +106,10 @@ export const assetLoop = (options: {
   Effect.gen(function* () {
     const cycle = yield* Cycle
     yield* pollRules(options.payers)
+    // By itself, and first: payments wait for what it tells, whatever becomes of the listing.
+    yield* readParameters
     yield* cycle
-      .counted("assets", Effect.andThen(pollAssets(options.pins), pollParameters()))
+      .counted("assets", pollAssets(options.pins))
       .pipe(
         Effect.catchTag("GatewayError", (error) =>
           Effect.logWarning("assets could not be read", { reason: error.message }),

@@ -1,5 +1,7 @@
 import { Clock, Effect } from "effect"
+import { parametersReadKey, parametersServedKey } from "../domain/readings.ts"
 import { NetworkParameters } from "../gateway/NetworkParameters.ts"
+import { Database } from "../store/Database.ts"
 import { Listings } from "../store/Listings.ts"
 import { Settings } from "../store/Settings.ts"
 
@@ -11,12 +13,25 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const parameters = yield* NetworkParameters
   const listings = yield* Listings
   const settings = yield* Settings
+  const database = yield* Database
   const now = yield* Clock.currentTimeMillis
-  const last = Number((yield* settings.get("parametersReadAt")) ?? 0)
-  if (now - last < parametersMillis) return
+  const last = Number((yield* settings.get(parametersReadKey)) ?? 0)
+  if (last <= now && now - last < parametersMillis) return
   const values = yield* parameters.parameters.pipe(
-    Effect.catchReason("GatewayError", "Unsupported", () => Effect.succeed(new Map<string, string>())),
+    Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
   )
-  yield* listings.saveParameters(values)
-  yield* settings.set("parametersReadAt", String(now))
+  yield* database.atomically(
+    Effect.gen(function* () {
+      if (values !== undefined) yield* listings.saveParameters(values)
+      yield* settings.set(parametersServedKey, values === undefined ? "no" : "yes")
+      yield* settings.set(parametersReadKey, String(now))
+    }),
+  )
 })
+
+/** The same, where nobody waits for it: what cannot be read stays as it was, and says how old it is. */
+export const readParameters = pollParameters().pipe(
+  Effect.catchTag("GatewayError", (error) =>
+    Effect.logWarning("the network's parameters could not be read", { reason: error.message }),
+  ),
+)

@@ -9,6 +9,7 @@ import { isHex64 } from "../domain/Hex.ts"
 import type { IntentCommand } from "../domain/Intent.ts"
 import { clockGap } from "../rules/clockGap.ts"
 import { assetScopes } from "../rules/contradiction.ts"
+import { type FeeTerms, feeRefused } from "../rules/FeeTerms.ts"
 import {
   approvalFor,
   cancelLineFor,
@@ -37,7 +38,7 @@ import { signingDigest } from "../tx/Transaction.ts"
 import { attemptRefused } from "./attemptRefused.ts"
 import { type ApprovalClaim, checkApproval } from "./checkApproval.ts"
 import { nonceKeyOf, openKeyFile, type SigningKey } from "./KeyFile.ts"
-import { SignerError } from "./SignerError.ts"
+import { type Refused, SignerError } from "./SignerError.ts"
 
 const dayMillis = 86_400_000
 
@@ -55,6 +56,8 @@ export interface SignRequest {
   readonly blockTimeMillis: number
   /** What the sender can spend: its observed balance less all that is set aside for other payments. */
   readonly spendable: bigint
+  /** What the network takes on top of a transfer; undefined where that is not known. */
+  readonly fee: FeeTerms | undefined
   /** What operators signed for it; undefined where nobody was asked. */
   readonly approval?: ApprovalClaim | undefined
 }
@@ -121,6 +124,13 @@ export class Signer extends Context.Service<
           )
           return pause === undefined ? undefined : `${pause.scope}: ${pause.reason}`
         })
+        /** The same refusal of an attempt that waits is told once. */
+        const noteRefusal = Effect.fnUntraced(function* ({ intentId, k }: SignRequest, reason: typeof Refused.Type) {
+          const last = (yield* journal.last(intentId, "refusal"))?.body
+          const told = last === undefined ? {} : JSON.parse(last)
+          if (told.k === k && told.refusal === reason.refusal) return
+          yield* journal.append({ kind: "refusal", subject: intentId, body: { k, ...reason } })
+        })
         return Signer.of({
           nonce: Effect.fn("Signer.nonce")(function* (party: string, intentId: string, k: number) {
             return deriveNonce((yield* holder("nonce", party)).nonceKey, intentId, k)
@@ -168,6 +178,9 @@ export class Signer extends Context.Service<
                 ? judgeCancel(options.policy, payment.from, () => used.count)
                 : judge(options.policy, payment, () => used)
               if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
+              const { amount } = payment
+              const costs = feeRefused(request.fee, { amount, share }, clock)
+              if (costs !== undefined) return yield* refuse("fee", costs)
               const floor = party.floor.get(payment.assetId) ?? 0n
               const need = payment.amount + feeMax(share, payment.amount)
               if (!isCancel && request.spendable < need + floor) {
@@ -186,11 +199,7 @@ export class Signer extends Context.Service<
                 Effect.catchTag("StoreError", memoryFailed),
                 Effect.tapError((error) =>
                   error.reason._tag === "Refused"
-                    ? spends
-                        .inTurn(
-                          journal.append({ kind: "refusal", subject: request.intentId, body: bodyOf(request, error) }),
-                        )
-                        .pipe(memory)
+                    ? spends.inTurn(noteRefusal(request, error.reason)).pipe(memory)
                     : Effect.void,
                 ),
                 steady,
@@ -222,8 +231,6 @@ export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigi
 }
 
 /** What the journal says of a refusal. */
-const bodyOf = ({ k }: SignRequest, { reason }: SignerError) => ({ k, ...reason })
-
 const refuse = (refusal: Refusal, detail: string) =>
   new SignerError({ operation: "sign", reason: { _tag: "Refused", refusal, detail } })
 

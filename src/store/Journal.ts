@@ -84,6 +84,8 @@ export class Journal extends Context.Service<
     readonly head: Effect.Effect<JournalHead, StoreError>
     /** Entries about a subject, oldest first, at most 1,000. */
     readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
+    /** The newest entry of a kind about a subject. */
+    readonly last: (subject: string, kind: JournalKind) => Effect.Effect<typeof EntryRow.Type | undefined, StoreError>
     /** The hash of an entry; undefined where there is none. */
     readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
   }
@@ -120,6 +122,11 @@ export class Journal extends Context.Service<
             sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
               rowsOf(HeadRow, "Journal.hashAt"),
               Effect.map((rows) => rows[0]?.hash),
+            ),
+          last: (subject, kind) =>
+            sql`SELECT * FROM journal WHERE subject = ${subject} AND kind = ${kind} ORDER BY seq DESC LIMIT 1`.pipe(
+              entries,
+              Effect.map((rows) => rows[0]),
             ),
           about: (subject) =>
             sql`SELECT * FROM journal WHERE subject = ${subject} ORDER BY seq LIMIT 1000`.pipe(entries),

@@ -74,6 +74,7 @@ export class Listings extends Context.Service<
     /** What happened and no rule has seen yet, oldest first. */
     readonly unhandled: Effect.Effect<ReadonlyArray<AssetTransition>, StoreError>
     readonly markHandled: (seq: number) => Effect.Effect<void, StoreError>
+    /** All of them: what the network tells no more is forgotten. */
     readonly saveParameters: (values: ReadonlyMap<string, string>) => Effect.Effect<void, StoreError>
     readonly parameters: Effect.Effect<ReadonlyMap<string, string>, StoreError>
   }
@@ -156,6 +157,7 @@ export class Listings extends Context.Service<
             yield* sql`INSERT INTO parameters ${sql.insert({ key, value, seen_at: seenAt })}
               ON CONFLICT (key) DO UPDATE SET value = excluded.value, seen_at = excluded.seen_at`
           }
+          yield* sql`DELETE FROM parameters WHERE seen_at <> ${seenAt}`
         },
         (effect) => effect.pipe(sql.withTransaction, storeError("Listings.saveParameters")),
       )

@@ -1,5 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
+import type { WrittenFee } from "../rules/FeeTerms.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
@@ -16,6 +17,8 @@ export interface SubmitterSettings {
   readonly maxAgeMillis: number
   /** Between two looks at what the ledger lists of a key, while its balance stands still. */
   readonly pollIdleMillis: number
+  /** What the network takes of transfers, written down for gateways that have no parameters. */
+  readonly fee?: WrittenFee | undefined
   readonly policy: Policy
   readonly parties: ReadonlyMap<string, Party>
   readonly assets: ReadonlyMap<string, PinnedAsset>
@@ -39,12 +42,13 @@ export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { treasury, mode } = (yield* ConfigInForce).now()
     const { network, policy, parties, assets, rules } = treasury
-    const { maxAgeMillis, pollIdleMillis } = network
+    const { maxAgeMillis, pollIdleMillis, fee } = network
     const settings = {
       ...(yield* SubmitterOptions),
       mode,
       maxAgeMillis,
       pollIdleMillis,
+      fee,
       policy,
       parties,
       assets,

@@ -74,3 +74,25 @@ export const tellWithdrawn = Effect.fn("Submitter.tellWithdrawn")(function* <A, 
   yield* database.atomically(Effect.andThen(settle, alert))
   yield* (yield* Signals).wake("alerts")
 })
+
+/** Settles a payment of which the network took a larger fee than the policy allows, and pages people. */
+export const pageOvercharged = Effect.fn("Submitter.pageOvercharged")(function* <A, R>(
+  intent: Intent,
+  fee: bigint,
+  settle: Effect.Effect<A, StoreError, R>,
+) {
+  const database = yield* Database
+  const alerts = yield* AlertQueue
+  const { payment, decimals } = intent
+  const [taken, most] = [fee, intent.feeMax].map((units) => `${formatAmount(units, decimals)} ${payment.asset}`)
+  const alert = alerts.raise({
+    dedup: `overcharged/${intent.id}`,
+    severity: "page",
+    kind: "intent",
+    subject: shortId(intent.id).slice(0, 4),
+    detail: `${intent.rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is paid, and the network took a fee of ${taken}; at most ${most} was allowed. Look at transfer.fee.factor of the network, and pause what pays until it is right`,
+    fields: { intent: intent.id, state: "confirmed" },
+  })
+  yield* database.atomically(Effect.andThen(settle, alert))
+  yield* (yield* Signals).wake("alerts")
+})

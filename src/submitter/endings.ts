@@ -14,7 +14,7 @@ import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
-import { endAndTell, tellWithdrawn } from "./endAndTell.ts"
+import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp } from "./evidence.ts"
 import type { inclusionOf } from "./inclusionOf.ts"
 import { movementOf } from "./movementOf.ts"
@@ -71,7 +71,8 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
   const settle = outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
   const settled = (yield* Database).atomically(Effect.andThen(settle, also))
-  yield* isWithdrawn ? tellWithdrawn(intent, settled) : settled
+  const told = fee !== undefined && fee > intent.feeMax ? pageOvercharged(intent, fee, settled) : settled
+  yield* isWithdrawn ? tellWithdrawn(intent, settled) : told
   if (attempt.framing !== undefined) {
     yield* (yield* Settings).rememberFraming(options.gateway.url, options.chainId, attempt.framing)
   }

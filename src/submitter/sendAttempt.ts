@@ -51,7 +51,7 @@ const gatewaysFor = Effect.fnUntraced(function* ({ sends }: Attempt) {
   return open.length === 0 ? [gateway.name] : [...open.slice(from), ...open.slice(0, from)]
 })
 
-/** Waits for the turn of the first gateway that gives one. Nothing has begun: no send is counted where none does. */
+/** Waits for the turn of the first gateway that gives one. No send has begun: where none does, none is counted. */
 const takeTurn = Effect.fn("Submitter.takeTurn")(function* (attempt: Attempt) {
   const writer = yield* GatewayWriter
   return yield* Effect.firstSuccessOf(

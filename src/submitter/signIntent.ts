@@ -33,6 +33,7 @@ import { powHashFunction } from "../tx/ProofOfWork.ts"
 import { transferId } from "../tx/Transaction.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
+import { feeTermsOf } from "./feeTermsOf.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
@@ -196,6 +197,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     inputData,
     blockTimeMillis,
     spendable: yield* spendable(intent),
+    fee: yield* feeTermsOf(payment.assetId),
     approval: {
       rule: intent.rule,
       proposer: intent.submittedBy,
@@ -267,8 +269,11 @@ const spendable = Effect.fnUntraced(function* (intent: Intent) {
   const others = [...claims, ...unseen].filter(
     (o) => o.id !== intent.id && o.payment.fromKey === fromKey && o.payment.assetId === assetId,
   )
-  return others.reduce((sum, o) => sum - o.payment.amount - o.feeMax, account?.balance ?? 0n)
+  return others.reduce((sum, o) => sum - o.payment.amount - costMax(o), account?.balance ?? 0n)
 })
+
+/** The fee that was taken, where it was more than might have been; else the most that may be. */
+const costMax = ({ fee = 0n, feeMax }: Intent): bigint => (fee > feeMax ? fee : feeMax)
 
 const reference = Effect.gen(function* () {
   const installation = (yield* (yield* Settings).get("installation")) ?? "00000000"

@@ -47,6 +47,26 @@ describe("the address of the embedded network", () => {
   })
 })
 
+describe("the network's fee in a file", () => {
+  const written = good.replace(/^network:\n/m, '$&  fee: { factor: "0.001", maxQuantum: "1" }\n')
+  const bare = (text: string) => text.replace(/^ {2}profile: .*$/m, "  profile: specification")
+
+  it("is said to be the configured one, and whether maxFee permits it", async () => {
+    const { code, stdout } = await checked(written)
+    assert.strictEqual(code, 0)
+    assert.match(stdout, /transfers are signed by this configured one; leave it out/)
+    const high = await checked(written.replace('"0.001"', '"0.9"'))
+    assert.match(high.stdout, /configured one; it is above policy\.maxFee/)
+    assert.notInclude((await checked(good)).stdout, "configured one")
+  })
+
+  it("is missed where the embedded network has no parameters", async () => {
+    assert.include(bare(good), "profile: specification")
+    assert.match((await checked(bare(good))).stdout, /no transfer would be signed; write fee: \{ factor/)
+    assert.notInclude((await checked(bare(written))).stdout, "no transfer would be signed")
+  })
+})
+
 describe("a file that is wrong in several places", () => {
   const parties = { reserve: "90880ed1d5d6548f7793cfb01f7570c1df4b69024a3c4d421d4ecb99e1ec6a06", hot: "a194a757" }
   const [missing, wrong] = [`publicKey: "${parties.reserve}", `, `publicKey: "${parties.hot}`]

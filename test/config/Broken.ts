@@ -204,6 +204,13 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("a duration in words", "cooldown: 10m", "cooldown: 10 minutes", /write a duration such as "10m"/),
   mistake("a duration of centuries", "keep: 400d", "keep: 999999999d", /a duration of at most 36500d/),
   mistake("a duration of nothing", "busy: 1s", "busy: 0s", /a duration above zero/),
+  mistake(
+    "a fee in percent",
+    "  submitType: sync\n",
+    '  submitType: sync\n  fee: { factor: "0.1%", maxQuantum: "1" }\n',
+    /network\.fee\.factor.*a decimal such as "0\.001"/,
+    1,
+  ),
   mistake("a negative duration", "maxAge: 30s", "maxAge: -30s", /network\.maxAge.*write a duration/),
   mistake("a quorum of none", "quorum: 2", "quorum: 0", /a whole number above zero/),
   mistake("a quorum of more than there are", "quorum: 2", "quorum: 3", /3 of 2 gateways cannot agree; write 1 to 2/),

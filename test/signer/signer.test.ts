@@ -106,6 +106,7 @@ const request = (command: Command, more: Partial<SignRequest> = {}): SignRequest
   inputData: bytes(command),
   blockTimeMillis: 10 * day,
   spendable: 1_000n,
+  fee: { factor: { numerator: 1n, denominator: 1_000n }, cap: undefined, readAt: undefined },
   ...more,
 })
 
@@ -237,6 +238,65 @@ describe("what the signer signs", () => {
         const [entry] = yield* (yield* Journal).about("4")
         assert.strictEqual(entry?.kind, "refusal")
         assert.include(entry?.body, "window_count")
+      }),
+    ),
+  )
+})
+
+describe("the network's fee", () => {
+  const share = (numerator: bigint) => ({ numerator, denominator: 1_000n })
+  const read = 10 * day
+  const minutes = 60_000
+  /** maxFee is 1 %: of a transfer of 100 one unit. */
+  const cases: ReadonlyArray<readonly [string, SignRequest["fee"], boolean]> = [
+    ["at the bound", { factor: share(10n), cap: undefined, readAt: read }, true],
+    ["above it", { factor: share(20n), cap: undefined, readAt: read }, false],
+    ["above it but for the cap", { factor: share(50n), cap: 1n, readAt: read }, true],
+    ["above it in spite of the cap", { factor: share(50n), cap: 2n, readAt: read }, false],
+    ["not known", undefined, false],
+    ["ten minutes old", { factor: share(1n), cap: undefined, readAt: read - 10 * minutes }, true],
+    ["older than ten minutes", { factor: share(1n), cap: undefined, readAt: read - 10 * minutes - 1 }, false],
+    ["read in the future", { factor: share(1n), cap: undefined, readAt: read + 1 }, false],
+    ["read at no time", { factor: share(1n), cap: undefined, readAt: Number.NaN }, false],
+    ["written down", { factor: share(10n), cap: undefined, readAt: undefined }, true],
+    ["written down and above it", { factor: share(20n), cap: undefined, readAt: undefined }, false],
+  ]
+  for (const [what, fee, isSigned] of cases) {
+    it.effect(`${what}: a transfer is ${isSigned ? "signed" : "refused"}`, () =>
+      withSigner((signer) =>
+        Effect.gen(function* () {
+          const asked = request(transfer(), { fee })
+          if (isSigned) yield* signer.sign(asked)
+          else assert.strictEqual(yield* refusalOf(signer, asked), "fee")
+        }),
+      ),
+    )
+  }
+
+  it.effect("is not asked for by what costs none", () =>
+    withSigner(
+      (signer) =>
+        Effect.gen(function* () {
+          const withdraw: Command = { _tag: "Withdraw", asset, amount: baseUnits(1n), receiverAddress: vault }
+          yield* signer.sign(request(withdraw, { fee: undefined }))
+          const cancel: Command = { _tag: "CancelTransfer", transferId: to }
+          yield* signer.sign(request(cancel, { intentId: "j", fee: undefined }))
+        }),
+      undefined,
+      undefined,
+      [{ line: 1, from: new Set([publicKey]), transfersPer24h: 3 }],
+    ),
+  )
+
+  it.effect("is refused with one entry in the journal, however often it is asked for", () =>
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        for (let i = 0; i < 3; i++) yield* refusalOf(signer, request(transfer(), { fee: undefined }))
+        assert.lengthOf(yield* journal.about("i"), 1)
+        yield* refusalOf(signer, request(transfer(), { spendable: 0n }))
+        yield* refusalOf(signer, request(transfer(), { fee: undefined }))
+        assert.lengthOf(yield* journal.about("i"), 3)
       }),
     ),
   )

@@ -63,6 +63,7 @@ const pays = (intentId: string, amount: bigint, blockTimeMillis: number): SignRe
   }),
   blockTimeMillis,
   spendable: 1_000_000_000n,
+  fee: { factor: { numerator: 1n, denominator: 1_000n }, cap: undefined, readAt: undefined },
 })
 
 const withSigner = <E>(

@@ -50,7 +50,7 @@ export const treasuryIn = (dir: string, network: string, orders = { rule: "", po
   const text = `version: 1
 name: simulation
 mode: live
-network: { chainId: ${chainId}, ${network}, requestDeadline: 3s }
+network: { chainId: ${chainId}, ${network}, requestDeadline: 3s, fee: { factor: "0.001", maxQuantum: "1" } }
 assets: { USDT: { id: ${usdt}, decimals: 6 } }
 parties:
   reserve: { publicKey: "${reserve}", signer: { file: keys/reserve } }

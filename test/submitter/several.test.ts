@@ -6,6 +6,7 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
+import { readParameters } from "../../src/poller/pollParameters.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import type { daemonLayer } from "../../src/services.ts"
 import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
@@ -69,6 +70,7 @@ const steps = ([options, sandbox]: Parameters<Flow>, n: number, skip: ReadonlySe
   const poll = pollBalances(pollerOptionsOf(options.treasury))
   type Loop = Effect.Effect<unknown, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
   const loops: Readonly<Record<string, Loop>> = {
+    parameters: readParameters,
     balances: Effect.gen(function* () {
       while (yield* poll) yield* Effect.yieldNow
     }),

@@ -60,6 +60,7 @@ mode: live
 network:
   chainId: ${chainId}
   gateways: { sandbox: "${sandbox.url}" }
+  fee: { factor: "0.001", maxQuantum: "1" }
   chain: { fixed: { height: ${height}, hash: ${hash}, difficulty: 3, pastBlocks: 500, txPerBlock: 20, at: "${new Date(begin).toISOString()}", validFor: 1h } }
 assets: { USDT: { id: ${usdt}, decimals: 6 } }
 parties:

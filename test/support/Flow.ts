@@ -11,6 +11,7 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
+import { readParameters } from "../../src/poller/pollParameters.ts"
 import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
@@ -49,6 +50,8 @@ export interface FlowSetup {
   readonly line?: string
   /** More top-level keys. */
   readonly more?: string
+  /** Whether the asset listing is not read at the start. */
+  readonly unlisted?: boolean
   /** What stands before the network: from its address to the one that the treasury uses. */
   readonly front?: (url: string) => Effect.Effect<string, never, Scope.Scope>
   /** Several gateways before the network: from its address to the map of the treasury file, without braces. */
@@ -57,6 +60,10 @@ export interface FlowSetup {
 
 const scenarioOf = ({ assets = "", change = {} }: FlowSetup): string =>
   scenarioText("", change).replace("  deposits:\n", `${assets}  deposits:\n`)
+
+/** A network of three operations has no parameters: what it takes of transfers is written down. */
+const feeOf = ({ change = {} }: FlowSetup): string =>
+  change["profile"] === "specification" ? ', fee: { factor: "0.001", maxQuantum: "1" }' : ""
 
 const treasuryText = (gateways: string, setup: FlowSetup) => {
   const {
@@ -72,7 +79,7 @@ const treasuryText = (gateways: string, setup: FlowSetup) => {
 version: 1
 name: flow
 mode: ${mode}
-network: { chainId: ${chain}, gateways: { ${gateways} }${network} }
+network: { chainId: ${chain}, gateways: { ${gateways} }${network}${feeOf(setup)} }
 assets: { USDT: { id: ${usdt}, decimals: 6 }, VEGA: { id: ${vega}, decimals: 18 } }
 parties:
   alice: { publicKey: "${alice}", signer: { sandbox: alice }${setup.alice ?? ""} }
@@ -96,6 +103,7 @@ export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip:
     const poll = pollBalances(pollerOptionsOf(options.treasury))
     yield* TestClock.adjust("1 second")
     yield* sandbox.stepBlock
+    yield* readParameters
     while (!skip.has("poll") && (yield* poll)) yield* Effect.yieldNow
     if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
     if (!skip.has("reconcile")) yield* reconcileOnce()
@@ -129,7 +137,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
           const live = (use: Flow) =>
             prepare(options).pipe(
               Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
-              Effect.andThen(pollAssets()),
+              Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
               Effect.andThen(use(options, sandbox, client)),
               Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
             )

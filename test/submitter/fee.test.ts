@@ -1,0 +1,165 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { assetLoop } from "../../src/poller/AssetPoller.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Listings } from "../../src/store/Listings.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { SubmitterOptions } from "../../src/submitter/SubmitterOptions.ts"
+import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { altered, type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+
+const isAbout =
+  (path: string) =>
+  ({ url }: { readonly url: URL }) =>
+    url.pathname === path
+const isParameters = isAbout("/api/v2/network/parameters")
+
+/** A gateway that tells another factor of the fee than the network has. */
+const telling = (factor: string): Manner =>
+  altered(isParameters, (answer) => {
+    const told = JSON.parse(answer.text)
+    for (const { node } of told.networkParameters.edges) if (node.key === "transfer.fee.factor") node.value = factor
+    return { ...answer, text: JSON.stringify(told) }
+  })
+const silent = (isMeant: ReturnType<typeof isAbout>): Manner =>
+  altered(isMeant, () => ({ status: 503, headers: {}, text: "" }))
+
+/** A network behind a gateway that has its manners from the start. */
+const behind = (manner: Manner, use: (front: Front, ...args: Parameters<Flow>) => ReturnType<Flow>, setup: FlowSetup) =>
+  Effect.suspend(() => {
+    let front: Front | undefined
+    const started = (url: string) =>
+      Effect.map(startFront("sandbox", url), (one) => {
+        front = one
+        one.manner = manner
+        return one.server.url
+      })
+    return flow((...args) => (front === undefined ? Effect.die("no front") : use(front, ...args)), {
+      ...setup,
+      front: started,
+    })
+  })
+
+const still = new Set(["decide"])
+const handIn = (options: Parameters<Flow>[0], amount = "100", key = "a") =>
+  submitPayment(options.treasury, "live", {
+    idempotencyKey: key,
+    author: "ana",
+    transfer: { from: "alice", to: "eve", asset: "USDT", amount },
+  })
+const details = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
+  (intents) => intents.map(({ state, detail }) => `${state}: ${detail}`).join(),
+)
+const refusals = (intentId: string) =>
+  Effect.map(
+    Effect.flatMap(Journal, (journal) => journal.about(intentId)),
+    (entries) => entries.flatMap(({ kind, body }) => (kind === "refusal" ? [JSON.parse(body).refusal] : [])),
+  )
+
+describe("the network's fee, when a payment is signed", () => {
+  const cases: ReadonlyArray<readonly [string, Manner, RegExp]> = [
+    ["above maxFee", telling("0.05"), /waits: .*the network takes a fee of 1000000, more than the 200000/],
+    ["not known", silent(isParameters), /waits: .*the network's fee is not known/],
+  ]
+  for (const [what, manner, says] of cases) {
+    it.effect(`${what}: a person's payment waits, and is paid once it is within`, () =>
+      behind(
+        manner,
+        (front, options, sandbox) =>
+          Effect.gen(function* () {
+            for (let i = 0; i < 2; i++) yield* round(options, sandbox, still)
+            const { intentId } = yield* handIn(options)
+            for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
+            assert.match(yield* details, says)
+            assert.deepStrictEqual(yield* refusals(intentId), ["fee"], "told once")
+            assert.lengthOf(yield* paid(sandbox), 0)
+            front.manner = honest
+            yield* TestClock.adjust("1 minute")
+            for (let i = 0; i < 5; i++) yield* round(options, sandbox, still)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+            assert.lengthOf(yield* paid(sandbox), 1)
+          }),
+        {},
+      ),
+    )
+  }
+
+  it.effect("read ten minutes ago is not believed any more", () =>
+    behind(
+      honest,
+      (front, options, sandbox) =>
+        Effect.gen(function* () {
+          yield* round(options, sandbox, still)
+          front.manner = silent(isParameters)
+          yield* TestClock.adjust("10 minutes")
+          yield* round(options, sandbox, still)
+          yield* handIn(options)
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
+          assert.match(yield* details, /waits: .*the network's fee was last read more than 10 minutes ago/)
+          assert.lengthOf(yield* paid(sandbox), 0)
+        }),
+      {},
+    ),
+  )
+
+  it.effect("is read though the asset listing cannot be", () =>
+    behind(
+      silent(isAbout("/api/v2/assets")),
+      () =>
+        Effect.gen(function* () {
+          const listings = yield* Listings
+          const loop = yield* Effect.forkChild(assetLoop({ pollMillis: 60_000, pins: [], payers: [] }))
+          for (let i = 0; i < 500 && (yield* listings.parameters).size === 0; i++) {
+            yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+          }
+          yield* Fiber.interrupt(loop)
+          assert.strictEqual((yield* listings.parameters).get("transfer.fee.factor"), "0.001")
+        }),
+      { unlisted: true },
+    ),
+  )
+
+  it.effect("is written down where a gateway has no parameters, and not known where it is not", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          while ((yield* states).length === 0) yield* round(options, sandbox, new Set(["submit"]))
+          const settings = yield* SubmitterOptions
+          yield* Effect.provideService(submitOnce(), SubmitterOptions, { ...settings, fee: undefined })
+          assert.match(yield* details, /waits: .*the network's fee is not known; .* write network\.fee/)
+          yield* submitOnce()
+          yield* round(options, sandbox, still)
+          assert.match(yield* details, /in_flight/)
+        }),
+      { change: { profile: "specification" } },
+    ),
+  )
+
+  it.effect("taken above the bound pages people, and counts against the floor", () =>
+    behind(
+      telling("0.001"),
+      (_, options, sandbox) =>
+        Effect.gen(function* () {
+          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          const blind = new Set(["decide", "poll", "reconcile", "compare"])
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox, blind)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          const pages = (yield* (yield* AlertQueue).due(10)).filter(({ severity }) => severity === "page")
+          assert.match(
+            pages.map(({ detail }) => detail).join(),
+            /took a fee of 7\.50 USDT; at most 0\.30 USDT was allowed/,
+          )
+          // 1,000 less 150 and the fee is 842.5: a fee of 0.3 would leave enough.
+          const { intentId } = yield* handIn(options, "200")
+          yield* submitOnce()
+          assert.deepStrictEqual(yield* refusals(intentId), ["floor"])
+        }),
+      { alice: ', floor: { USDT: "645" }', change: { feeFactor: '"0.05"', feeMaxQuantum: '"1000"' } },
+    ),
+  )
+})
