@@ -154,7 +154,8 @@ describe("a store of the previous release", () => {
         yield* endHalt(options)
         yield* rounds(options, sandbox, 40)
         assert.strictEqual(yield* endOf("keep-gus"), "confirmed", "its bytes expired unseen, and it was signed again")
-        for (const rule of ["keep-gus", "salary"]) {
+        assert.strictEqual(yield* endOf("bonus"), "confirmed", "its instant is concluded: no other will be decided")
+        for (const rule of ["keep-gus", "salary", "bonus"]) {
           assert.deepStrictEqual(yield* executions(sandbox, rule), [1], rule)
         }
         assert.deepStrictEqual(yield* executions(sandbox, "keep-bob"), [1, 1])
