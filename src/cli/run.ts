@@ -2,6 +2,7 @@ import { join, relative } from "node:path"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ConfigError, formatProblem } from "../config/ConfigError.ts"
+import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { makeDataDir } from "../config/files.ts"
 import { isEmbedded } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
@@ -97,7 +98,8 @@ const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
 
 const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
-    yield* introduce(options, sandbox)
+    const { treasury, mode } = (yield* ConfigInForce).now()
+    yield* introduce({ ...options, treasury, mode }, sandbox)
     if (!(yield* (yield* DiskSpace).keepReserve))
       yield* Effect.logWarning("the disk has no room for the reserve", {
         remedy: `free space under ${options.dataDir}`,
