@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import { plural } from "../domain/plural.ts"
 import type { Rehearsal } from "../rules/overlay.ts"
 import { isPaying, type PayingRule, type PinnedAsset } from "../rules/Rule.ts"
@@ -23,7 +24,7 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
   const settings = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const told = yield* settings.get(toldKey)
-  if (told !== undefined && now - Number(told) < weekMillis) return
+  if (told !== undefined && !hasElapsed(Number(told), now, weekMillis)) return
   const rehearsals = yield* (yield* Rehearsals).of(rehearsing.map(({ name }) => name))
   const alerts = yield* AlertQueue
   const report = Effect.gen(function* () {

@@ -71,7 +71,7 @@ export const balanceLoop = (options: BalancePollerOptions) =>
     return Effect.gen(function* () {
       const cycle = yield* Cycle
       const signals = yield* Signals
-      yield* pruneHourly(options.keepMillis)
+      yield* pruneHourly(options)
       const more = yield* cycle
         .counted("balances", pollBalances(options, paces))
         .pipe(

@@ -8,6 +8,8 @@ export interface BalancePollerOptions {
   readonly pollIdleMillis: number
   /** How long rows are kept. */
   readonly keepMillis: number
+  /** Nothing is forgotten while clock and newest block are further apart. */
+  readonly maxAgeMillis: number
   /** Gateways that know no times: their history is read by cursors. Default none. */
   readonly readByCursor?: ReadonlySet<string>
   /** Rows asked for at once, 1 to 5,000. Default 1,000, the network's own. */
@@ -21,6 +23,7 @@ export const pollerOptionsOf = ({ parties, assets, keepMillis, network }: Treasu
   pollBusyMillis: network.pollBusyMillis,
   pollIdleMillis: network.pollIdleMillis,
   keepMillis,
+  maxAgeMillis: network.maxAgeMillis,
   readByCursor: new Set(network.gateways.filter(({ reads }) => reads === "cursor").map(({ name }) => name)),
 })
 

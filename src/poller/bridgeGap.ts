@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
 import { Database } from "../store/Database.ts"
@@ -28,7 +29,8 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   now: bigint,
 ) {
   const at = watermark.timestamp
-  if (Number(now / 1_000_000n) - watermark.updatedAt < idleMillisMin || now - at < keptNanosMin) return false
+  const isIdle = hasElapsed(watermark.updatedAt, Number(now / 1_000_000n), idleMillisMin)
+  if (!isIdle || now - at < keptNanosMin) return false
   const parties = partiesOf(options)
   if (yield* reachesBehind(reader, { parties, at })) return false
   const base = yield* readBaseTogether(parties, now)

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import { parametersReadKey, parametersServedKey } from "../domain/readings.ts"
 import { NetworkParameters } from "../gateway/NetworkParameters.ts"
 import { Database } from "../store/Database.ts"
@@ -16,7 +17,7 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const database = yield* Database
   const now = yield* Clock.currentTimeMillis
   const last = Number((yield* settings.get(parametersReadKey)) ?? 0)
-  if (last <= now && now - last < parametersMillis) return
+  if (!hasElapsed(last, now, parametersMillis)) return
   const values = yield* parameters.parameters.pipe(
     Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
   )

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { NetworkEpoch } from "../gateway/NetworkEpoch.ts"
@@ -30,7 +31,7 @@ const told = <R>(what: string, look: Effect.Effect<void, GatewayError | StoreErr
 
 const isDue = Effect.fnUntraced(function* (key: string) {
   const last = Number((yield* (yield* Settings).get(key)) ?? 0)
-  return (yield* Clock.currentTimeMillis) - last >= lookMillis
+  return hasElapsed(last, yield* Clock.currentTimeMillis, lookMillis)
 })
 
 const looked = Effect.fnUntraced(function* (key: string) {

@@ -21,7 +21,13 @@ export const tellLetGo = (
 ): void => {
   const { need } = outcome.look
   const letGo = need?._tag === "NotDue" || need?._tag === "Wanted" ? need.letGo : undefined
-  if (letGo === undefined || memory === undefined || subject.kind !== "payout") return
+  if (
+    letGo === undefined ||
+    outcome.judgement.concluded === undefined ||
+    memory === undefined ||
+    subject.kind !== "payout"
+  )
+    return
   const detail = before?.judgement.decision.detail ?? ""
   const sentence = letGoText(subject.rule, letGo, { reason, detail })
   told.push({

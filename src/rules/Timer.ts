@@ -21,7 +21,10 @@ export const advance = (
   if (timer.firingSince === undefined) {
     return { firingSince: seen.now, observations: 1, lastObservation: seen.observation }
   }
-  if (seen.observation <= timer.lastObservation) return timer
-  const { firingSince, observations } = timer
+  // A beginning later than now is of a clock that was wrong: it begins now.
+  const firingSince = Math.min(timer.firingSince, seen.now)
+  const { observations } = timer
+  if (seen.observation <= timer.lastObservation)
+    return firingSince === timer.firingSince ? timer : { ...timer, firingSince }
   return { firingSince, observations: observations + 1, lastObservation: seen.observation }
 }

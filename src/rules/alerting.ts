@@ -47,8 +47,9 @@ const none: AlertMemory = {
 export const alertAfter = (
   rule: AlertRule,
   { when, clear }: { readonly when: Seen; readonly clear: Seen | undefined },
-  { before = none, now }: { readonly before: AlertMemory | undefined; readonly now: number },
+  { before: known = none, now }: { readonly before: AlertMemory | undefined; readonly now: number },
 ): Alerted => {
+  const before = notAfter(known, now)
   const seen = { when, now }
   if (!isOn(before)) {
     const firingSince =
@@ -65,6 +66,18 @@ export const alertAfter = (
   if (!ends) return telling(rule, { ...before, clearingSince }, seen)
   const ended = resting({ ...before, firingSince: undefined, clearingSince: undefined }, rule, clear ?? when)
   return { ...ended, tell: before.state === "acting" ? "over" : undefined }
+}
+
+/** Facts of the past: those later than now are of a clock that was wrong, and count from now. */
+const notAfter = (memory: AlertMemory, now: number): AlertMemory => {
+  const clamped = (at: number | undefined) => at && Math.min(at, now)
+  const { firingSince, clearingSince, toldAt } = memory
+  return {
+    ...memory,
+    firingSince: clamped(firingSince),
+    clearingSince: clamped(clearingSince),
+    toldAt: clamped(toldAt),
+  }
 }
 
 /** Off. */

@@ -1,6 +1,7 @@
 import { baseUnits } from "../domain/Amount.ts"
 import type { Decision, Payment } from "../domain/Decision.ts"
 import type { Check } from "./Check.ts"
+import { clockGap } from "./clockGap.ts"
 import { funds } from "./funds.ts"
 import { history } from "./history.ts"
 import { knowledge } from "./knowledge.ts"
@@ -46,8 +47,7 @@ export const judge = (look: Look): Judgement => {
   const { need, memory } = look
   const stopped = first(stops, look)
   const blind = first(knowledge, look)
-  // A plan needs no balances: what was planned before the first look is let go even by a look that sees nothing.
-  const concluded = concludedBy(need)
+  const concluded = isBlind(look) ? undefined : concludedBy(need)
   const planned = need?._tag === "Wanted" ? need.episode : undefined
   if (blind !== undefined) return { decision: stopped ?? blind, timer: memory ?? idle, planned, concluded }
   const silent = stopped ?? first(history, look) ?? first(funds, look)
@@ -60,6 +60,10 @@ const concludedBy = (need: Look["need"]): number | undefined => {
   const letGo = need?._tag === "Wanted" ? need.letGo : undefined
   return letGo === undefined ? undefined : Math.floor(letGo.last / 1_000)
 }
+
+/** A plan is concluded by the clock alone, and a clock that no block agrees with may be wrong. */
+const isBlind = ({ snapshot: { now, asOf, maxAgeMillis } }: Look): boolean =>
+  clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined
 
 /** What of the past also holds a payment whose need is settled: balances that do not show the last one say nothing. */
 const settling = history.filter(({ reason }) => reason === "settling")

@@ -55,6 +55,12 @@ const forLeft = ({ subject, snapshot, timer }: Look): number =>
 
 const needText = ({ need }: Look): string => need?.detail ?? ""
 
+/** When a payment ended; where that was noted by a clock that was ahead, when its block was, or it was decided. */
+const endedAt = ({ updatedAt, settledAt, createdAt }: Intent, now: number): number => {
+  if (updatedAt <= now) return updatedAt
+  return Math.min(settledAt === undefined ? createdAt : Number(settledAt / 1_000_000n), now)
+}
+
 /** Unix milliseconds at which the subject's cooldown is over; 0 where none runs. */
 const cooldownEnd = (look: Look): number => {
   const { subject, snapshot } = look
@@ -63,10 +69,10 @@ const cooldownEnd = (look: Look): number => {
   for (const intent of snapshot.settled) {
     if (!isOfSubject(intent, subject) || calledOff.has(intent.state)) continue
     const wait = executed.has(intent.state) ? rule.cooldownMillis : Math.max(rule.cooldownMillis, failureCooldownMillis)
-    end = Math.max(end, intent.updatedAt + wait)
+    end = Math.max(end, endedAt(intent, snapshot.now) + wait)
   }
   const asked = askedOf(look)?.endedAt
-  return asked === undefined ? end : Math.max(end, asked + rule.cooldownMillis)
+  return asked === undefined || asked > snapshot.now ? end : Math.max(end, asked + rule.cooldownMillis)
 }
 
 /** A payment of one of the need's ends, or of an account that it is made of, that is newer than the balances. */

@@ -6,7 +6,10 @@ import type { PayoutRule } from "./Rule.ts"
 import { dueAfter, plannedAfter, plannedUntil } from "./Schedule.ts"
 import { afterUnpaid } from "./waiting.ts"
 
-/** A fixed amount at each planned time. What was planned before the rule was first looked at is not owed. */
+/**
+ * A fixed amount at each planned time. What was planned before the first look that saw a block of today is not owed. A
+ * time that is concluded and later than now was concluded while a clock was wrong: all until now is.
+ */
 export const payoutNeed = ({ subject: { rule }, snapshot, episode }: Seen<"payout">): Need => {
   const { schedule, from, to, asset, amount } = rule
   const { now } = snapshot
@@ -17,10 +20,12 @@ export const payoutNeed = ({ subject: { rule }, snapshot, episode }: Seen<"payou
     next,
     episode: done,
   })
-  if (episode === undefined) return wait(seconds(plannedUntil(schedule, now)))
-  const { planned, letGo } = dueAfter(schedule, episode * 1_000, now)
+  // Nothing is concluded by looks that saw nothing: 0 stands for them.
+  if (episode === undefined || episode === 0) return wait(seconds(plannedUntil(schedule, now)))
+  const concluded = Math.min(episode, seconds(now))
+  const { planned, letGo } = dueAfter(schedule, concluded * 1_000, now)
   const gone = letGo === undefined ? {} : { letGo }
-  if (planned === undefined) return { ...wait(letGo === undefined ? episode : seconds(letGo.last)), ...gone }
+  if (planned === undefined) return { ...wait(letGo === undefined ? concluded : seconds(letGo.last)), ...gone }
   return {
     _tag: "Wanted",
     detail: `${formatAmount(amount, asset.decimals)} ${asset.symbol} planned for ${timeText(planned)}`,

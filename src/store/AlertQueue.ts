@@ -53,10 +53,20 @@ interface Outcome {
   readonly at: number
 }
 
-const FirstRow = Schema.Struct({ at: Schema.NullOr(Schema.Int) })
+const FirstRow = Schema.Struct({ at: Schema.NullOr(Schema.Int), written: Schema.NullOr(Schema.Int) })
+const noDelivery = { at: null, written: null }
+/** An alert that the store could not take. `nextAt` is infinite once it was delivered. */
+interface Spoken {
+  readonly delivery: Delivery
+  readonly nextAt: number
+  readonly writtenAt: number
+}
 const PendingRow = Schema.Struct({ receiver: Schema.String, n: Schema.Int, oldest: Schema.Int })
 
-/** Alerts are durable before anybody is told, and stay until each receiver has taken them. */
+/**
+ * Alerts are durable before anybody is told, and stay until each receiver has taken them. What was written later than
+ * now was written while a clock was wrong, and is due.
+ */
 export class AlertQueue extends Context.Service<
   AlertQueue,
   {
@@ -91,13 +101,13 @@ export class AlertQueue extends Context.Service<
       AlertQueue,
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const spoken = new Map<string, { readonly delivery: Delivery; readonly nextAt: number }>()
+        const spoken = new Map<string, Spoken>()
         const nameOf = (alert: Alert, receiver: string) => `${receiver} ${alert.dedup}`
         const retell = (delivery: Delivery, nextAt: number | undefined) =>
-          Effect.sync(() => {
+          Effect.map(Clock.currentTimeMillis, (writtenAt) => {
             const name = nameOf(delivery, delivery.receiver)
             if (nextAt === undefined) spoken.delete(name)
-            else spoken.set(name, { delivery: { ...delivery, tries: delivery.tries + 1 }, nextAt })
+            else spoken.set(name, { delivery: { ...delivery, tries: delivery.tries + 1 }, nextAt, writtenAt })
           })
         const unnoted = new Map<string, Outcome>()
         const note = ({ seq, receiver, tries, state, error, nextAt, at }: Outcome) =>
@@ -127,21 +137,22 @@ export class AlertQueue extends Context.Service<
           spoken.get(`${receiver} ${dedup}`)?.nextAt === Number.POSITIVE_INFINITY
         const first = (yield* Database).memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
           "",
-          sql`SELECT min(next_at) AS at FROM deliveries WHERE state = 'pending'`.pipe(
+          sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
             rowsOf(FirstRow, "AlertQueue.first"),
           ),
         )
         const stored = Effect.fnUntraced(function* (now: number, count: number) {
-          const at = (yield* first)[0]?.at ?? undefined
-          if (at === undefined || at > now) return []
+          const { at, written } = (yield* first)[0] ?? noDelivery
+          if (at === null || (at > now && (written ?? 0) <= now)) return []
           const rows = yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
             a.fields, a.at FROM deliveries d JOIN alerts a ON a.seq = d.alert
-            WHERE d.state = 'pending' AND d.next_at <= ${now} ORDER BY a.seq, d.receiver
+            WHERE d.state = 'pending' AND (d.next_at <= ${now} OR d.updated_at > ${now}) ORDER BY a.seq, d.receiver
             LIMIT ${count + unnoted.size}`.pipe(rowsOf(DeliveryRow, "AlertQueue.due"))
           return rows.flatMap((row) => {
             const known = unnoted.get(`${row.seq} ${row.receiver}`)
             if (known === undefined) return [row]
-            return known.state === "pending" && known.nextAt <= now ? [{ ...row, tries: known.tries }] : []
+            const isDue = known.nextAt <= now || known.at > now
+            return known.state === "pending" && isDue ? [{ ...row, tries: known.tries }] : []
           })
         })
         return AlertQueue.of({
@@ -171,7 +182,7 @@ export class AlertQueue extends Context.Service<
               for (const receiver of new Set(receiversFor(alert.severity))) {
                 const name = nameOf(alert, receiver)
                 const delivery = { ...alert, seq: -1 - spoken.size, receiver, tries: 0, at }
-                if (!spoken.has(name)) spoken.set(name, { delivery, nextAt: at })
+                if (!spoken.has(name)) spoken.set(name, { delivery, nextAt: at, writtenAt: at })
               }
             }),
           forget: (dedup) =>
@@ -182,7 +193,9 @@ export class AlertQueue extends Context.Service<
             const now = yield* Clock.currentTimeMillis
             if (unnoted.size > 0) yield* noteRest
             const rows: ReadonlyArray<Delivery> = yield* stored(now, count)
-            const told = [...spoken.values()].filter(({ nextAt }) => nextAt <= now)
+            const told = [...spoken.values()].filter(
+              ({ nextAt, writtenAt }) => nextAt <= now || (writtenAt > now && nextAt < Infinity),
+            )
             return [...told.map(({ delivery }) => delivery), ...rows]
           }),
           delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) =>

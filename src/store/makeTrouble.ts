@@ -45,9 +45,10 @@ export const makeTrouble = (
     note: Effect.fnUntraced(function* (detail: string) {
       const at = yield* Clock.currentTimeMillis
       const known = yield* now
-      const since = known?.since ?? at
+      // A beginning later than now is of a clock that was wrong: it begins now.
+      const since = Math.min(known?.since ?? at, at)
       const isTold = at - since >= tellAfterMillis
-      if (known?.detail === detail && known.isTold === isTold) return undefined
+      if (known?.detail === detail && known.isTold === isTold && known.since === since) return undefined
       const noted = { since, detail, isTold }
       yield* settings.set(key, JSON.stringify(noted))
       return noted

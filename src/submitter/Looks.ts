@@ -71,7 +71,8 @@ export class Looks extends Context.Service<
         isDoubtful: Effect.sync(() => doubts.size > 0),
         since: (name, now) =>
           Effect.sync(() => {
-            const first = times.get(name) ?? now
+            // What was first seen later than now was seen while the clock was wrong.
+            const first = Math.min(times.get(name) ?? now, now)
             times.set(name, first)
             return first
           }),

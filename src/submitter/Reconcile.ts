@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import { Confirmation, type TransferListing } from "../gateway/Confirmation.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Clearance } from "../store/Clearance.ts"
@@ -95,7 +96,8 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const now = yield* Clock.currentTimeMillis
   const last = yield* looks.last(party)
   const isGranted = yield* clearance.isGranted(party)
-  const isDue = last === undefined || now - last.at >= pollIdleMillis || (yield* newestRow(party)) >= last.until
+  const isDue =
+    last === undefined || hasElapsed(last.at, now, pollIdleMillis) || (yield* newestRow(party)) >= last.until
   if (isGranted && !isDue) return
   const start = isGranted ? 0n : yield* startHeight()
   if (start === undefined) return

@@ -1,4 +1,5 @@
 import { Clock, Context, Effect, Exit, Layer, Semaphore } from "effect"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
@@ -56,7 +57,7 @@ export class Tip extends Context.Service<
       return Tip.of({
         head: Effect.gen(function* () {
           const known = recent[0]
-          if (known !== undefined && (yield* Clock.currentTimeMillis) - askedAt < freshMillis) return known
+          if (known !== undefined && !hasElapsed(askedAt, yield* Clock.currentTimeMillis, freshMillis)) return known
           const before = answers
           const shared = Effect.suspend(() => (answers > before && answer !== undefined ? answer : noted))
           return yield* lock.withPermits(1)(shared)

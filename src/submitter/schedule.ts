@@ -7,6 +7,9 @@ export const sendsMax = 6
 const backoffMillisMin = 500
 const backoffMillisMax = 8_000
 
+/** Whether a send is to wait for its time. None waits longer than this: a later time is of a clock that was wrong. */
+export const isLater = (nextAt: number, now: number): boolean => nextAt > now && nextAt - now <= backoffMillisMax
+
 /** Blocks between two broadcasts of the same bytes while they are unseen: max(2, window/10). */
 export const rebroadcastBlocks = (windowBlocks: number): bigint => BigInt(Math.max(2, Math.ceil(windowBlocks / 10)))
 

@@ -20,7 +20,7 @@ import { classifyAnswer, classifyError, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
 import { stateAfterSend } from "./evidence.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
-import { maySend, nextSend } from "./schedule.ts"
+import { isLater, maySend, nextSend } from "./schedule.ts"
 
 /**
  * Sends a stored attempt if it is due: the bytes on disk, never new ones. That a POST begins is durable before it
@@ -29,7 +29,7 @@ import { maySend, nextSend } from "./schedule.ts"
 export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attempt, height: bigint) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
-  if (isFinalAttempt(stored.state) || stored.nextAt > now || stored.nextHeight > height) return
+  if (isFinalAttempt(stored.state) || isLater(stored.nextAt, now) || stored.nextHeight > height) return
   if (!maySend(stored, height) || (yield* (yield* Draining).isDraining)) return
   const attempt = stored.work === undefined ? yield* solve(stored) : stored
   const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)

@@ -1,6 +1,7 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { general } from "../domain/AccountType.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
+import { clockGap } from "../rules/clockGap.ts"
 import { Database } from "../store/Database.ts"
 import { Debits } from "../store/Debits.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
@@ -8,6 +9,7 @@ import { Settings } from "../store/Settings.ts"
 import { Looks } from "./Looks.ts"
 import { type Accounted, type Book, type Debit, type Reckoning, reckon } from "./reckon.ts"
 import { reckonAgain } from "./reckonAgain.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { fallsOf, foreignAmong, type Proof, tellDebits } from "./tellDebits.ts"
 
 /** An unexplained debit is looked into so long after it was first seen: what explains it may come later. */
@@ -37,10 +39,22 @@ const keyOf = (party: string): string => `debits/${party}`
 
 const load = Effect.fnUntraced(function* (party: string) {
   const text = yield* (yield* Settings).get(keyOf(party))
-  return Option.map(decode(text), ({ from, until, held, used }): Accounted => {
+  const known = Option.map(decode(text), ({ from, until, held, used }): Accounted => {
     const accounts = held.map(([asset, balance, since]) => [asset, { balance, since }] as const)
     return { from, until, held: new Map(accounts), used: new Map(used) }
   })
+  return Option.getOrUndefined(known)
+})
+
+/** A watch that begins later than now began while a clock was wrong: it begins now. */
+const begunBy = Effect.fnUntraced(function* (party: string, known: Accounted, now: number) {
+  const watermark = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+  const clock = BigInt(now) * 1_000_000n
+  const latest = clock > watermark ? clock : watermark
+  if (known.from <= latest) return known
+  const begun = { ...known, from: latest }
+  yield* save(party, begun)
+  return begun
 })
 
 const save = Effect.fnUntraced(function* (party: string, { from, until, held, used }: Accounted) {
@@ -48,11 +62,16 @@ const save = Effect.fnUntraced(function* (party: string, { from, until, held, us
   yield* (yield* Settings).set(keyOf(party), encode({ from, until, held: accounts, used: [...used] }))
 })
 
-/** A key that is seen for the first time: what was before is not ours to explain. */
+/**
+ * A key that is seen for the first time: what was before is not ours to explain. Clock and newest block agree before
+ * it begins, so that nothing is taken for the past that is not.
+ */
 const begin = Effect.fnUntraced(function* (party: string, accounts: ReadonlyArray<AccountBalance>, now: number) {
   const own = accounts.filter((account) => account.type === general && account.market === "")
   const until = own.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), 0n)
   const watermark = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+  const { maxAgeMillis } = yield* SubmitterOptions
+  if (clockGap(now, Number(watermark / 1_000_000n), maxAgeMillis) !== undefined) return
   const clock = BigInt(now) * 1_000_000n
   const held = new Map(own.map(({ asset, balance, timestamp }) => [asset, { balance, since: timestamp }]))
   yield* save(party, { from: clock > watermark ? clock : watermark, until, held, used: new Map() })
@@ -68,8 +87,9 @@ export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: strin
   const now = yield* Clock.currentTimeMillis
   const accounts = all.filter((account) => account.party === party)
   const newest = accounts.reduce((time, { timestamp }) => (timestamp > time ? timestamp : time), 0n)
-  const known = Option.getOrUndefined(yield* load(party))
-  if (known === undefined) return yield* begin(party, accounts, now)
+  const stored = yield* load(party)
+  if (stored === undefined) return yield* begin(party, accounts, now)
+  const known = yield* begunBy(party, stored, now)
   if (newest <= known.until) return
   const debits = yield* Debits
   const rows = yield* debits.rows(party, known.until)

@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import type { TransferId } from "../domain/Hex.ts"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import { Confirmation } from "../gateway/Confirmation.ts"
 import { Signals } from "../store/Signals.ts"
 import { knownOrders, noteOrders } from "../store/standingOrders.ts"
@@ -17,7 +18,7 @@ const readOrders = Effect.fn("Reconcile.orders")(function* (party: string) {
   const { pollIdleMillis } = yield* SubmitterOptions
   const now = yield* Clock.currentTimeMillis
   const known = yield* knownOrders(party)
-  if (known !== undefined && now - known.readAt < pollIdleMillis) return
+  if (known !== undefined && !hasElapsed(known.readAt, now, pollIdleMillis)) return
   const listing = yield* (yield* Confirmation)
     .transfersFrom(party, { pending: true })
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))

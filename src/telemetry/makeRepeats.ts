@@ -1,3 +1,5 @@
+import { hasElapsed } from "../domain/hasElapsed.ts"
+
 const quietMillis = 60_000
 /** Others choose some of the words: what is remembered of them is bounded. */
 const rememberedMax = 200
@@ -11,7 +13,7 @@ export const makeRepeats = () => {
   return (message: string, fields: Readonly<Record<string, unknown>>, now: number): number | undefined => {
     const key = JSON.stringify([message, fields])
     const last = known.get(key)
-    if (last !== undefined && now - last.at < quietMillis) {
+    if (last !== undefined && !hasElapsed(last.at, now, quietMillis)) {
       last.unwritten++
       return undefined
     }

@@ -284,7 +284,32 @@ describe("a payout", () => {
     assert.strictEqual(judged.decision._tag === "Hold" && judged.decision.reason, "not_due")
     assert.strictEqual(judged.concluded, Date.parse("2026-01-10T01:30:00Z") / 1_000)
     const blind = decide(subjectsOf(rule)[0]!, { ...at("2026-01-10T12:00:00Z"), asOf: undefined }, undefined)
-    assert.strictEqual(blind.concluded, judged.concluded, "nor where that look saw nothing")
+    assert.isUndefined(blind.concluded, "a look that sees nothing concludes nothing")
+    const asBefore = { ...ripe, episode: 0 }
+    const after = decide(subjectsOf(rule)[0]!, at("2026-01-10T12:00:00Z"), asBefore)
+    assert.strictEqual(after.concluded, judged.concluded, "and the next one owes nothing of the past")
+  })
+
+  it("concludes nothing while clock and newest block are apart, whichever of them is wrong", () => {
+    const concluded = Date.parse("2026-01-10T01:30:00Z") / 1_000
+    const memory = { ...ripe, episode: concluded }
+    const skip = { ...rule, schedule: { ...schedule, missed: "skip" as const } }
+    const block = at("2026-01-10T12:00:00Z").asOf
+    for (const now of ["2026-01-20T12:00:00Z", "2025-12-31T12:00:00Z"]) {
+      const judged = decide(subjectsOf(skip)[0]!, { ...at(now), asOf: block }, memory)
+      assert.isUndefined(judged.concluded, now)
+      assert.strictEqual(judged.decision._tag, "Hold")
+    }
+  })
+
+  it("pays what is planned after today although a clock that was ahead concluded later times", () => {
+    const ahead = { ...ripe, episode: Date.parse("2026-01-20T01:30:00Z") / 1_000 }
+    const now = at("2026-01-10T12:00:00Z")
+    const judged = decide(subjectsOf(rule)[0]!, now, ahead)
+    assert.strictEqual(judged.concluded, Math.floor(now.now / 1_000), "all until now is concluded, and nothing later")
+    const memory = { ...ripe, episode: judged.concluded ?? 0 }
+    const next = decide(subjectsOf(rule)[0]!, at("2026-01-11T01:30:10Z"), memory)
+    assert.strictEqual(next.planned, Date.parse("2026-01-11T01:30:00Z") / 1_000)
   })
 
   it("is due at each of several times that the clocks skip, also for a process that runs through all of them", () => {

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { pruneHourly } from "../../src/poller/pruneHourly.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Observations } from "../../src/store/Observations.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const alert = (dedup: string, severity: "page" | "info" = "info") => ({
@@ -16,6 +17,14 @@ const alert = (dedup: string, severity: "page" | "info" = "info") => ({
 })
 
 const hour = 3_600_000
+
+/** Forgets what is older than ten hours; the newest block is of now, or of the given time. */
+const pruneAt = Effect.fnUntraced(function* (block?: number) {
+  const timestamp = BigInt(block ?? (yield* Clock.currentTimeMillis)) * 1_000_000n
+  yield* (yield* Observations).rebase([], { timestamp, height: 1n })
+  yield* pruneHourly({ keepMillis: 10 * hour, maxAgeMillis: 30_000 })
+})
+const prune = pruneAt()
 
 const kept = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(sql`SELECT dedup FROM alerts ORDER BY seq`, (rows) => rows.map(({ dedup }) => dedup)),
@@ -76,18 +85,64 @@ describe("alerts", () => {
   it.effect("go with the balance rows, once an hour", () =>
     Effect.gen(function* () {
       const queue = yield* AlertQueue
-      yield* pruneHourly(10 * hour)
+      yield* prune
       yield* queue.raise(alert("old"))
       yield* deliverAll
       yield* TestClock.setTime(10 * hour)
-      yield* pruneHourly(10 * hour)
+      yield* prune
       assert.deepStrictEqual(yield* kept, ["old"])
       yield* TestClock.setTime(11 * hour - 1)
-      yield* pruneHourly(10 * hour)
+      yield* prune
       assert.deepStrictEqual(yield* kept, ["old"], "the last time is less than an hour ago")
       yield* TestClock.setTime(11 * hour)
-      yield* pruneHourly(10 * hour)
+      yield* prune
       assert.deepStrictEqual(yield* kept, [])
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+
+  it.effect("are not forgotten by a clock that is ahead of the blocks, and again once both agree", () =>
+    Effect.gen(function* () {
+      const queue = yield* AlertQueue
+      yield* TestClock.setTime(hour)
+      yield* prune
+      yield* queue.raise(alert("old"))
+      yield* deliverAll
+      yield* TestClock.setTime(100 * hour)
+      yield* pruneAt(hour)
+      assert.deepStrictEqual(yield* kept, ["old"], "the clock alone says that it is old")
+      yield* TestClock.setTime(2 * hour)
+      yield* pruneAt(100 * hour)
+      assert.deepStrictEqual(yield* kept, ["old"], "the block alone says so")
+      yield* TestClock.setTime(300 * hour)
+      yield* prune
+      assert.deepStrictEqual(yield* kept, [])
+      yield* TestClock.setTime(100 * hour)
+      yield* queue.raise(alert("new"))
+      yield* deliverAll
+      yield* TestClock.setTime(111 * hour)
+      yield* prune
+      assert.deepStrictEqual(yield* kept, [], "that it was done later than now keeps nobody from doing it")
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+
+  it.effect("raised while the clock was ahead are delivered when it is right again, and tried again if they fail", () =>
+    Effect.gen(function* () {
+      const queue = yield* AlertQueue
+      yield* TestClock.setTime(100 * hour)
+      yield* queue.raise(alert("jump", "page"))
+      yield* queue.speak(alert("spoken"))
+      const [first, ...others] = yield* queue.due(100)
+      assert.lengthOf(others, 2)
+      yield* queue.failed(first!, "down", 100 * hour + 1_000)
+      yield* TestClock.setTime(hour)
+      assert.lengthOf(yield* queue.due(100), 3)
+      const [again] = yield* queue.due(100)
+      yield* queue.failed(again!, "down", hour + 1_000)
+      assert.lengthOf(yield* queue.due(100), 2, "it waits for its next try")
+      yield* deliverAll
+      yield* TestClock.setTime(hour + 1_000)
+      yield* deliverAll
+      assert.lengthOf(yield* queue.due(100), 0)
     }).pipe(Effect.provide(testStore().layer())),
   )
 

@@ -70,8 +70,8 @@ describe("a payment from its decision to its end", () => {
         const skip = new Set(["submit", "confirm"])
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, skip)
         assert.deepStrictEqual(yield* states, ["proposed"])
-        // Somebody else spends alice's money in the block before ours is checked.
-        const command = payment(client, "eve", 900n * one, { asset: usdt })
+        // Somebody else spends alice's money in the block before ours is checked, to a key that no policy line names.
+        const command = payment(client, "carol", 900n * one, { asset: usdt })
         const drain = signed(client, { from: "alice", command, ...(yield* head(client)) })
         yield* submit(client, drain)
         yield* sandbox.stepBlock

@@ -24,6 +24,7 @@ export const pollerOptions = (
     }),
   ),
   assets: new Map(),
+  maxAgeMillis: 30_000,
   pollBusyMillis: 1_000,
   pollIdleMillis: 5_000,
   keepMillis: 400 * 86_400_000,

@@ -1,0 +1,149 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { prepare } from "../../src/daemon.ts"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { pollParameters } from "../../src/poller/pollParameters.ts"
+import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
+import { pruneHourly } from "../../src/poller/pruneHourly.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { watchDebits } from "../../src/submitter/watchDebits.ts"
+import { alice, flow } from "../support/Flow.ts"
+import { halts, rounds } from "../support/Intents.ts"
+import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+
+const day = 86_400_000
+/** 2027-01-15 08:00:00Z: flows begin here. */
+const start = 1_800_000_000_000
+const payday = `  - name: salary
+    payout: { from: alice, to: bob, asset: USDT, amount: "10" }
+    schedule: { cron: "0 12 * * *", location: UTC, missed: skip }
+`
+const salaries = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(100)),
+  (all) => all.filter(({ rule }) => rule === "salary").map(({ episode }) => new Date(episode * 1_000).toISOString()),
+)
+
+/** One life of a daemon on the directory; it ends abruptly. */
+const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
+  prepare(options).pipe(
+    Effect.andThen(pollAssets()),
+    Effect.andThen(use),
+    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
+  )
+
+const inHome = (outer: DaemonOptions, use: (options: DaemonOptions) => Effect.Effect<void, unknown>) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "cofferer-clock-"))
+  cpSync(join(outer.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
+  return use({ ...outer, dataDir }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true }))))
+}
+
+/** Looks of rules and of the hourly pruning while the clock says something else than the blocks. */
+const wrongTime = Effect.fnUntraced(function* (options: DaemonOptions, at: number) {
+  yield* TestClock.setTime(at)
+  for (let i = 0; i < 3; i++) yield* decideOnce()
+  yield* pruneHourly({ keepMillis: options.treasury.keepMillis, maxAgeMillis: options.treasury.network.maxAgeMillis })
+})
+
+const paysToday = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"]) {
+  yield* TestClock.setTime(start + 4 * 3_600_000 + 10_000)
+  yield* rounds(options, sandbox, 10)
+  assert.deepStrictEqual(yield* salaries, ["2027-01-15T12:00:00.000Z"])
+})
+
+describe("a clock that is wrong for a while", () => {
+  for (const [how, steps] of [
+    ["ahead by days, then right", [3 * day]],
+    ["behind by days, then right", [-3 * day]],
+    ["behind, then ahead, then right", [-2 * day, 5 * day]],
+  ] as const) {
+    it.effect(`${how}: no payday is skipped, and no history forgotten`, () =>
+      flow(
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            yield* rounds(options, sandbox, 3)
+            const before = yield* (yield* Observations).accounts
+            for (const step of steps) yield* wrongTime(options, start + step)
+            assert.deepStrictEqual(yield* salaries, [])
+            assert.deepStrictEqual(yield* (yield* Observations).accounts, before)
+            yield* paysToday(options, sandbox)
+          }),
+        { rules: payday },
+      ),
+    )
+  }
+
+  it.effect("is wrong at the start of a process: the next one pays as if it had not been there", () =>
+    flow(
+      (outer, sandbox) =>
+        inHome(outer, (options) =>
+          Effect.gen(function* () {
+            yield* life(options, rounds(options, sandbox, 3))
+            yield* TestClock.setTime(start + 3 * day)
+            yield* life(options, wrongTime(options, start + 3 * day))
+            yield* TestClock.setTime(start + 20_000)
+            yield* life(options, paysToday(options, sandbox))
+          }),
+        ),
+      { rules: payday },
+    ),
+  )
+
+  it.effect("keeps nothing from being read when it is right again", () =>
+    flow(({ treasury }) =>
+      Effect.gen(function* () {
+        const settings = yield* Settings
+        const readAt = Effect.forEach(["parametersReadAt", "headReadAt", "epochReadAt"], settings.get)
+        const read = Effect.andThen(pollRules(payersOf(treasury.parties.values())), pollParameters())
+        yield* TestClock.setTime(start + 3 * day)
+        yield* read
+        assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 3 * day)))
+        yield* TestClock.setTime(start + 60_000)
+        yield* read
+        assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 60_000)))
+        yield* TestClock.setTime(start + 90_000)
+        yield* read
+        assert.deepStrictEqual(yield* readAt, Array(3).fill(String(start + 60_000)), "once a minute")
+      }),
+    ),
+  )
+
+  it.effect("does not leave a key unwatched: neither what it began while wrong, nor what it had begun before", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        const settings = yield* Settings
+        const observations = yield* Observations
+        yield* rounds(options, sandbox, 3, new Set(["reconcile", "decide"]))
+        yield* TestClock.setTime(start + 3 * day)
+        yield* watchDebits(alice, yield* observations.accounts)
+        assert.isUndefined(
+          yield* settings.get(`debits/${alice}`),
+          "it does not begin by a clock that no block agrees with",
+        )
+        yield* TestClock.setTime(start + 30_000)
+        yield* rounds(options, sandbox, 12)
+        // As a release wrote it that took the clock's word.
+        const stored: { readonly from: string } = JSON.parse((yield* settings.get(`debits/${alice}`)) ?? "{}")
+        const from = String(BigInt(start + 30 * day) * 1_000_000n)
+        yield* settings.set(`debits/${alice}`, JSON.stringify({ ...stored, from }))
+        yield* rounds(options, sandbox, 2)
+        const command = payment(client, "eve", 5n * one, { asset: usdt })
+        yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+        yield* rounds(options, sandbox, 2, new Set(["reconcile"]))
+        yield* watchDebits(alice, yield* observations.accounts)
+        yield* TestClock.adjust("2 seconds")
+        yield* watchDebits(alice, yield* observations.accounts)
+        assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+      }),
+    ),
+  )
+})
