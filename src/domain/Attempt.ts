@@ -76,6 +76,8 @@ export interface Attempt {
   readonly nextHeight: bigint
   readonly createdAt: number
   readonly updatedAt: number
+  /** Block time (Unix nanoseconds) of the newest block known when it was signed: no earlier one can hold it. */
+  readonly signedAfter?: bigint | undefined
 }
 
 /** The last block that can include the attempt: anchor + window. Once the block after it is begun, it is dead. */

@@ -341,6 +341,12 @@ const countedKeys = Effect.gen(function* () {
     WHERE key LIKE 'debits/%'`
 })
 
+/** The block time that an attempt is newer than: our clock may be behind the ledger's. Unknown of those before. */
+const signedAfter = Effect.gen(function* () {
+  const { sql, int } = yield* dialect
+  yield* sql`ALTER TABLE attempts ADD COLUMN signed_after ${int}`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -365,6 +371,7 @@ const loader = Migrator.fromRecord({
   "0020_spend_ends": spendEnds,
   "0021_counted_keys": countedKeys,
   "0022_terms": terms,
+  "0023_signed_after": signedAfter,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

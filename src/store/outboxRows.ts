@@ -92,7 +92,7 @@ export const attemptColumns = `intent_id AS "intentId", k, chain_id AS "chainId"
   input_data AS "inputData", signature, transfer_id AS "transferId", difficulty, work_index AS "workIndex",
   pow_tid AS "powTid", pow_nonce AS "powNonce", hash_bare AS "hashBare", hash_prefixed AS "hashPrefixed", state,
   framing, sends, next_at AS "nextAt", next_height AS "nextHeight", created_at AS "createdAt",
-  updated_at AS "updatedAt"`
+  updated_at AS "updatedAt", signed_after AS "signedAfter"`
 
 export const AttemptRow = Schema.Struct({
   intentId: IntentId,
@@ -119,14 +119,16 @@ export const AttemptRow = Schema.Struct({
   nextHeight: Big,
   createdAt: Schema.Int,
   updatedAt: Schema.Int,
+  signedAfter: Schema.NullOr(Big),
 })
 
-export const toAttempt = ({ powTid, powNonce, ...row }: typeof AttemptRow.Type): Attempt => ({
+export const toAttempt = ({ powTid, powNonce, signedAfter, ...row }: typeof AttemptRow.Type): Attempt => ({
   ...row,
   work: powTid === null || powNonce === null ? undefined : { tid: powTid, nonce: powNonce },
   hashBare: row.hashBare ?? undefined,
   hashPrefixed: row.hashPrefixed ?? undefined,
   framing: row.framing ?? undefined,
+  ...(signedAfter === null ? {} : { signedAfter }),
 })
 
 export const attemptInsert = (attempt: Attempt) => ({
@@ -147,6 +149,7 @@ export const attemptInsert = (attempt: Attempt) => ({
   sends: attempt.sends,
   next_at: attempt.nextAt,
   next_height: attempt.nextHeight,
+  signed_after: attempt.signedAfter ?? null,
   created_at: attempt.createdAt,
   updated_at: attempt.updatedAt,
 })

@@ -6,6 +6,7 @@ import { Gateways } from "../gateway/Gateways.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
 import { agreedSighting } from "../gateway/together.ts"
+import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { endAndTell } from "./endAndTell.ts"
@@ -27,6 +28,7 @@ import { Looks } from "./Looks.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteExecution, noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { signedBy } from "./sendsOf.ts"
 
 /** How far the ledger's clock may be behind ours. */
 const behindNanos = 60_000_000_000n
@@ -114,7 +116,11 @@ const judgeFound = Effect.fnUntraced(function* (
   if (found.status !== "rejected" && found.status !== "stopped" && found.status !== "cancelled") {
     return yield* giveUp(live)
   }
-  if (yield* hasExecuted(attempt)) {
+  const executed = yield* hasExecuted(intent, attempt, found.timestamp)
+  if (executed === "unknown") {
+    return yield* giveUp(live, `${gateway} shows it ${found.status}, and nothing tells whether it executed before`)
+  }
+  if (executed === "yes") {
     yield* outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
     return yield* confirmed(intent, attempt, { fee: undefined, settledAt: found.timestamp, how: "seen on the ledger" })
   }
@@ -130,7 +136,7 @@ const judgeFound = Effect.fnUntraced(function* (
 
 /** The same of a withdrawal, whose movements bear no id: any alike since its signature keeps it from having failed. */
 const hasLeft = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
-  const since = BigInt(attempt.createdAt) * 1_000_000n - behindNanos
+  const since = signedBy(attempt) - behindNanos
   const told = yield* (yield* LedgerHistory)
     .debits(attempt.party, since, yield* now)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
@@ -172,11 +178,19 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (judged === "proven") yield* expired(live, detail)
 })
 
+/** That no send has begun is read in the transaction that settles it: one may begin at any time before. */
 const expireUnsent = Effect.fnUntraced(function* (live: Live) {
+  const { intent, attempt, height } = live
   const outbox = yield* Outbox
-  const sends = (yield* outbox.sends(live.intent.id)).filter((s) => s.k === live.attempt.k).length
-  if (!isDeadUnsent(live.attempt, sends, live.height)) return
-  yield* expired(live, "it was never sent, and its window is over")
+  const database = yield* Database
+  yield* database.atomically(
+    Effect.gen(function* () {
+      const sends = (yield* outbox.sends(intent.id)).filter((s) => s.k === attempt.k).length
+      const stored = (yield* outbox.attempts(intent.id)).find(({ k }) => k === attempt.k)
+      if (stored === undefined || !isDeadUnsent(stored, sends, height)) return
+      yield* expired({ intent, attempt: stored, height }, "it was never sent, and its window is over")
+    }),
+  )
 })
 
 /** Where nothing can be looked up, the balances tell: one payment of the account in flight, and its exact movement. */

@@ -4,10 +4,13 @@ import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Gateways } from "../gateway/Gateways.ts"
+import type { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
+import type { Observations } from "../store/Observations.ts"
 import { type Evidence, Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
@@ -17,7 +20,7 @@ import { say } from "../telemetry/say.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp } from "./evidence.ts"
 import type { inclusionOf } from "./inclusionOf.ts"
-import { movementOf } from "./movementOf.ts"
+import { mayHaveLeft, movementOf } from "./movementOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendsOf } from "./sendsOf.ts"
 
@@ -34,13 +37,30 @@ export const now = Effect.map(Clock.currentTimeMillis, (millis) => BigInt(millis
 
 /**
  * Whether an attempt that is now shown as failed has executed before: on networks that let a third party replay it, the
- * replay's failure hides that.
+ * replay's failure hides that. Where the ledger tells no movements, the payer's balance must show that nothing left, up
+ * to the block in which it failed (Unix nanoseconds, where known).
  */
-export const hasExecuted = Effect.fnUntraced(function* (attempt: Attempt) {
+export const hasExecuted = Effect.fnUntraced(function* (
+  intent: Intent,
+  attempt: Attempt,
+  failedAt: bigint | undefined,
+): Effect.fn.Return<
+  "yes" | "no" | "unknown",
+  GatewayError | StoreError,
+  Gateways | Findings | Observations | Outbox | LedgerHistory
+> {
   // What one of several gateways listed as done is no word against a quorum: then the movements alone count.
   const isAlone = (yield* Gateways).quorum === 1
-  if (isAlone && (yield* (yield* Findings).executions(attempt.transferId)) > 0) return true
-  return (yield* sendsOf(attempt.party, [attempt]))?.counts.has(attempt.transferId) ?? false
+  const listed = (yield* (yield* Findings).executions(attempt.transferId)) > 0
+  if (isAlone && listed) return "yes"
+  const sends = yield* sendsOf(attempt.party, [attempt])
+  if (sends?.counts.has(attempt.transferId) === true) return "yes"
+  if (sends !== undefined) {
+    const reaches = sends.mark === undefined || failedAt === undefined || sends.mark.timestamp >= failedAt
+    return sends.complete && reaches ? "no" : "unknown"
+  }
+  if (listed) return "unknown"
+  return (yield* mayHaveLeft(intent, attempt, failedAt ?? 0n)) === false ? "no" : "unknown"
 })
 
 interface Execution {
@@ -119,7 +139,8 @@ type Inclusion = Effect.Success<ReturnType<typeof inclusionOf>>
 export const failedInBlock = Effect.fnUntraced(function* (live: Live, inclusion: Inclusion) {
   const { intent, attempt } = live
   const outbox = yield* Outbox
-  if ((yield* hasExecuted(attempt)) || (yield* movementOf(intent, attempt)) !== undefined) return yield* giveUp(live)
+  const executed = yield* hasExecuted(intent, attempt, undefined)
+  if (executed !== "no" || (yield* movementOf(intent, attempt)) !== undefined) return yield* giveUp(live)
   const { height, code, error = "no reason given", gateway } = inclusion
   const detail = `in block ${height} and refused there with code ${code}: ${error}`
   yield* outbox.addEvidence(attempt, "execution_failed", { gateway, height, detail })

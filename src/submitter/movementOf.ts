@@ -20,26 +20,76 @@ export const stepsOf = (rows: ReadonlyArray<AccountBalance>): ReadonlyArray<Step
 /** How far before the signature the opening balances are looked for. */
 const openingNanos = 86_400_000_000_000n
 
-/**
- * The execution of an attempt as both accounts show it: in one block the receiver gained exactly the amount and the
- * sender lost it with a fee of at most feeMax. Undefined unless exactly one block fits.
- */
-export const movementOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
-  const fits = yield* fitsOf(intent, attempt.createdAt)
-  return fits.length === 1 ? fits[0] : undefined
+/** Payments that ended so long before the signature may be in balances that are newer than it. Milliseconds. */
+const claimMillis = 3_600_000
+
+/** Rows have the times of their blocks in microseconds, other answers in nanoseconds. */
+const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
+
+/** The time before which no block can hold the attempt: the ledger's own, where it is known. Unix nanoseconds. */
+const signedAfterOf = ({ signedAfter, createdAt }: Attempt): bigint => signedAfter ?? BigInt(createdAt) * 1_000_000n
+
+/** What else left the payer's account about that time, as far as payments that are confirmed tell. */
+const othersOf = Effect.fnUntraced(function* ({ id, payment }: Intent, attempt: Attempt) {
+  const settled = yield* (yield* Outbox).settledSince(attempt.createdAt - claimMillis)
+  return settled.filter(
+    (other) =>
+      other.id !== id &&
+      other.state === "confirmed" &&
+      other.payment.fromKey === payment.fromKey &&
+      other.payment.assetId === payment.assetId,
+  )
 })
 
-/** The blocks since a time (Unix milliseconds) in which both ends moved by exactly the payment. */
-const fitsOf = Effect.fnUntraced(function* (intent: Intent, sinceMillis: number) {
+/**
+ * The execution of an attempt as both accounts show it: in one block the receiver gained exactly the amount and the
+ * sender lost it with a fee of at most feeMax. Undefined unless exactly one block fits that no other payment has, and
+ * where the block of an earlier one of the same amount is not known.
+ */
+export const movementOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
+  const after = signedAfterOf(attempt)
+  const blocks = yield* fitsOf(intent, after - openingNanos)
+  const fits = blocks.filter(({ settledAt }) => settledAt > after)
+  if (fits.length === 0) return undefined
+  const { toKey, amount } = intent.payment
+  const others = yield* othersOf(intent, attempt)
+  const alike = others.filter(({ payment }) => payment.toKey === toKey && payment.amount === amount)
+  const claimed = alike.map(({ settledAt }) => toMicros(settledAt ?? 0n))
+  const places = new Set(blocks.map(({ settledAt }) => toMicros(settledAt)))
+  if (claimed.some((time) => !places.has(time))) return undefined
+  const free = fits.filter(({ settledAt }) => !claimed.includes(toMicros(settledAt)))
+  return free.length === 1 ? free[0] : undefined
+})
+
+/**
+ * Whether the payer's balance shows a fall that may be the attempt: at least its amount, in a block that it may be in,
+ * beyond what confirmed payments of that block explain. Undefined where the balances are not known up to `until`.
+ */
+export const mayHaveLeft = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, until: bigint) {
+  const observations = yield* Observations
+  const { fromKey, assetId, amount } = intent.payment
+  // Rows are known of all blocks before that one.
+  if (((yield* observations.watermark)?.timestamp ?? 0n) <= until) return undefined
+  const after = signedAfterOf(attempt)
+  const others = yield* othersOf(intent, attempt)
+  const explained = (at: bigint) =>
+    others
+      .filter(({ settledAt }) => settledAt !== undefined && toMicros(settledAt) === toMicros(at))
+      .reduce((sum, { payment, fee, feeMax }) => sum + payment.amount + (fee ?? feeMax), 0n)
+  const steps = stepsOf(yield* observations.history(fromKey, assetId, after - openingNanos))
+  return steps.some(({ at, by }) => at > after && -by - explained(at) >= amount)
+})
+
+/** The blocks since a time (Unix nanoseconds) in which both ends moved by exactly the payment. */
+const fitsOf = Effect.fnUntraced(function* (intent: Intent, after: bigint) {
   const observations = yield* Observations
   const { fromKey, toKey, assetId, amount } = intent.payment
-  const signedAt = BigInt(sinceMillis) * 1_000_000n
-  const since = signedAt - openingNanos
+  const since = after - openingNanos
   const lost = stepsOf(yield* observations.history(fromKey, assetId, since))
   const gained = stepsOf(yield* observations.history(toKey, assetId, since))
   return lost.flatMap(({ at, by }) => {
     const fee = -by - amount
-    const matches = at > signedAt && fee >= 0n && fee <= intent.feeMax
+    const matches = at > after && fee >= 0n && fee <= intent.feeMax
     return matches && gained.some((step) => step.at === at && step.by === amount) ? [{ fee, settledAt: at }] : []
   })
 })
@@ -64,7 +114,7 @@ export const excessOf = Effect.fnUntraced(function* (attempts: ReadonlyArray<Att
         payment.amount === intent.payment.amount &&
         (state === "confirmed" || !isFinalIntent(state)),
     )
-    const excess = (yield* fitsOf(intent, since)).length - alike.length
+    const excess = (yield* fitsOf(intent, BigInt(since) * 1_000_000n)).length - alike.length
     if (excess > 0) found.set(intent.id, excess)
   }
   return found

@@ -229,6 +229,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     nextHeight: 0n,
     createdAt: now,
     updatedAt: now,
+    signedAfter: (yield* (yield* Observations).watermark)?.timestamp,
   }
   yield* outbox.persist(intent, attempt)
   return attempt

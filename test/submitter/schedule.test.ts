@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
+import { TestClock } from "effect/testing"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import { type Attempt, deadlineHeight, marginBlocks } from "../../src/domain/Attempt.ts"
 import type { IntentId, PublicKey, TransferId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { referenceText } from "../../src/domain/Reference.ts"
 import { Observations } from "../../src/store/Observations.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
 import { movementOf, stepsOf } from "../../src/submitter/movementOf.ts"
 import { maySend, nextSend, rebroadcastBlocks, sendsMax } from "../../src/submitter/schedule.ts"
 import { testStore } from "../support/TestStore.ts"
@@ -143,13 +145,32 @@ const rowOf = ([second, party, balance]: Row) => ({
   timestamp: BigInt(signedAt + second * 1_000) * 1_000_000n,
 })
 
-const movement = (rows: ReadonlyArray<Row>) =>
+const at = (second: number) => BigInt(signedAt + second * 1_000) * 1_000_000n
+
+/** Another payment of the same, which is confirmed by the block of this second. */
+const confirmedBefore = Effect.fnUntraced(function* (second: number) {
+  yield* TestClock.setTime(signedAt)
+  const outbox = yield* Outbox
+  const other: Intent = { ...intent, id: "d".repeat(64) as IntentId, episode: 2, state: "proposed" }
+  yield* outbox.record(other)
+  const reserved = yield* outbox.move(other, "reserved", { detail: "" })
+  const sent = yield* outbox.move(reserved, "in_flight", { detail: "" })
+  yield* outbox.move(sent, "confirmed", { detail: "", fee: 1n, settledAt: at(second) })
+})
+
+const movement = (
+  rows: ReadonlyArray<Row>,
+  own: Attempt = attempt,
+  first: typeof confirmedBefore | undefined = undefined,
+  second = 0,
+) =>
   Effect.gen(function* () {
     const store = testStore()
     return yield* Effect.gen(function* () {
       const observations = yield* Observations
       yield* observations.advance(rows.map(rowOf), { timestamp: BigInt(signedAt + 60_000) * 1_000_000n, height: 1n })
-      return yield* movementOf(intent, attempt)
+      if (first !== undefined) yield* first(second)
+      return yield* movementOf(intent, own)
     }).pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
   })
 
@@ -172,6 +193,28 @@ describe("the movement of balances", () => {
     Effect.gen(function* () {
       const seen = yield* movement([...opening, [5, from, 899n], [5, to, 150n]])
       assert.deepStrictEqual(seen, { fee: 1n, settledAt: BigInt(signedAt + 5_000) * 1_000_000n })
+    }),
+  )
+
+  const paidOnce: ReadonlyArray<Row> = [...opening, [5, from, 899n], [5, to, 150n]]
+  const paidTwice: ReadonlyArray<Row> = [...paidOnce, [9, from, 798n], [9, to, 250n]]
+
+  it.effect("is not that of an earlier payment of the same, though our clock was behind the ledger's", () =>
+    Effect.gen(function* () {
+      assert.isUndefined(yield* movement(paidOnce, { ...attempt, signedAfter: at(7) }))
+      const seen = yield* movement(paidTwice, { ...attempt, signedAfter: at(7) })
+      assert.strictEqual(seen?.settledAt, at(9))
+      const ahead = { ...attempt, createdAt: signedAt + 3_600_000, signedAfter: at(1) }
+      assert.strictEqual((yield* movement(paidOnce, ahead))?.settledAt, at(5), "nor missed where it was ahead")
+    }),
+  )
+
+  it.effect("is not one that another payment of the same has", () =>
+    Effect.gen(function* () {
+      const own = { ...attempt, signedAfter: at(1) }
+      assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 5))
+      assert.strictEqual((yield* movement(paidTwice, own, confirmedBefore, 5))?.settledAt, at(9))
+      assert.isUndefined(yield* movement(paidOnce, own, confirmedBefore, 4), "whose block nobody knows")
     }),
   )
 
