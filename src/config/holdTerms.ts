@@ -22,6 +22,7 @@ export const holdTerms = (file: InForce, old: Terms, alerts: AlertConfig): InFor
       ...treasury.network,
       quorum: Math.min(gateways.length, Math.max(quorum, old.quorum)),
       maxAgeMillis: Math.min(maxAgeMillis, old.maxAgeMillis),
+      fee: old.fee,
     },
     policy: old.policy,
     approvals: new Map((old.policy.groups ?? []).map((group) => [group.name, group])),
