@@ -137,6 +137,7 @@ export const storyText = (story: Story): string => {
     `${story.short}  ${story.state}  ${story.amount}  ${story.from} -> ${story.to}   (${story.rule})`,
     `  ${story.detail}`,
     ...(story.note === null ? [] : [`  ${story.note}`]),
+    ...(story.setAside === null ? [] : [`  ${story.setAside}`]),
     ...story.held.map((hold) => `  ${hold}`),
     ...(story.wait ? waitLines(story.wait) : []),
     `  id ${story.id}, decided ${story.createdAt}, fee ${fee} of at most ${amount(story.feeMax)}`,

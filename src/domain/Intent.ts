@@ -1,3 +1,4 @@
+import { formatAmount } from "./Amount.ts"
 import type { Payment } from "./Decision.ts"
 import type { IntentId } from "./Hex.ts"
 
@@ -78,4 +79,13 @@ export interface Intent {
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly updatedAt: number
+}
+
+/** What a payment that is not signed keeps from others while it waits; undefined where it keeps nothing. */
+export const setAsideOf = ({ state, command, payment, feeMax, decimals }: Intent): string | undefined => {
+  const isSigned = isFinalIntent(state) || state === "in_flight" || state === "unknown" || state === "manual"
+  if (isSigned || command === "cancel") return undefined
+  const fee = feeMax > 0n ? ` and at most ${formatAmount(feeMax, decimals)} of fees` : ""
+  const sum = `${formatAmount(payment.amount, decimals)} ${payment.asset}${fee}`
+  return `set aside: ${sum} of ${payment.from}'s balance, and as much of its limits`
 }

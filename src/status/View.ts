@@ -130,6 +130,8 @@ export interface IntentView {
   readonly detail: string
   /** What nobody must read into its state; null where there is no such thing. */
   readonly note: string | null
+  /** What it keeps from others while it waits for its signature; null where it keeps nothing. */
+  readonly setAside: string | null
   /** Halts and pauses that hold it, each with its reason and what ends it; empty where none does. */
   readonly held: ReadonlyArray<string>
   /** What it waits for, when people are called to it and what ends that; null once it is at its end. */

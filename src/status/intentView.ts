@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
-import { type Intent, isFinalIntent, noteOf } from "../domain/Intent.ts"
+import { type Intent, isFinalIntent, noteOf, setAsideOf } from "../domain/Intent.ts"
 import { intentWaits } from "../domain/IntentWait.ts"
 import { sumText } from "../domain/sumText.ts"
 import { holdsOf } from "../store/holdsOf.ts"
@@ -23,6 +23,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent) {
     to: intent.payment.to,
     detail: intent.detail,
     note: noteOf(intent),
+    setAside: setAsideOf(intent) ?? null,
     held: yield* holdsOf(intent),
     wait: isFinalIntent(intent.state) ? null : intentWaits[intent.state],
     createdAt: new Date(intent.createdAt).toISOString(),

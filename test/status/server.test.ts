@@ -146,6 +146,7 @@ describe("the sentence", () => {
     to: "maker",
     detail: "",
     note: null,
+    setAside: null,
     held: [],
     wait: null,
     createdAt: "",

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Intent } from "../../src/domain/Intent.ts"
+import { intentView } from "../../src/status/intentView.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -66,6 +67,11 @@ describe("a planned payment", () => {
           yield* rounds(options, sandbox, 2)
           const [waiting] = yield* paymentsOf("wage")
           assert.include(waiting?.detail ?? "", "waits: halted: operator", "it says what it waits for")
+          const { setAside } = yield* intentView(waiting!)
+          assert.match(
+            setAside ?? "",
+            /^set aside: 30\.00\S* USDT and at most \S+ of fees of alice's balance, and as much/,
+          )
           yield* resume()
           yield* settle(options, sandbox)
           assert.deepStrictEqual(yield* statesOf("wage"), ["eve confirmed"])
