@@ -1,0 +1,93 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { watchClock } from "../../src/submitter/watchClock.ts"
+import { flow } from "../support/Flow.ts"
+import { rounds } from "../support/Intents.ts"
+
+const hour = 3_600_000
+const told = Effect.gen(function* () {
+  const queue = yield* AlertQueue
+  const due = (yield* queue.due(100)).filter(({ kind }) => kind === "clock")
+  for (const delivery of due) yield* queue.delivered(delivery)
+  return [...new Set(due.map(({ severity, subject }) => `${severity} ${subject}`))]
+})
+/** The newest block is of this long from now. */
+const block = Effect.fnUntraced(function* (fromNow: number) {
+  const timestamp = BigInt((yield* Clock.currentTimeMillis) + fromNow) * 1_000_000n
+  yield* (yield* Observations).rebase([], { timestamp, height: 9n })
+})
+
+describe("a clock that no block agrees with", () => {
+  it.effect(
+    "is told of after a minute as stale balances where no newer block comes, once, and again when it is over",
+    () =>
+      flow((options, sandbox) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 2)
+          yield* watchClock()
+          yield* TestClock.adjust("2 minutes")
+          yield* watchClock()
+          assert.deepStrictEqual(yield* told, [], "seen first")
+          yield* TestClock.adjust("59 seconds")
+          yield* watchClock()
+          assert.deepStrictEqual(yield* told, [])
+          yield* TestClock.adjust("1 second")
+          yield* watchClock()
+          assert.deepStrictEqual(yield* told, ["page stale balances"])
+          yield* TestClock.adjust("1 hour")
+          yield* watchClock()
+          assert.deepStrictEqual(yield* told, [])
+          yield* block(0)
+          yield* watchClock()
+          assert.deepStrictEqual(yield* told, ["page clock and blocks agree"])
+        }),
+      ),
+  )
+
+  for (const [how, gap] of [
+    ["ahead", -hour],
+    ["behind", hour],
+  ] as const) {
+    it.effect(`is told of as clock skew where newer blocks keep coming: the clock ${how}`, () =>
+      flow((options, sandbox) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 2)
+          for (let i = 0; i <= 6; i++) {
+            yield* block(gap)
+            yield* watchClock()
+            yield* TestClock.adjust("10 seconds")
+          }
+          assert.deepStrictEqual(yield* told, ["page clock skew"])
+        }),
+      ),
+    )
+  }
+
+  it.effect("keeps payments from being signed, in either direction, and each says so", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+        const outbox = yield* Outbox
+        for (const [gap, words] of [
+          [-31_000, "behind our clock"],
+          [31_000, "ahead of our clock"],
+        ] as const) {
+          yield* block(gap)
+          yield* submitOnce()
+          const [intent] = yield* outbox.open
+          assert.strictEqual(intent?.detail, `waits: the newest final block is more than 30 s ${words}`)
+          assert.deepStrictEqual(yield* outbox.attempts(intent?.id ?? ""), [])
+        }
+        yield* block(0)
+        yield* submitOnce()
+        const [intent] = yield* outbox.open
+        assert.lengthOf(yield* outbox.attempts(intent?.id ?? ""), 1)
+      }),
+    ),
+  )
+})
