@@ -87,12 +87,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     test: "test/status/termsApproval.test.ts",
     title: "uses its approvals up",
     edits: [
-      {
-        file: "status/reloadConfig.ts",
-        source:
-          '    const { seq } = yield* journal.append({ kind: "config", subject: name, body: { detail, ...entry } })\n    yield* settings.set(configEntryKey, String(seq))\n',
-        instead: '    yield* journal.append({ kind: "config", subject: name, body: { detail, ...entry } })\n',
-      },
+      { file: "status/termsApproval.ts", source: "    replaces: known?.seq ?? 0,\n", instead: "    replaces: 1,\n" },
     ],
   },
   {
@@ -176,6 +171,18 @@ export const guards: ReadonlyArray<PlantedGuard> = [
         file: "status/waitingTerms.ts",
         source: "  return (yield* blockTime) >= blockSince + waitMillis\n",
         instead: "  return true\n",
+      },
+    ],
+  },
+  {
+    name: "signs whatever fee the network takes",
+    test: "test/signer/signer.test.ts",
+    title: "fee",
+    edits: [
+      {
+        file: "rules/FeeTerms.ts",
+        source: "  return fee <= most ? undefined : `the network takes",
+        instead: "  return fee >= 0n ? undefined : `the network takes",
       },
     ],
   },
