@@ -8,7 +8,7 @@ import { version } from "./config/version.ts"
 import { Attention } from "./engine/Attention.ts"
 import { decidingInForce, EngineOptions, engineSettings } from "./engine/EngineOptions.ts"
 import { isWanted } from "./engine/isWanted.ts"
-import { standingOf } from "./engine/standingOf.ts"
+import { standingOf, wantedSince } from "./engine/standingOf.ts"
 import { gatewayOptions } from "./gateway/GatewayOptions.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
 import { Transport } from "./gateway/Transport.ts"
@@ -224,11 +224,13 @@ const notifierLayer = ({ treasury }: DaemonOptions) =>
 const wantedLayer = Layer.effect(
   Wanted,
   Effect.gen(function* () {
-    type Needs = Effect.Services<ReturnType<typeof isWanted> | ReturnType<typeof standingOf>>
+    type Asked = ReturnType<typeof isWanted> | ReturnType<typeof standingOf> | ReturnType<typeof wantedSince>
+    type Needs = Effect.Services<Asked>
     const services = yield* Effect.context<Needs | ConfigInForce>()
     return Wanted.of({
       judge: (intent) => Effect.provide(decidingInForce(isWanted(intent)), services),
       standing: (intent) => Effect.provide(decidingInForce(standingOf(intent)), services),
+      since: (intent) => Effect.provide(decidingInForce(wantedSince(intent)), services),
     })
   }),
 )

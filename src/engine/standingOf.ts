@@ -4,6 +4,7 @@ import { isPaying, type Party, type Rule } from "../rules/Rule.ts"
 import { isOfSubject, type Subject, subjectsOf } from "../rules/Subject.ts"
 import type { Standing } from "../rules/waiting.ts"
 import { Outbox } from "../store/Outbox.ts"
+import { RuleStates } from "../store/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { isRehearsed } from "./judgeAll.ts"
 
@@ -50,4 +51,12 @@ export const standingOf = Effect.fn("Engine.standing")(function* (intent: Intent
   }
   const part: Standing = { _tag: (yield* begunBy(intent, subject)) === "signed" ? "Part" : "Level" }
   return part
+})
+
+/** Since when the condition of the rule that decided it has been true; undefined where it is not, or has no rule. */
+export const wantedSince = Effect.fn("Engine.wantedSince")(function* (intent: Intent) {
+  const subject = subjectOf((yield* EngineOptions).rules, intent)
+  if (subject === undefined) return undefined
+  const memories = yield* (yield* RuleStates).all
+  return memories.find((memory) => memory.rule === intent.rule && memory.subject === subject.name)?.firingSince
 })

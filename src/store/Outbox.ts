@@ -81,6 +81,8 @@ export class Outbox extends Context.Service<
       readonly rule: string
       readonly subject: string
     }) => Effect.Effect<number | undefined, StoreError>
+    /** When the newest unbroken run of payments of a subject that were decided and dropped began (Unix milliseconds). */
+    readonly droppedSince: (intent: Intent) => Effect.Effect<number | undefined, StoreError>
     /** Newest first. */
     readonly recent: (count: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
     /** Intents settled after the given Unix milliseconds, oldest first: for cooldowns and for what is not yet seen. */

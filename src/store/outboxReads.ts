@@ -30,6 +30,7 @@ type Reads = Pick<
   | "byId"
   | "siblings"
   | "lastSigned"
+  | "droppedSince"
   | "recent"
   | "settledSince"
   | "attempts"
@@ -79,6 +80,14 @@ export const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"
         WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject} AND state = 'confirmed'
         ORDER BY episode DESC LIMIT 1)`.pipe(
         rowsOf(LastRow, "Outbox.lastSigned"),
+        Effect.map((rows) => rows[0]?.at ?? undefined),
+      ),
+    droppedSince: ({ treasury, rule, subject }: Intent) =>
+      sql`SELECT min(created_at) AS at FROM intents
+        WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject} AND episode > coalesce((
+          SELECT max(episode) FROM intents WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject}
+          AND state <> 'cancelled'), -1)`.pipe(
+        rowsOf(LastRow, "Outbox.droppedSince"),
         Effect.map((rows) => rows[0]?.at ?? undefined),
       ),
     recent: (limit: number) =>

@@ -16,5 +16,7 @@ export class Wanted extends Context.Service<
     ) => Effect.Effect<{ readonly verdict: "wanted" | "gone" | "later"; readonly why: string }, StoreError>
     /** Who answers for it while it waits, and when it ends unpaid. */
     readonly standing: (intent: Intent) => Effect.Effect<Standing, StoreError>
+    /** Since when its rule wants what it pays (Unix milliseconds), without a break; undefined: it does not now. */
+    readonly since: (intent: Intent) => Effect.Effect<number | undefined, StoreError>
   }
 >()("cofferer/submitter/Wanted") {}

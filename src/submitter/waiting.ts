@@ -4,7 +4,7 @@ import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import { instantText } from "../rules/Check.ts"
 import { isUnsigned } from "../rules/limits.ts"
-import { judgeWait, type Standing, type WaitFacts } from "../rules/waiting.ts"
+import { judgeWait, type Standing, type WaitFacts, waitToldMillis } from "../rules/waiting.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -87,6 +87,30 @@ export const endWaiting = Effect.fn("Submitter.endWaiting")(function* (intent: I
 })
 
 /**
+ * Calls people to a need that is decided and dropped over and over: each decision waits a few minutes only, and what
+ * keeps all of them from being signed may last.
+ */
+const tellDropped = Effect.fnUntraced(function* (intent: Intent, kept: string) {
+  const now = yield* Clock.currentTimeMillis
+  const wanted = yield* (yield* Wanted).since(intent)
+  const dropped = yield* (yield* Outbox).droppedSince(intent)
+  if (wanted === undefined || dropped === undefined) return
+  const since = Math.max(wanted, dropped)
+  if (now - since < waitToldMillis) return
+  const { payment, decimals, rule, id, subject } = intent
+  yield* (yield* AlertQueue).raise({
+    dedup: `dropped/${rule}/${subject}/${since}/${Math.floor((now - since) / toldAgainMillis)}`,
+    severity: "ticket",
+    kind: "intent",
+    subject: shortId(id).slice(0, 4),
+    detail:
+      `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is decided again and again since ` +
+      `${instantText(since)}, and never signed${kept}. Mend what it waits for; the rule decides it anew until then`,
+    fields: { intent: id, state: "cancelled" },
+  })
+})
+
+/**
  * Drops a decision that its rule takes anew. Where another part of it was signed since it was asked, this one is owed
  * and stays; where this one is dropped, no other is signed any more: see `isDroppedInPart`.
  */
@@ -99,10 +123,12 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
     Effect.gen(function* () {
       if ((yield* wanted.standing(intent))._tag !== "Level") return false
       yield* outbox.move(intent, "cancelled", { detail })
+      yield* tellDropped(intent, kept)
       return true
     }),
   )
   if (!isDropped) return false
+  yield* (yield* Signals).wake("alerts")
   ;(yield* Metrics).intentsFinished.inc({ treasury, outcome: "cancelled" })
   yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail })
   return true
