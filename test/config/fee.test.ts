@@ -1,0 +1,32 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { termsOf } from "../../src/config/ConfigInForce.ts"
+import { treasuryOf } from "../../src/config/Treasury.ts"
+import { withCode } from "../../src/config/withCode.ts"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { weakens } from "../../src/rules/weakens.ts"
+import { goodText } from "./Broken.ts"
+
+const terms = (fee: string) =>
+  parseYaml("t.yaml", goodText.replace("  submitType: sync\n", `  submitType: sync\n${fee}`)).pipe(
+    Effect.flatMap((document) => treasuryOf(withCode(document))),
+    Effect.map((treasury) => ({ ...termsOf({ treasury }), written: treasury.network.fee })),
+  )
+
+describe("a fee of the network that is written down", () => {
+  it.effect("is an exact share, and one of the terms that bound the money", () =>
+    Effect.gen(function* () {
+      const none = yield* terms("")
+      const low = yield* terms('  fee: { factor: "0.001", maxQuantum: "1.5" }\n')
+      const high = yield* terms('  fee: { factor: "0.002", maxQuantum: "1.5" }\n')
+      assert.isUndefined(none.written)
+      assert.deepStrictEqual(low.written, {
+        factor: { numerator: 1n, denominator: 1_000n },
+        maxQuantum: { numerator: 15n, denominator: 10n },
+      })
+      assert.lengthOf(weakens(none, low), 1, "before it, only what the network says counted")
+      assert.lengthOf(weakens(high, low), 1, "a lower one passes where the higher did not")
+      assert.deepStrictEqual([weakens(low, none), weakens(low, high), weakens(low, low)], [[], [], []])
+    }),
+  )
+})
