@@ -97,6 +97,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Outbox.addEvidence"),
   at("Confirm.confirmed"),
   at("Outbox.settle"),
+  at("SpendLog.close"),
   within("Outbox.settle", "Journal.append"),
   at("Settings.rememberFraming"),
 
