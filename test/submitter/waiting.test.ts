@@ -6,6 +6,8 @@ import { intentView } from "../../src/status/intentView.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { Wanted } from "../../src/submitter/Wanted.ts"
 import { type Flow, flow, lives, round } from "../support/Flow.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 
@@ -217,6 +219,24 @@ describe("a planned payment", () => {
           assert.notInclude((yield* statesOf("wage")).join(), "denied")
         }),
       { rules: wage("1 8 15 * *") },
+    ),
+  )
+
+  it.effect("is wanted by its own time, though newer ones are over", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* decided(options, sandbox)
+          const [intent] = yield* paymentsOf("wage")
+          const wanted = yield* Wanted
+          const states = yield* RuleStates
+          assert.strictEqual((yield* wanted.judge(intent!)).verdict, "wanted")
+          const memory = (yield* states.all).find(({ rule }) => rule === "wage")
+          yield* states.save({ ...memory!, episode: intent!.episode + 86_400 }, memory)
+          assert.strictEqual((yield* wanted.judge(intent!)).verdict, "wanted")
+          assert.deepInclude(yield* wanted.standing(intent!), { _tag: "Planned", at: intent!.episode * 1_000 })
+        }),
+      daily,
     ),
   )
 
