@@ -21,9 +21,9 @@ export const halt = Command.make(
     )
     if (Result.isFailure(told)) {
       yield* Console.error(`warn ${told.failure.message}`)
-      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false })
+      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false, chosen })
     }
-    if (told.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author })
+    if (told.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author, chosen })
     const text = 'halted: nothing is signed or sent until "resume"'
     return yield* printResult(chosen.output, { halted: true, reason, author }, () => text)
   }),

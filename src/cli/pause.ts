@@ -1,15 +1,17 @@
 import { existsSync } from "node:fs"
 import { userInfo } from "node:os"
-import { Console, Effect, Option, Result, Schema } from "effect"
+import { Console, Effect, Logger, Option, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
 import { writeHaltFile } from "../config/files.ts"
+import { storeLayer } from "../services.ts"
+import { trip } from "../store/trip.ts"
 import { Paused, pausedText } from "./brakeText.ts"
 import { type CliFailure, exitCodes, failWith } from "./CliFailure.ts"
 import { bodyOf, type ControlAnswer, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
-import { configFlag, dataFlag } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 
 export const scopeFlag = Flag.String("scope").pipe(
   Flag.withDescription(
@@ -29,21 +31,37 @@ interface HaltAsked {
   readonly isHeard?: boolean
   /** What was to be stopped, where that is less than everything. */
   readonly asked?: string | undefined
+  /** Whose store takes the halt as well, where its files can be read. */
+  readonly chosen: Chosen
 }
 
 const undo = '"cofferer resume --reason TEXT" takes it away'
+
+/**
+ * Notes in the store what the HALT file says: who takes the file away before a daemon has seen it ends nothing. Whatever
+ * stands in the way, the file is there.
+ */
+const noteHalt = Effect.fnUntraced(
+  function* (chosen: Chosen, dataDir: string, said: string) {
+    const found = yield* storedSetup(chosen, dataDir)
+    yield* trip("halt_file", said).pipe(Effect.provide(storeLayer(found)))
+  },
+  Effect.provide(Logger.layer([])),
+  (noted) => Effect.ignoreCause(noted),
+)
 
 /** Where no daemon runs, the HALT file stops the next one before its first signature; one that is deaf reads it too. */
 export const haltNext = Effect.fnUntraced(function* (
   output: Output,
   dataDir: string,
-  { reason, author, isHeard = true, asked }: HaltAsked,
+  { reason, author, isHeard = true, asked, chosen }: HaltAsked,
 ) {
   if (!existsSync(dataDir)) {
     const message = `${dataDir}  is no data directory: nothing is halted; name the right one with --data DIR`
     return yield* failWith("notFound", message)
   }
   yield* writeHaltFile(dataDir, `${author}: ${reason}`)
+  if (isHeard) yield* noteHalt(chosen, dataDir, `${author}: ${reason}`)
   const text = isHeard
     ? `no daemon runs: wrote ${dataDir}/HALT, which halts the next one; ${undo}`
     : `wrote ${dataDir}/HALT, which halts the daemon when it next looks; ${undo}`
@@ -92,9 +110,9 @@ export const pause = Command.make(
       // What the daemon understood and refused is a mistake of who typed it.
       if (!isDeaf(heard.failure)) return yield* heard.failure
       yield* Console.error(`warn ${heard.failure.message}`)
-      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false, asked })
+      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false, asked, chosen })
     }
-    if (heard.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author, asked })
+    if (heard.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author, asked, chosen })
     const { longest } = heard.success
     return yield* printResult(chosen.output, { paused: scope, reason, author, until, longest }, () =>
       pausedText({ scope, until }, longest),

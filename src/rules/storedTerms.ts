@@ -176,7 +176,7 @@ export const termsHash = (terms: Terms): string => {
   }))
   const groups = policy.groups.map(({ name, need, withinMillis, of }) => [name, need, withinMillis, ...byText(of)])
   const keeps = parties
-    .filter(({ signer }) => signer !== undefined)
+    .filter(({ signer, floor, transfersKept }) => signer !== undefined || floor.length > 0 || transfersKept > 0)
     .map(({ publicKey, floor, transfersKept }) => [
       publicKey,
       transfersKept,

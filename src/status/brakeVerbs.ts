@@ -5,6 +5,7 @@ import { keptReasons } from "../domain/Halt.ts"
 import { assetScopes } from "../rules/contradiction.ts"
 import { lockScope } from "../rules/stops.ts"
 import { Brake, type Pause } from "../store/Brake.ts"
+import { Database } from "../store/Database.ts"
 import { trip } from "../store/trip.ts"
 import { say } from "../telemetry/say.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
@@ -65,15 +66,17 @@ export const haltAll = Effect.fnUntraced(function* ({ reason, author }: typeof H
   return { halted: true }
 })
 
+/** A HALT file that no daemon has seen yet is a halt as well: where operators are named nobody takes it away alone. */
+const noteHaltFile = Effect.fnUntraced(function* ({ treasury, dataDir }: Where) {
+  if (neededOf(yield* operatorsInForce(treasury)) === 0) return
+  const said = yield* readHaltFile(dataDir)
+  const isKnown = (yield* (yield* Brake).halts).some(({ reason }) => reason === "halt_file")
+  if (said !== undefined && !isKnown) yield* trip("halt_file", said)
+})
+
 /** What a resume would end that people did not begin: halts, and stops of the machine. */
-const endedBy = Effect.fnUntraced(function* ({ treasury, dataDir }: Where, scope: string) {
+const endedBy = Effect.fnUntraced(function* (scope: string) {
   const brake = yield* Brake
-  if (scope === "all" && neededOf(yield* operatorsInForce(treasury)) > 0) {
-    // A file that no daemon has seen yet is a halt as well: nobody takes it away alone.
-    const said = yield* readHaltFile(dataDir)
-    const isKnown = (yield* brake.halts).some(({ reason }) => reason === "halt_file")
-    if (said !== undefined && !isKnown) yield* trip("halt_file", said)
-  }
   const halts = scope === "all" ? yield* brake.halts : []
   const stops = isMachineStop(scope) ? (yield* brake.pauses).filter((pause) => pause.scope === scope) : []
   return {
@@ -95,12 +98,15 @@ export const resumeScope = Effect.fnUntraced(function* (where: Where, { signatur
   // What is paused can be ended, whether something has its name or not.
   const unknown = scopeProblem(where.treasury, asked.scope, yield* (yield* Brake).pauses)
   if (unknown !== undefined) return unknown
-  return yield* agreeing(where.treasury, signature, resume(where, asked))
+  if (asked.scope === "all") yield* noteHaltFile(where)
+  // One transaction: a halt that comes meanwhile is in what the operators sign, or is not ended.
+  const ended = (yield* Database).atomically(resume(where, asked))
+  return yield* agreeing(where.treasury, signature, ended)
 })
 
 const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof ResumeBody.Type, "signature">) {
   const { scope, reason } = asked
-  const ends = yield* endedBy(where, scope)
+  const ends = yield* endedBy(scope)
   const isOwn = ends.halts.length + ends.stops.length === 0
   const agreed = isOwn ? [] : yield* needAgreement(where.treasury, { kind: "resume", scope, ...ends, reason })
   const brake = yield* Brake

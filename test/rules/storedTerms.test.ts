@@ -113,6 +113,14 @@ describe("terms in the store", () => {
     assert.notStrictEqual(termsHash(other), termsHash(terms))
   })
 
+  it("have another hash wherever they are weaker, for a party without a signer too", () => {
+    const kept = { ...hot, signer: undefined }
+    const before = { ...terms, parties: new Map([["hot", kept]]) }
+    const after = { ...terms, parties: new Map([["hot", { ...kept, floor: new Map([["u", 6n as BaseUnits]]) }]]) }
+    assert.lengthOf(weakens(before, after), 1)
+    assert.notStrictEqual(termsHash(before), termsHash(after))
+  })
+
   it("have the same hash under other names, in another order", () => {
     const renamed = new Map(
       [...terms.parties.values()].toReversed().map((p) => [`x${p.name}`, { ...p, name: `x${p.name}` }]),

@@ -320,6 +320,19 @@ describe("the table of agreement", () => {
     ),
   )
 
+  it.effect("keeps a halt whose file was taken away before a daemon had seen it", () =>
+    stopped(deskText(), ({ dataDir, run, started, stored }) =>
+      Effect.gen(function* () {
+        yield* started
+        for (const verb of ["halt", "pause"]) assert.strictEqual((yield* run(verb)).code, 0)
+        rmSync(join(dataDir, "HALT"))
+        yield* started
+        assert.isTrue(yield* stored(isHalted("halt_file")))
+        assert.strictEqual((yield* run("resume")).code, 7)
+      }),
+    ),
+  )
+
   it.effect("takes no signature for a halt that came back, though it says the same", () =>
     controlled(
       (options) =>
