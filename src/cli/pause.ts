@@ -38,8 +38,8 @@ interface HaltAsked {
 const undo = '"cofferer resume --reason TEXT" takes it away'
 
 /**
- * Notes in the store what the HALT file says: who takes the file away before a daemon has seen it ends nothing. Whatever
- * stands in the way, the file is there.
+ * Notes in the store what the HALT file says: who takes the file away before a daemon has seen it ends nothing.
+ * Whatever stands in the way, the file is there.
  */
 const noteHalt = Effect.fnUntraced(
   function* (chosen: Chosen, dataDir: string, said: string) {

@@ -81,7 +81,7 @@ export class Outbox extends Context.Service<
       readonly rule: string
       readonly subject: string
     }) => Effect.Effect<number | undefined, StoreError>
-    /** When the newest unbroken run of payments of a subject that were decided and dropped began (Unix milliseconds). */
+    /** When the newest unbroken run of decided and dropped payments of a subject began (Unix milliseconds). */
     readonly droppedSince: (intent: Intent) => Effect.Effect<number | undefined, StoreError>
     /** Newest first. */
     readonly recent: (count: number) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
