@@ -35,10 +35,10 @@ interface Wait {
 }
 
 /** What waited, and what must hold of each payment; `file` is the store that the ended daemon left. */
-export const judgeMonth = ({ year, aways }: Month, file: string): JudgedMonth => {
+export const judgeMonth = ({ year, aways, polls }: Month, file: string): JudgedMonth => {
   const db = new DatabaseSync(file)
   try {
-    const isAway = ({ at, until }: Wait) => aways.some((away) => at >= away.from && until <= away.until)
+    const isAway = ({ at, until }: Wait) => [...aways, ...polls].some((away) => at >= away.from && until <= away.until)
     const waits = [...holds(db), ...refusals(db), ...unsigned(db)].filter((wait) => !isAway(wait))
     const guards = new Map<string, number>()
     for (const { guard } of waits) guards.set(guard, (guards.get(guard) ?? 0) + 1)
@@ -46,7 +46,7 @@ export const judgeMonth = ({ year, aways }: Month, file: string): JudgedMonth =>
     return {
       waits: waits.map(({ at, what }) => `${timeText(at)} ${what}`),
       guards,
-      violations: [...year.wrong, ...judgePayments(year, payments), ...heard(db, aways)],
+      violations: [...year.wrong, ...judgePayments(year, payments), ...heard(db, aways, polls)],
       payments: payments.length,
     }
   } finally {
@@ -105,7 +105,8 @@ const unsigned = (db: DatabaseSync): ReadonlyArray<Wait> =>
 const againMillis = 30_000
 
 /** Nobody hears of anything but of what was away. */
-const heard = (db: DatabaseSync, aways: Month["aways"]): ReadonlyArray<string> => {
+const heard = (db: DatabaseSync, aways: Month["aways"], polls: Month["polls"]): ReadonlyArray<string> => {
+  const mayHear = [...aways.map(({ from, until }) => ({ from, until: until + againMillis })), ...polls]
   const alerts = rowsOf<{ kind: string; subject: string; detail: string; at: number }>(
     db,
     "SELECT kind, subject, detail, at FROM alerts WHERE NOT (kind = 'rule' AND subject = 'low')",
@@ -114,7 +115,7 @@ const heard = (db: DatabaseSync, aways: Month["aways"]): ReadonlyArray<string> =
   return [
     ...halts.map(({ reason, detail }) => `halted: ${reason}: ${detail}`),
     ...alerts
-      .filter(({ at }) => !aways.some(({ from, until }) => at >= from && at <= until + againMillis))
+      .filter(({ at }) => !mayHear.some(({ from, until }) => at >= from && at <= until))
       .map(({ kind, subject, detail, at }) => `people heard of ${kind} ${subject} at ${timeText(at)}: ${detail}`),
   ]
 }

@@ -13,6 +13,9 @@ export const monthPlan: YearPlan = { ...wholeYear, perDay: [8_000_000_000n, 5_00
 /** From noon on, a block a second for so long. */
 const liveMinute = 725
 const liveSeconds = 120
+/** On these days it lasts longer than what is known of the network may be old, and a payment follows. */
+const longDays: ReadonlySet<number> = new Set([3, 20])
+const longSeconds = 900
 /** What a request is under way on days of lag. */
 const latencyMillis = 150
 
@@ -35,6 +38,8 @@ const blind: FaultSpec = { operation: "height", kind: "http_status", status: 503
 export interface Month {
   readonly year: Year
   readonly aways: ReadonlyArray<Away>
+  /** The poll after each silence of hours between two looks, in which nobody woke: what is known then is old. */
+  readonly polls: ReadonlyArray<Away>
 }
 
 /** Something is away while `happens` goes on, and for these milliseconds after it; undefined: nothing is away. */
@@ -100,11 +105,16 @@ const withFault = (year: Year, fault: FaultSpec, minutes: number): void => {
   year.calm()
 }
 
+const live = (year: Year, seconds: number): void => {
+  for (let n = 0; n < seconds; n++) year.second()
+}
+
 /** Plays thirty days on a network of the profile. The daemon still runs at their end. */
 export const runMonth = (profile: MonthProfile, options: Omit<YearOptions, "perDay" | "scenario">): Month => {
   const scenario = yearScenario.replace('profile: "0.74"', `profile: "${profile}"`)
   const year = new Year({ ...options, scenario, latencyMillis, perDay: monthPlan.perDay })
   const events = eventsOf(profile)
+  const polls: Array<Away> = []
   const begins = year.time.now()
   year.start()
   year.look(begins + 1_000, longLook)
@@ -116,6 +126,7 @@ export const runMonth = (profile: MonthProfile, options: Omit<YearOptions, "perD
     const looks = [...monthPlan.looks.map((minute) => midnight + minute * 60_000), noon]
     for (const at of looks.toSorted((a, b) => a - b)) {
       if (at < year.time.now()) continue
+      polls.push({ from: at, until: at + pollMillis })
       if (at !== noon) year.look(at, longLook)
       else {
         year.time.passTo(at)
@@ -124,9 +135,14 @@ export const runMonth = (profile: MonthProfile, options: Omit<YearOptions, "perD
         const end = year.time.now() + 1_000
         if (now?.awayMillis !== undefined) aways.push({ from: at, until: end + now.awayMillis })
         year.look(end, longLook)
-        for (let n = 0; n < liveSeconds; n++) year.second()
+        live(year, liveSeconds)
+        if (longDays.has(day)) {
+          live(year, longSeconds)
+          year.take("hot")
+          live(year, liveSeconds)
+        }
       }
     }
   }
-  return { year, aways }
+  return { year, aways, polls }
 }
