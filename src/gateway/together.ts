@@ -1,6 +1,7 @@
 import { Effect, Layer } from "effect"
 import { agreedHead, isForked } from "./agreedHead.ts"
 import { agreedListing, agreedOrders, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
+import { agreedParameters } from "./agreedParameters.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { Confirmation, type TransferSighting } from "./Confirmation.ts"
 import { escapeText } from "./escapeText.ts"
@@ -224,7 +225,14 @@ export const layerTogether = (
     ),
     Layer.effect(
       NetworkParameters,
-      Effect.map(Gateways, ({ first }) => NetworkParameters.of({ parameters: first((g) => g.parameters.parameters) })),
+      Effect.map(Gateways, ({ several, quorum }) =>
+        NetworkParameters.of({
+          parameters: Effect.map(
+            several((g) => g.parameters.parameters),
+            (told) => agreedParameters(told, quorum),
+          ),
+        }),
+      ),
     ),
     Layer.effect(
       NetworkEpoch,

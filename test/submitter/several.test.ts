@@ -13,6 +13,7 @@ import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Disagreement } from "../../src/store/Disagreement.ts"
+import { Listings } from "../../src/store/Listings.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
@@ -358,6 +359,34 @@ describe("a payment among three gateways", () => {
         assert.strictEqual((yield* view).network.gateways[1]?.state, "up")
         assert.match(yield* exposeMetrics(treasury), /cofferer_gateway_quarantined\{gateway="b"\} 0\n/)
         assert.deepStrictEqual(yield* states, ["confirmed"])
+      }),
+    ),
+  )
+})
+
+describe("the network's settings", () => {
+  const listed = Effect.flatMap(Listings, (listings) => listings.parameters)
+  const fee = (text: string): Manner =>
+    altered(asks("/api/v2/network/parameters"), (answer) => ({
+      ...answer,
+      text: answer.text.replace(/("transfer.fee.factor","value":")[^"]*/, `$1${text}`),
+    }))
+
+  it.effect("are what two of three name, whichever of them is asked first", () =>
+    amongThree((fronts) =>
+      Effect.gen(function* () {
+        const truth = "0.001"
+        for (const liar of fronts) {
+          liar.manner = fee("0.0000001")
+          yield* TestClock.adjust("61 seconds")
+          yield* ticking(readParameters)
+          assert.strictEqual((yield* listed).get("transfer.fee.factor"), truth, `${liar.name} lies`)
+          liar.manner = honest
+        }
+        for (const [i, front] of fronts.entries()) front.manner = fee(`0.00000${i + 1}`)
+        yield* TestClock.adjust("61 seconds")
+        yield* ticking(readParameters)
+        assert.isUndefined((yield* listed).get("transfer.fee.factor"), "no two name the same")
       }),
     ),
   )
