@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Option, Semaphore } from "effect"
 import type { Terms } from "../rules/weakens.ts"
+import type { AlertConfig } from "./storedAlerts.ts"
 import type { Mode, Treasury } from "./Treasury.ts"
 
 /** A configuration that a process runs by. */
@@ -9,6 +10,8 @@ export interface InForce {
   readonly mode: Mode
   /** Where the terms last in force hold in the place of the file's own, which wait: undefined where the file's hold. */
   readonly waiting?: WaitingTerms | undefined
+  /** The file's own receivers, where others that were paged before are told as well while this process lives. */
+  readonly alerts?: AlertConfig | undefined
 }
 
 /** Terms of a file that permit more than those last in force, and wait for operators or for their time. */

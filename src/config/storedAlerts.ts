@@ -57,6 +57,18 @@ export const decodeAlerts = (text: string): AlertConfig =>
 
 const sameText = (receiver: ReceiverConfig): string => encodeAlerts({ receivers: [receiver], routes: [] })
 
+/** Receivers of pages under the one, and what of each would have to be the same to tell the same people. */
+const paged = ({ receivers, routes }: AlertConfig): ReadonlyMap<string, string> => {
+  const names = new Set(routes.filter(({ severities }) => severities.has("page")).flatMap((route) => route.receivers))
+  return new Map(receivers.filter(({ name }) => names.has(name)).map((one) => [sameText(one), one.name]))
+}
+
+/** Who was paged before and is not any more, by name. */
+export const pagedNoMore = (before: AlertConfig, now: AlertConfig): ReadonlyArray<string> => {
+  const still = paged(now)
+  return [...paged(before)].filter(([text]) => !still.has(text)).map(([, name]) => name)
+}
+
 /** Tells both: who is told now, and who was told before under another address. */
 export const bothAlerts = (now: AlertConfig, before: AlertConfig): AlertConfig => {
   const known = new Map(now.receivers.map((receiver) => [receiver.name, sameText(receiver)]))

@@ -1,13 +1,16 @@
 import { Effect } from "effect"
 import { type InForce, termsOf } from "../config/ConfigInForce.ts"
 import { partHashes } from "../config/partHashes.ts"
+import { type AlertConfig, pagedNoMore } from "../config/storedAlerts.ts"
 import { adoptRules, keepRules } from "../engine/adoptRules.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { termsHash } from "../rules/storedTerms.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Journal } from "../store/Journal.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
 import { TermsLog } from "../store/TermsLog.ts"
 import { holdNewRules } from "./holdNewRules.ts"
 
@@ -42,17 +45,33 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   const known = yield* log.inForce
   const terms = termsOf(next)
   const isOther = waiting === undefined && known?.hash !== termsHash(terms)
-  const alerts = waiting === undefined ? treasury : (known?.alerts ?? treasury)
+  const alerts = waiting === undefined ? (next.alerts ?? treasury) : (known?.alerts ?? treasury)
   const names = { alerts, rules: treasury.rules.map(({ name }) => name) }
   const isEntry = isOther || last !== after
   yield* holdNewRules(known?.rules ?? (yield* rulesRemembered), treasury)
   const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
   if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, ...names })
   else yield* log.note(names)
+  if (known !== undefined && head !== undefined) yield* tellUnpaged(head.seq, treasury.name, known.alerts, alerts)
   if (last !== after) yield* settings.set(hashKey, after)
   if (last === undefined || (before === undefined && last === after)) yield* keepRules(treasury.rules)
   else yield* adoptRules(treasury.rules, before)
   return head?.seq
+})
+
+/** Raised before it is in force: still for those whom it takes the pages from. */
+const tellUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, before: AlertConfig, now: AlertConfig) {
+  const names = pagedNoMore(before, now)
+  if (names.length === 0) return
+  yield* (yield* AlertQueue).raise({
+    dedup: `receivers/${seq}`,
+    severity: "page",
+    kind: "config",
+    subject,
+    detail: `pages go to ${names.join(", ")} no more; if this is not meant: halt, and put the old alerts back`,
+    fields: {},
+  })
+  yield* (yield* Signals).wake("alerts")
 })
 
 /** All durable together, or none; what was not committed is not remembered either. */

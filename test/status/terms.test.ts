@@ -387,6 +387,29 @@ describe("a start with weaker terms where operators are named", () => {
       }),
     ),
   )
+
+  it.effect("takes pages from nobody in silence: a first step with other receivers is told to those before", () =>
+    reborn({ ...named, more: `${deskText()}\nalerts: { receivers: { desk: { log: {} } } }` }, (options) =>
+      Effect.gen(function* () {
+        yield* life(options, Effect.void)
+        const file = yield* changed(options, '"receivers":{"desk"', '"receivers":{"mine"')
+        const deliveries = Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const rows = yield* sql`SELECT receiver, severity, detail FROM deliveries d JOIN alerts a ON a.seq = d.alert
+            WHERE a.kind = 'config' ORDER BY a.seq, receiver`
+          return rows.map((row) => `${row["receiver"]} ${row["severity"]} ${row["detail"]}`)
+        })
+        const rows = yield* life(file, deliveries)
+        assert.lengthOf(rows, 2)
+        assert.match(rows[0] ?? "", /^desk page pages go to desk no more; /)
+        assert.match(rows[1] ?? "", /^mine page pages go to desk no more; /)
+        assert.lengthOf(yield* life(file, deliveries), 2, "once")
+        yield* life(yield* wider(file), Effect.void)
+        const told = yield* life(file, deliveries)
+        assert.isTrue(told.slice(2).every((row) => row.startsWith("mine ")))
+      }),
+    ),
+  )
 })
 
 describe("a start with weaker terms where nobody is named", () => {
