@@ -9,7 +9,7 @@ import { EngineOptions } from "./EngineOptions.ts"
 
 /**
  * Whether a payment stands for the planned time (Unix seconds) though it is of an earlier one: where a rule makes up
- * for what was missed with one payment, that is what was signed after it.
+ * for what was missed with one payment, that is what was first signed after it.
  */
 export const isMadeUp = Effect.fnUntraced(function* (subject: Subject, planned: number | undefined) {
   if (planned === undefined || subject.kind !== "payout" || subject.rule.schedule.missed === "skip") return false

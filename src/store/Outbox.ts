@@ -75,7 +75,7 @@ export class Outbox extends Context.Service<
     readonly byId: (id: string) => Effect.Effect<Option.Option<Intent>, StoreError>
     /** The other payments of the same rule and episode. */
     readonly siblings: (intent: Intent) => Effect.Effect<ReadonlyArray<Intent>, StoreError>
-    /** When the last executed payment of a subject was signed (Unix milliseconds); undefined before the first. */
+    /** When the last executed payment of a subject was first signed (Unix milliseconds); undefined before the first. */
     readonly lastSigned: (of: {
       readonly treasury: string
       readonly rule: string

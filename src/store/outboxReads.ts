@@ -76,7 +76,7 @@ export const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"
       sql`SELECT ${columns} FROM intents WHERE treasury = ${treasury} AND rule = ${rule} AND episode = ${episode}
         AND id <> ${id} ORDER BY id`.pipe(intents, toIntents),
     lastSigned: ({ treasury, rule, subject }) =>
-      sql`SELECT max(a.created_at) AS at FROM attempts a WHERE a.intent_id = (SELECT id FROM intents
+      sql`SELECT min(a.created_at) AS at FROM attempts a WHERE a.intent_id = (SELECT id FROM intents
         WHERE treasury = ${treasury} AND rule = ${rule} AND subject = ${subject} AND state = 'confirmed'
         ORDER BY episode DESC LIMIT 1)`.pipe(
         rowsOf(LastRow, "Outbox.lastSigned"),
