@@ -25,6 +25,9 @@ export const decisionValidMillis = 300_000
 /** After this long people hear of a payment that waits and has no time of its own. */
 export const waitToldMillis = 3_600_000
 
+/** A payment decided late has this long to be signed before people hear that it waits: most causes pass by then. */
+const freshMillis = 60_000
+
 /** What time says of an unsigned payment. */
 export type Wait =
   /** From `tellAt` on (Unix milliseconds) people are called, if it still waits; undefined: its end calls them. */
@@ -51,7 +54,7 @@ export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts
   switch (standing._tag) {
     case "Planned": {
       const { at, missed, lateMillis } = standing
-      if (missed === "once") return { _tag: "Waits", tellAt: at + lateMillis }
+      if (missed === "once") return { _tag: "Waits", tellAt: Math.max(at + lateMillis, since + freshMillis) }
       if (now - at <= lateMillis) return { _tag: "Waits", tellAt: undefined }
       return { _tag: "Over", why: `planned for ${instantText(at)} and not paid in time (missed: skip)` }
     }

@@ -61,6 +61,12 @@ const rows: ReadonlyArray<{
     says: "Waits never",
   },
   {
+    title: "one that is decided long after its time",
+    standing: { ...planned("once"), at: decided - 9 * hour } as Standing,
+    after: 1_000,
+    says: "Waits 60000",
+  },
+  {
     title: "one without a rule",
     standing: { _tag: "Gone" },
     after: decisionValidMillis + 1,
