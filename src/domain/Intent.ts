@@ -79,7 +79,12 @@ export interface Intent {
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly updatedAt: number
+  /** When its approvers were last asked anew, Unix milliseconds; undefined: when it was decided. */
+  readonly askedAt?: number | undefined
 }
+
+/** From when the time of its approvers runs, Unix milliseconds. */
+export const askedFrom = ({ askedAt, createdAt }: Pick<Intent, "askedAt" | "createdAt">): number => askedAt ?? createdAt
 
 /** What a payment that is not signed keeps from others while it waits; undefined where it keeps nothing. */
 export const setAsideOf = ({ state, command, payment, feeMax, decimals }: Intent): string | undefined => {

@@ -45,7 +45,8 @@ export interface WaitFacts {
 
 /** Whether a payment that is not signed goes on waiting. An approval says itself until when; else its standing does. */
 export const judgeWait = (standing: Standing, { now, since, expires }: WaitFacts): Wait => {
-  if (expires !== undefined) {
+  // People are asked anew for a part of what is begun: their time ends nothing that is owed.
+  if (expires !== undefined && standing._tag !== "Part") {
     return now < expires
       ? { _tag: "Waits", tellAt: undefined }
       : { _tag: "Over", why: "the approval lapsed before it was signed" }

@@ -6,7 +6,7 @@ export interface ApprovalClaim {
   readonly rule: string
   readonly proposer: string | undefined
   /** Unix milliseconds: the time of the group runs from here. */
-  readonly decidedAt: number
+  readonly askedAt: number
   readonly given: ReadonlyArray<GivenApproval>
 }
 
@@ -36,7 +36,7 @@ export const checkApproval = (
   now: number,
 ): Approved => {
   if (claim === undefined) return { lacking: `nobody of ${group.name} has approved it` }
-  const { rule, proposer, decidedAt, given } = claim
-  const terms = { ...known, rule, proposer, group: group.name, expires: decidedAt + group.withinMillis }
+  const { rule, proposer, askedAt, given } = claim
+  const terms = { ...known, rule, proposer, group: group.name, expires: askedAt + group.withinMillis }
   return judgeApproval(group, terms, given, now)
 }

@@ -29,6 +29,8 @@ export interface Settlement {
   readonly fee?: bigint | undefined
   /** Block time, Unix nanoseconds. */
   readonly settledAt?: bigint | undefined
+  /** Where its approvers are asked anew: from when their time runs, Unix milliseconds. */
+  readonly askedAt?: number | undefined
 }
 
 /** A solution, and the transaction hashes that it gives both wire forms. */

@@ -347,6 +347,12 @@ const signedAfter = Effect.gen(function* () {
   yield* sql`ALTER TABLE attempts ADD COLUMN signed_after ${int}`
 })
 
+/** Approvers may be asked anew: the time that they have runs from then. */
+const askedAnew = Effect.gen(function* () {
+  const { sql, int } = yield* dialect
+  yield* sql`ALTER TABLE intents ADD COLUMN asked_at ${int}`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -372,6 +378,7 @@ const loader = Migrator.fromRecord({
   "0021_counted_keys": countedKeys,
   "0022_terms": terms,
   "0023_signed_after": signedAfter,
+  "0024_asked_anew": askedAnew,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

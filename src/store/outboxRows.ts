@@ -9,7 +9,8 @@ import { Big, Bytes, Digits } from "./columns.ts"
 export const intentColumns = `id, treasury, rule, subject, episode, command, submitted_by AS "submittedBy",
   from_party AS "from", from_key AS "fromKey",
   to_party AS "to", to_key AS "toKey", asset, asset_id AS "assetId", decimals, amount, fee_max AS "feeMax", state,
-  detail, fee, settled_at AS "settledAt", created_at AS "createdAt", updated_at AS "updatedAt"`
+  detail, fee, settled_at AS "settledAt", created_at AS "createdAt", updated_at AS "updatedAt",
+  asked_at AS "askedAt"`
 
 export const IntentRow = Schema.Struct({
   id: IntentId,
@@ -34,6 +35,7 @@ export const IntentRow = Schema.Struct({
   settledAt: Schema.NullOr(Big),
   createdAt: Schema.Int,
   updatedAt: Schema.Int,
+  askedAt: Schema.NullOr(Schema.Int),
 })
 
 export const toIntent = (row: typeof IntentRow.Type): Intent => ({
@@ -61,6 +63,7 @@ export const toIntent = (row: typeof IntentRow.Type): Intent => ({
   settledAt: row.settledAt ?? undefined,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
+  ...(row.askedAt === null ? {} : { askedAt: row.askedAt }),
 })
 
 export const intentInsert = (intent: Intent) => ({

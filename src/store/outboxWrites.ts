@@ -73,14 +73,15 @@ const moveIntent = Effect.fnUntraced(function* (
   { sql, journal, spends }: Writers,
   intent: Intent,
   to: IntentState,
-  { detail, fee, settledAt, by }: Settlement,
+  { detail, fee, settledAt, by, askedAt }: Settlement,
 ) {
   const at = yield* Clock.currentTimeMillis
   const from = (Object.keys(intentMoves) as Array<OpenIntentState>).filter(
     (s) => s === to || intentMoves[s].includes(to),
   )
   const done = yield* sql`UPDATE intents SET state = ${to}, detail = ${detail}, fee = ${fee?.toString() ?? null},
-    settled_at = ${settledAt ?? null}, updated_at = ${at}
+    settled_at = ${settledAt ?? null}, updated_at = ${at},
+    asked_at = coalesce(${askedAt ?? null}, asked_at)
     WHERE id = ${intent.id} AND state IN ${sql.in(from)} RETURNING id`
   if (done.length === 0) {
     return yield* new StoreError({
@@ -92,7 +93,7 @@ const moveIntent = Effect.fnUntraced(function* (
     yield* journal.append({ kind: "intent", subject: intent.id, body: { state: to, detail, fee, settledAt, ...by } })
   }
   if (isFinalIntent(to)) yield* spends.close(intent.id, yield* executedAt(sql, to, settledAt))
-  return { ...intent, state: to, detail, fee, settledAt, updatedAt: at }
+  return { ...intent, state: to, detail, fee, settledAt, updatedAt: at, ...(askedAt === undefined ? {} : { askedAt }) }
 })
 
 /**

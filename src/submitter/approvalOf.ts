@@ -1,5 +1,5 @@
 import { type ApprovalGroup, lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { askedFrom, type Intent } from "../domain/Intent.ts"
 import { approvalFor, lineFor, namesIn, type Policy } from "../rules/Policy.ts"
 import { approversOf, type GivenApproval, isFormerText, type PaymentTerms, paymentText } from "../tx/Approval.ts"
 
@@ -35,7 +35,7 @@ export const approvalOf = ({ treasury, chainId, policy }: InForce, intent: Inten
     feeMax: intent.feeMax,
     policy: policy.digest,
     group: group.name,
-    expires: intent.createdAt + group.withinMillis,
+    expires: askedFrom(intent) + group.withinMillis,
   }
   return { group, terms, text: paymentText(terms) }
 }

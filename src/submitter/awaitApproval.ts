@@ -8,14 +8,16 @@ import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { say } from "../telemetry/say.ts"
-import { type NeededApproval, type Progress, progressOf } from "./approvalOf.ts"
+import { approvalOf, type NeededApproval, type Progress, progressOf } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { Wanted } from "./Wanted.ts"
 
 /**
  * Brings a decided payment past the people who must approve it: reserved once enough of them have signed, rejected
- * when their time is over. What was approved goes back to them where their signatures hold no longer, as after a reload
- * that changes what they signed, for as long as nothing of it is under way. Returns it as it stands then. The signer
- * verifies all of it again.
+ * when their time is over, or asked anew where it is owed all the same. What was approved goes back to them where their
+ * signatures hold no longer, as after a reload that changes what they signed, for as long as nothing of it is under way.
+ * Returns it as it stands then. The signer verifies all of it again.
  */
 export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval) {
   const { state } = intent
@@ -23,7 +25,7 @@ export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed
   const given = yield* (yield* Approvals).about(intent.id)
   const progress = progressOf(needed, given, yield* Clock.currentTimeMillis)
   if (state !== "proposed" && progress.hasLapsed) return yield* lapse(intent, needed, progress)
-  if (state === "reserved") return progress.isEnough ? intent : yield* giveBack(intent, needed, progress)
+  if (state === "reserved") return progress.isEnough ? intent : yield* askAnew(intent, needed, "")
   if (progress.isEnough && state === "awaiting_approval") return yield* approve(intent, progress)
   return yield* wait(intent, needed, progress)
 })
@@ -49,10 +51,14 @@ const sentenceOf = (intent: Intent, { words }: Progress): string => `${words}; "
 const peopleOf = ({ group }: NeededApproval, { by, others }: Progress): string =>
   `${group.need - by.length} of ${others.join(", ")}`
 
-const giveBack = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, progress: Progress) {
-  const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail: progress.words })
-  const word = `approval-back-${yield* Clock.currentTimeMillis}`
-  return yield* told(intent, "ticket", [word], sentenceOf(intent, progress), moved, peopleOf(needed, progress))
+/** Puts it to the people once more, who have their whole time again: what they signed named another end. */
+const askAnew = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, why: string) {
+  const now = yield* Clock.currentTimeMillis
+  const anew = approvalOf(yield* SubmitterOptions, { ...intent, askedAt: now }) ?? needed
+  const progress = progressOf(anew, yield* (yield* Approvals).about(intent.id), now)
+  const moved = (yield* Outbox).move(intent, "awaiting_approval", { detail: progress.words, askedAt: now })
+  const sentence = `${why}${sentenceOf(intent, progress)}`
+  return yield* told(intent, "ticket", [`approval-back-${now}`], sentence, moved, peopleOf(anew, progress))
 })
 
 const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
@@ -62,7 +68,11 @@ const approve = Effect.fnUntraced(function* (intent: Intent, { by }: Progress) {
 })
 
 /** The end of a payment whose time is over, in the state that says how far it had come. */
-const lapse = Effect.fnUntraced(function* (intent: Intent, { group }: NeededApproval, progress: Progress) {
+const lapse = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval, progress: Progress) {
+  if ((yield* (yield* Wanted).standing(intent))._tag === "Part") {
+    return yield* askAnew(intent, needed, "was not approved in time and stays owed, since another part is paid: ")
+  }
+  const { group } = needed
   const outbox = yield* Outbox
   const wasSigned = (yield* outbox.attempts(intent.id)).length > 0
   const isApproved = intent.state === "reserved" && progress.isEnough

@@ -1,5 +1,8 @@
 import { Clock, Effect, Option, Schema } from "effect"
+import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
@@ -63,6 +66,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   // When it executed is not known: rules wait for balances that are newer than now.
   const settledAt = judged.to === "confirmed" ? BigInt(yield* Clock.currentTimeMillis) * 1_000_000n : undefined
   const settlement = { detail, settledAt, by }
+  if (judged.to !== "confirmed") yield* tellUnpaid(intent, judged.to, detail)
   if (judged.ends !== undefined) {
     yield* outbox.settle(intent, judged.ends.attempt, judged.ends.to, judged.to, settlement)
     return { ...intent, state: judged.to, detail }
@@ -71,6 +75,20 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   const asking = intent.state === "proposed" && judged.to === "rejected"
   const at = asking ? yield* outbox.move(intent, "awaiting_approval", { detail: `put to ${author}` }) : intent
   return yield* outbox.move(at, judged.to, settlement)
+})
+
+/** The others hear of a payment that one person has ended unpaid. */
+const tellUnpaid = Effect.fnUntraced(function* (intent: Intent, state: string, detail: string) {
+  const { id, rule, payment, decimals } = intent
+  const remedy = 'where it is still owed and its rule does not decide it anew, hand it in with "cofferer submit"'
+  yield* (yield* AlertQueue).raise({
+    dedup: `${state}/${id}`,
+    severity: "info",
+    kind: "intent",
+    subject: shortId(id).slice(0, 4),
+    detail: `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} ends unpaid, ${detail}; ${remedy}`,
+    fields: { intent: id, state },
+  })
 })
 
 const refused = (message: string, remedy: string) => new VerbRefused({ message, remedy, isBusy: false })

@@ -4,7 +4,7 @@ import { accountTypeNumbers } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { Command } from "../domain/Command.ts"
 import { shortId } from "../domain/Hex.ts"
-import { type Intent, submittedRule } from "../domain/Intent.ts"
+import { askedFrom, type Intent, submittedRule } from "../domain/Intent.ts"
 import { referenceText } from "../domain/Reference.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { clockGap } from "../rules/clockGap.ts"
@@ -201,7 +201,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     approval: {
       rule: intent.rule,
       proposer: intent.submittedBy,
-      decidedAt: intent.createdAt,
+      askedAt: askedFrom(intent),
       given: yield* (yield* Approvals).about(intent.id),
     },
   })

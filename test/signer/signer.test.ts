@@ -145,7 +145,7 @@ const givenBy = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = 
 const claim = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {}): ApprovalClaim => ({
   rule: "keep",
   proposer: changed.proposer,
-  decidedAt,
+  askedAt: decidedAt,
   given: givenBy(names, changed),
 })
 
@@ -519,7 +519,7 @@ describe("what operators must approve", () => {
     approving((signer) =>
       Effect.gen(function* () {
         const late = 10 * day + 7_200_000
-        const later = { ...claim(["ana", "ben"], { expires: late + desk.withinMillis }), decidedAt: late }
+        const later = { ...claim(["ana", "ben"], { expires: late + desk.withinMillis }), askedAt: late }
         assert.strictEqual(yield* refusalOf(signer, given(later)), "approval")
         yield* TestClock.setTime(terms.expires)
         const signed = given(claim(["ana", "ben"]), { blockTimeMillis: terms.expires })

@@ -195,7 +195,8 @@ describe("a payment that people must approve", () => {
           yield* submitOnce()
           assert.strictEqual((yield* newest).detail, "the approval lapsed: 1 of 2 had signed")
           assert.deepStrictEqual(yield* states, ["rejected", "rejected"])
-          const told = ["ticket approval", "ticket approval", "ticket approval-late", "ticket rejected"]
+          const rejected = "info rejected"
+          const told = ["ticket approval", rejected, "ticket approval", "ticket approval-late", "ticket rejected"]
           assert.deepStrictEqual(yield* alerts, told)
           assert.lengthOf(yield* paid(sandbox), 0)
         }),
@@ -355,7 +356,7 @@ describe("approvals and another policy", () => {
               kinds.join(),
             )
             yield* (yield* Brake).resume({ scope: "party:alice", reason: "now", author: "ana" })
-            for (const name of ["ana", "ben"]) yield* signs(other, intent, name)
+            for (const name of ["ana", "ben"]) yield* signs(other, back, name)
             for (let i = 0; i < 6; i++)
               yield* round(other, sandbox, new Set(["submit"])).pipe(Effect.andThen(underConfig(submitOnce())))
             assert.deepStrictEqual(yield* states, ["confirmed"])
@@ -432,6 +433,63 @@ describe("approvals and another policy", () => {
           assert.lengthOf(yield* paid(sandbox), 1)
         }),
       desk,
+    ),
+  )
+})
+
+const divide = `  - name: divide
+    split: { from: alice, asset: USDT, above: "700", target: "600", to: { bob: 50, eve: 50 } }
+    onShort: hold
+`
+const partOf = (to: string) =>
+  Effect.map(
+    Effect.flatMap(Outbox, (outbox) => outbox.recent(9)),
+    (all) => all.filter(({ rule, payment }) => rule === "divide" && payment.to === to),
+  )
+
+describe("a part of a split that people must approve", () => {
+  it.effect("stays owed beyond their time once another part is paid, and is asked about anew", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const first = yield* proposed(options, sandbox)
+          for (const name of ["ana", "ben"]) yield* signs(options, first, name)
+          yield* rounds(options, sandbox, 9)
+          const [bob] = yield* partOf("bob")
+          const [eve] = yield* partOf("eve")
+          for (const name of ["ana", "ben"]) yield* signs(options, bob!, name)
+          yield* signs(options, eve!, "ana")
+          yield* rounds(options, sandbox, 6)
+          assert.deepStrictEqual(
+            (yield* partOf("bob")).map(({ state }) => state),
+            ["confirmed"],
+          )
+          for (let lapses = 0; lapses < 2; lapses++) {
+            yield* TestClock.adjust("5 hours")
+            yield* rounds(options, sandbox, 3)
+            const [waiting, ...others] = yield* partOf("eve")
+            assert.deepStrictEqual(others, [])
+            assert.strictEqual(waiting?.state, "awaiting_approval")
+            assert.match(waiting?.detail ?? "", /^waits for 2 of ana, ben, chloe, until .*; ana must sign again: /)
+          }
+          const sql = yield* SqlClient.SqlClient
+          const told = yield* sql`SELECT detail FROM alerts WHERE dedup LIKE 'approval-back-%' ORDER BY seq`
+          assert.lengthOf(told, 2)
+          assert.match(
+            String(told[0]?.["detail"]),
+            /^divide: \S+ USDT alice -> eve was not approved in time and stays owed/,
+          )
+          const [asked] = yield* partOf("eve")
+          for (const name of ["ben", "chloe"]) yield* signs(options, asked!, name)
+          yield* rounds(options, sandbox, 6)
+          assert.deepStrictEqual(
+            (yield* partOf("eve")).map(({ state }) => state),
+            ["confirmed"],
+          )
+          assert.isNull((yield* verifyStore()).problem)
+          assert.isUndefined(checkReceipt(JSON.parse(JSON.stringify(yield* receiptOf(asked!.id)))).problem)
+        }),
+      { ...desk, rules: divide },
     ),
   )
 })
