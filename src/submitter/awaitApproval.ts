@@ -15,8 +15,8 @@ import { Wanted } from "./Wanted.ts"
 
 /**
  * Brings a decided payment past the people who must approve it: reserved once enough of them have signed, rejected
- * when their time is over, or asked anew where it is owed all the same. What was approved goes back to them where their
- * signatures hold no longer, as after a reload that changes what they signed, for as long as nothing of it is under way.
+ * when their time is over, or asked anew where it is owed all the same. What was approved goes back to them where the
+ * signatures hold no longer, as after a reload that changes what they signed, while nothing of it is under way.
  * Returns it as it stands then. The signer verifies all of it again.
  */
 export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed: NeededApproval) {
