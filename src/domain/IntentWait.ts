@@ -36,7 +36,8 @@ export const intentWaits: Readonly<Record<OpenIntentState, IntentWait>> = {
   awaiting_approval: {
     waitsFor: "signatures of its operators",
     called: "ticket at once, and when a quarter of the time is left; page 24 h after its approval lapses",
-    endedBy: "enough signatures; the end of its approval, which rejects it; intents reject",
+    endedBy:
+      "enough signatures; the end of its time: rejected, or asked anew where another part is paid; intents reject",
   },
   reserved: {
     waitsFor: 'its signature; the sentence behind "waits:" says what is missing',
