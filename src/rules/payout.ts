@@ -51,8 +51,9 @@ export const letGoText = (
   const sum = `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`
   const times = first === last ? timeText(first) : `each time from ${timeText(first)} to ${timeText(last)}`
   const { reason, detail } = before
-  const why =
-    reason === undefined || reason === "not_due" ? "nobody looked at it in time" : `it was held (${reason}: ${detail})`
+  // How old knowledge was at the last look tells nothing of the rest of the time.
+  const held = reason === "stale" ? "stale: no newer block was known" : `${reason}: ${detail}`
+  const why = reason === undefined || reason === "not_due" ? "nobody looked at it in time" : `it was held (${held})`
   const late = `after ${spanText(schedule.lateMillis)} it is let go (missed: skip)`
   return `${sum} planned for ${times} is not paid: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
 }

@@ -105,7 +105,7 @@ describe("a rule on trial", () => {
           yield* TestClock.adjust("7 days")
           for (let i = 0; i < 2; i++) yield* reportTrials()
           assert.deepStrictEqual(yield* told, [
-            "try-eve would have made 1 payment since 2027-01-15: alice -150.30 USDT, eve +150.00 USDT",
+            "try-eve would have made 1 payment since 2027-01-15: alice -150.15 USDT, eve +150.00 USDT",
             "ask-alice would have paid nothing since 2027-01-15",
           ])
         }),

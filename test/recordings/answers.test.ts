@@ -102,6 +102,7 @@ layer(metricsLayer)("recorded answers", (it) => {
             timestamp: BigInt(recorded.headers["X-Block-Timestamp"]!),
           },
           gateway: "recorded",
+          agreed: true,
         })
       }
     }),

@@ -126,7 +126,7 @@ export const plainReading = (operation: string, recorded: Recorded): unknown => 
     case "height":
       return head(json)
     case "transfer":
-      return { found: transfer(json.transferNode), mark, gateway: "recorded" }
+      return { found: transfer(json.transferNode), mark, gateway: "recorded", agreed: true }
     case "transfers": {
       const { rows: edges, pageInfo } = page(json.transfers, mark, transfer)
       return { value: { transfers: { edges, pageInfo } }, mark }

@@ -145,8 +145,8 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "status/startingWith.ts",
-        source: "  return holdTerms(file, known.terms, yield* reachable(known.alerts))\n",
-        instead: "  return file\n",
+        source: "    : holdTerms(file, known.terms, before)\n",
+        instead: "    : file\n",
       },
     ],
   },
