@@ -219,7 +219,7 @@ const observed = { ...sent, amount: 5n, status: "done", timestamp: time, fees: 3
 const transfer: Ask = {
   run: (transport) => Confirmation.make(transport).transfer(id),
   answer: { transferNode: wireTransfer },
-  value: (fields) => ({ found: { ...observed, ...fields }, mark, gateway: "g" }),
+  value: (fields) => ({ found: { ...observed, ...fields }, mark, gateway: "g", agreed: true }),
   fields: [
     ...fieldsOf("transferNode.transfer", [
       ["from", "text", "from", ""],
