@@ -57,6 +57,8 @@ const writeWaitMillisMax = 2_000
 
 /** Who came so much later goes first: so the urgent do not wait, and nobody waits for ever. */
 const headStartMillis: Readonly<Record<Priority, number>> = { urgent: 0, normal: 1_000, backfill: 5_000 }
+/** The same in turns, where a gateway grants them so slowly that there are fewer in that time. */
+const headStartTurns: Readonly<Record<Priority, number>> = { urgent: 0, normal: 3, backfill: 6 }
 
 interface Waiter extends Turn {
   readonly read: string | undefined
@@ -109,7 +111,7 @@ const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions
   const priority = ask.priority ?? (yield* RequestPriority)
   const waiter: Waiter = {
     read: ask.read,
-    rank: ask.read === undefined ? Number.NEGATIVE_INFINITY : now + headStartMillis[priority],
+    rank: ask.read === undefined ? Number.NEGATIVE_INFINITY : now + headStart(state.budget, options, priority),
     until: now + (ask.read === undefined ? writeWaitMillisMax : options.waitMillisMax),
     woken: Deferred.makeUnsafe(),
     sentAt: undefined,
@@ -117,6 +119,12 @@ const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions
   state.waiting.push(waiter)
   return waiter
 })
+
+/** At most half of the time that a read may wait, or a poll among urgent reads would never have its turn. */
+const headStart = (budget: Budget, { waitMillisMax }: LimiterOptions, priority: Priority): number => {
+  const turns = (headStartTurns[priority] / perSecond(budget)) * 1_000
+  return Math.max(headStartMillis[priority], Math.min(turns, waitMillisMax / 2))
+}
 
 const notBanned = (state: State): Effect.Effect<void, GatewayReason> =>
   Effect.flatMap(nowMillis, (now) => {

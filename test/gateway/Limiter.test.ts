@@ -240,6 +240,29 @@ describe("the limiter of one gateway", () => {
     }),
   )
 
+  it.effect("lets the urgent go before a poll of a few turns earlier, where turns are rare", () =>
+    Effect.gen(function* () {
+      const limiter = yield* make(1)
+      limiter.hear(advertise(2, 0))
+      const order: Array<string> = []
+      const ask = (name: string, one: Parameters<Limiter["pass"]>[0]) =>
+        Effect.forkChild(
+          limiter.pass(
+            one,
+            Effect.sync(() => order.push(name)),
+          ),
+          { startImmediately: true },
+        )
+      yield* ask("poll", read("a"))
+      yield* pass(4)
+      yield* ask("urgent", { read: "u", priority: "urgent" })
+      yield* pass(2)
+      assert.deepStrictEqual(order, ["urgent"])
+      yield* pass(5)
+      assert.deepStrictEqual(order, ["urgent", "poll"])
+    }),
+  )
+
   it.effect("has one read of a name on its way, and writes beside each other", () =>
     Effect.gen(function* () {
       const limiter = yield* make()
