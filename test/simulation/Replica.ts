@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { Clock, Context, Effect, Exit, type Fiber, Layer, Logger, Random, References, Scheduler } from "effect"
+import { Cause, Clock, Context, Effect, Exit, type Fiber, Layer, Logger, Random, References, Scheduler } from "effect"
 import { HttpClient } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { treasuryOf } from "../../src/config/Treasury.ts"
@@ -86,7 +86,12 @@ export interface ReplicaOptions {
   readonly onStatement: Mortal["onStatement"]
   /** It died, or gave up by itself. */
   readonly onEnd: () => void
+  /** Hears of what it logs as an error. Default: nobody does. */
+  readonly onError?: (text: string) => void
 }
+
+/** What runs in a process of the daemon. */
+export type Services = Layer.Success<ReturnType<typeof daemonLayer>>
 
 /** One process of the daemon. */
 export interface Replica {
@@ -97,6 +102,8 @@ export interface Replica {
   readonly lift: () => void
   /** Whether fewer gateways than must agree may be asked and believed: it can know nothing now. */
   readonly isBlind: () => boolean
+  /** Runs an effect among the services of the process, as its socket would; undefined while it is not up. */
+  readonly act: <A, E>(effect: Effect.Effect<A, E, Services>) => Fiber.Fiber<A, E> | undefined
 }
 
 /** Starts the real daemon: all of its loops on the real store, over the wire of the simulation. */
@@ -129,14 +136,17 @@ export const startReplica = (options: ReplicaOptions): Replica => {
   })
   let sql: SqlClient.SqlClient | undefined
   let health: Health["Service"] | undefined
+  let services: Context.Context<Services> | undefined
+  const { onError } = options
   const program = Effect.gen(function* () {
     sql = yield* SqlClient.SqlClient
     health = yield* Health
+    services = yield* Effect.context<Services>()
     yield* (yield* Settings).set("installation", "51a51a51")
     yield* prepare(daemon)
     yield* adoptOrders(options.orders)
     return yield* runLoops(daemon)
-  }).pipe(Effect.provide(Layer.merge(layer, Logger.layer([]))))
+  }).pipe(Effect.provide(Layer.merge(layer, Logger.layer(onError === undefined ? [] : [errors(onError)]))))
   const context = Context.empty().pipe(
     Context.add(Clock.Clock, time.clock),
     Context.add(
@@ -149,7 +159,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     Context.add(Random.Random, randomOf(dice)),
     Context.add(References.TracerEnabled, false),
     Context.add(HttpClient.TracerDisabledWhen, () => true),
-    Context.add(References.MinimumLogLevel, "None"),
+    Context.add(References.MinimumLogLevel, onError === undefined ? "None" : "Error"),
   )
   own(join(options.dataDir, databaseFile), mortal)
   const fiber = Effect.runForkWith(context)(program)
@@ -169,8 +179,16 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     const isShut = (state: string) => state === "banned" || (views.length > 1 && state === "quarantined")
     return views.length - views.filter(({ state }) => isShut(state)).length < quorum
   }
-  return { mortal, fiber, lift, isBlind, kill: () => kill(mortal) }
+  const act = <A, E>(effect: Effect.Effect<A, E, Services>) =>
+    services === undefined ? undefined : Effect.runForkWith(Context.merge(services, context))(effect)
+  return { mortal, fiber, lift, isBlind, act, kill: () => kill(mortal) }
 }
+
+const errors = (hear: (text: string) => void) =>
+  Logger.make<unknown, void>(({ message, cause }) => {
+    const words = Array.isArray(message) ? message.map(String) : [String(message)]
+    hear([...words, ...(cause.reasons.length === 0 ? [] : [Cause.pretty(cause)])].join(" "))
+  })
 
 const randomOf = (dice: Dice): Random.Random => ({
   nextIntUnsafe: () => Math.floor((dice.next() * 2 - 1) * Number.MAX_SAFE_INTEGER),
