@@ -21,7 +21,7 @@ import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
 import { isRehearsed, judgeOn } from "./judgeAll.ts"
 import { lockRules } from "./lockRules.ts"
 import { notifyAssets } from "./notifyAssets.ts"
-import { isMadeUp, tellLetGo } from "./plannedTimes.ts"
+import { isMadeUp, tellLate, tellLetGo } from "./plannedTimes.ts"
 import { record } from "./record.ts"
 import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
@@ -128,8 +128,9 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
   }
   if (!sameMemory(memory, before)) yield* states.save(memory, before)
   const letGo = letGoOf(outcome)
-  if (letGo !== undefined && before !== undefined && !isRehearsed(mode, subject.rule)) {
-    yield* tellLetGo(subject, letGo, before)
+  if (before !== undefined && !isRehearsed(mode, subject.rule)) {
+    if (letGo !== undefined) yield* tellLetGo(subject, letGo, before)
+    yield* tellLate(outcome, decision, before)
   }
   const isBroken = outcome.look.need?._tag === "Broken"
   if (isBroken) yield* tellBroken(memory, before)

@@ -1,7 +1,10 @@
 import { Effect } from "effect"
+import type { Decision, HoldReason } from "../domain/Decision.ts"
+import { clockGap } from "../rules/clockGap.ts"
 import type { LetGo } from "../rules/Need.ts"
-import { letGoText } from "../rules/payout.ts"
+import { lateOf, lateText, letGoText } from "../rules/payout.ts"
 import type { Subject } from "../rules/Subject.ts"
+import type { Outcome } from "../rules/step.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Outbox } from "../store/Outbox.ts"
 import type { RuleMemory } from "../store/RuleStates.ts"
@@ -29,5 +32,38 @@ export const tellLetGo = Effect.fnUntraced(function* (subject: Subject, letGo: L
     subject: rule.name,
     detail: `${rule.name}: ${letGoText(rule, letGo, before)}`,
     fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, last: new Date(letGo.last).toISOString() },
+  })
+})
+
+/** An open payment of the rule itself is in the way, which calls people by its own bounds. */
+const byOpen: ReadonlySet<HoldReason> = new Set(["in_flight", "unresolved", "awaiting_approval"])
+/** After an outage most holds pass within this time of the first look that sees again. */
+const freshMillis = 60_000
+/** People hear again of what is still held, once in this time. */
+const toldAgainMillis = 86_400_000
+
+/** Calls people to a planned payment that is late, stays owed, and is held before anything of it is decided. */
+export const tellLate = Effect.fnUntraced(function* (
+  { look: { subject, snapshot }, judgement: { planned, timer } }: Outcome,
+  decision: Decision,
+  before: RuleMemory,
+) {
+  if (subject.kind !== "payout" || planned === undefined) return
+  if (decision._tag !== "Hold" || byOpen.has(decision.reason)) return
+  const { now, asOf, maxAgeMillis } = snapshot
+  if (now - (timer.firingSince ?? now) < freshMillis) return
+  // A clock that no block agrees with makes nothing late, and people hear of that instead.
+  if (clockGap(now, asOf === undefined ? undefined : Number(asOf / 1_000_000n), maxAgeMillis) !== undefined) return
+  const { rule, name } = subject
+  const late = lateOf(rule, { planned, episode: before.episode }, now)
+  if (late === undefined) return
+  const times = Math.floor((now - late.first - rule.schedule.lateMillis) / toldAgainMillis)
+  yield* (yield* AlertQueue).raise({
+    dedup: `late/${rule.name}/${name}/${late.first}/${times}`,
+    severity: "ticket",
+    kind: "payout",
+    subject: rule.name,
+    detail: `${rule.name}: ${lateText(rule, late, decision)}`,
+    fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, first: new Date(late.first).toISOString() },
   })
 })

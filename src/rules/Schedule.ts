@@ -65,8 +65,11 @@ const look = (schedule: Schedule, now: number): Around => {
   return found
 }
 
-/** Searching forward passes over all but the first of several times that clocks skip; searching backward does not. */
-const firstAfter = (schedule: Schedule, now: number): number => {
+/**
+ * The first planned time after the given one, whatever lies since. Searching forward passes over all but the first of
+ * several times that clocks skip; searching backward does not.
+ */
+export const firstAfter = (schedule: Schedule, now: number): number => {
   let first = nextTime(schedule, now)
   for (;;) {
     const before = prevTime(schedule, first)

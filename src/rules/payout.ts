@@ -3,7 +3,7 @@ import type { Decision, HoldReason } from "../domain/Decision.ts"
 import { timeText as spanText } from "./Check.ts"
 import type { LetGo, Need, Seen } from "./Need.ts"
 import type { PayoutRule } from "./Rule.ts"
-import { dueAfter, plannedAfter, plannedUntil } from "./Schedule.ts"
+import { dueAfter, firstAfter, plannedAfter, plannedUntil } from "./Schedule.ts"
 import { afterUnpaid } from "./waiting.ts"
 
 /**
@@ -42,21 +42,51 @@ export const madeUp: Decision = {
   detail: "a payment that was signed later stands for it",
 }
 
+/** What keeps a rule silent, and its sentence. */
+interface Held {
+  readonly reason: HoldReason | undefined
+  readonly detail: string
+}
+
+/**
+ * Planned times that are open and late, the first and the last of them: where a rule makes up for what was missed, none
+ * is let go, however long it is held. `planned` (Unix seconds) is the last; `episode` what was concluded before.
+ */
+export const lateOf = (
+  { schedule }: PayoutRule,
+  { planned, episode }: { readonly planned: number; readonly episode: number },
+  now: number,
+): LetGo | undefined => {
+  const done = Math.min(episode * 1_000, now)
+  if (schedule.missed !== "once" || now - done < schedule.lateMillis) return undefined
+  const first = firstAfter(schedule, done)
+  return now - first < schedule.lateMillis ? undefined : { first, last: planned * 1_000 }
+}
+
+/** What of a plan is late and held before it is decided, for people. */
+export const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held): string => {
+  const one = late.first === late.last ? "" : ", with one payment for all of them,"
+  return (
+    `${sumText(rule)} planned for ${timesText(late)} is not paid: it is held (${reason}: ${detail}). ` +
+    `It stays owed, and is paid${one} once the cause is gone; see "cofferer explain ${rule.name}"`
+  )
+}
+
 /** What of a plan nobody paid in time and why, for people. `before` is what was said of it before it was late. */
-export const letGoText = (
-  { amount, asset, from, to, schedule }: PayoutRule,
-  { first, last }: LetGo,
-  before: { readonly reason: HoldReason | undefined; readonly detail: string },
-): string => {
-  const sum = `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`
-  const times = first === last ? timeText(first) : `each time from ${timeText(first)} to ${timeText(last)}`
-  const { reason, detail } = before
+export const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: Held): string => {
   // How old knowledge was at the last look tells nothing of the rest of the time.
   const held = reason === "stale" ? "stale: no newer block was known" : `${reason}: ${detail}`
   const why = reason === undefined || reason === "not_due" ? "nobody looked at it in time" : `it was held (${held})`
-  const late = `after ${spanText(schedule.lateMillis)} it is let go (missed: skip)`
-  return `${sum} planned for ${times} is not paid: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
+  const late = `after ${spanText(rule.schedule.lateMillis)} it is let go (missed: skip)`
+  const what = `${sumText(rule)} planned for ${timesText(letGo)} is not paid`
+  return `${what}: ${why}, and ${late}; ${afterUnpaid({ _tag: "Gone" })}`
 }
+
+const sumText = ({ amount, asset, from, to }: PayoutRule): string =>
+  `${formatAmount(amount, asset.decimals)} ${asset.symbol} ${from.name} -> ${to.name}`
+
+const timesText = ({ first, last }: LetGo): string =>
+  first === last ? timeText(first) : `each time from ${timeText(first)} to ${timeText(last)}`
 
 const seconds = (millis: number): number => Math.floor(millis / 1_000)
 

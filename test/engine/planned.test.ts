@@ -1,0 +1,79 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { flow } from "../support/Flow.ts"
+import { rounds, ruleState } from "../support/Intents.ts"
+
+/** The clock stands at 2027-01-15 08:00 UTC. */
+const wage = (cron: string, more = "") => `  - name: wage
+    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
+    schedule: { cron: "${cron}"${more} }
+`
+const told = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (all) => all.filter(({ subject }) => subject === "wage").map(({ severity, detail }) => `${severity} ${detail}`),
+)
+const paidOf = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(50)),
+  (all) => all.filter(({ rule }) => rule === "wage").map(({ state }) => state),
+)
+const scope = "rule:wage"
+const pause = Effect.flatMap(Brake, (brake) =>
+  brake.pause({ scope, reason: "looks at it", author: "ana", until: undefined }),
+)
+const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope, reason: "looked", author: "ana" }))
+
+describe("a planned payment that is held before it is decided", () => {
+  it.effect("calls people once it is late, and each day, and is paid once what holds it is gone", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 3)
+          yield* pause
+          yield* TestClock.adjust("58 minutes")
+          yield* rounds(options, sandbox, 3)
+          yield* TestClock.adjust("2 minutes")
+          yield* rounds(options, sandbox, 3)
+          assert.deepStrictEqual(yield* told, [], "it is not late yet")
+          yield* TestClock.adjust("1 minute")
+          yield* rounds(options, sandbox, 3)
+          const [alert, ...others] = yield* told
+          assert.match(
+            alert ?? "",
+            /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: it is held \(paused: paused \(rule:wage\): looks at it/,
+          )
+          assert.deepStrictEqual(others, [], "told once")
+          yield* TestClock.adjust("23 hours")
+          yield* rounds(options, sandbox, 3)
+          assert.lengthOf(yield* told, 1)
+          yield* TestClock.adjust("1 hour")
+          yield* rounds(options, sandbox, 3)
+          assert.lengthOf(yield* told, 2, "and the day after")
+          yield* resume
+          yield* rounds(options, sandbox, 12)
+          assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+        }),
+      { rules: wage("1 8 15 * *") },
+    ),
+  )
+
+  it.effect("calls people where its payer cannot give so much", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 3)
+          yield* TestClock.adjust("62 minutes")
+          yield* rounds(options, sandbox, 5)
+          assert.deepStrictEqual(yield* told, [], "what was missed in an outage has a minute to be paid")
+          yield* TestClock.adjust("1 minute")
+          yield* rounds(options, sandbox, 3)
+          assert.strictEqual((yield* ruleState("wage"))?.reason, "short")
+          assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short: alice has /)
+        }),
+      { rules: wage("1 8 15 * *"), alice: ', floor: { USDT: "1000000" }' },
+    ),
+  )
+})
