@@ -44,6 +44,7 @@ import { Settings } from "./store/Settings.ts"
 import { Signals } from "./store/Signals.ts"
 import { SpendLog } from "./store/SpendLog.ts"
 import { TermsLog } from "./store/TermsLog.ts"
+import { TrustedHead } from "./store/TrustedHead.ts"
 import { Witness } from "./store/Witness.ts"
 import { Draining } from "./submitter/Draining.ts"
 import { Looks } from "./submitter/Looks.ts"
@@ -105,6 +106,7 @@ export const storeLayer = (
     Rehearsals.layerNoDeps,
     Approvals.layerNoDeps,
     ChainRules.layerNoDeps,
+    TrustedHead.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))

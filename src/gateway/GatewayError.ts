@@ -30,6 +30,8 @@ export const GatewayReason = Schema.TaggedUnion({
   Unsupported: { detail },
   /** Knowledge given by configuration is older than it says it may be. */
   Stale: { detail },
+  /** It names a newest block that the chain cannot have come to, and nothing is built on it until that persists. */
+  Doubted: { detail },
 })
 export type GatewayReason = typeof GatewayReason.Type
 
@@ -48,6 +50,7 @@ const unsent: ReadonlySet<GatewayReason["_tag"]> = new Set([
   "Rejected",
   "Unsupported",
   "Stale",
+  "Doubted",
 ])
 
 /** The reason in words. */

@@ -45,6 +45,8 @@ export class Gateways extends Context.Service<
      * one of them where fewer than a quorum answered.
      */
     readonly several: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<Told<A>>, GatewayError, R>
+    /** The same, with the answers of those that are quarantined: who asks judges by itself what they are worth. */
+    readonly everyone: <A, R>(ask: Ask<A, R>) => Effect.Effect<ReadonlyArray<Told<A>>, GatewayError, R>
   }
 >()("cofferer/gateway/Gateways") {}
 
@@ -71,14 +73,18 @@ export const makeGateways = Effect.fnUntraced(function* ({ all, quorum, ranked, 
     const unheard = yield* quarantined
     return (yield* ranked).flatMap((name) => (unheard.has(name) ? [] : (all.find((g) => g.name === name) ?? [])))
   })
+  const severally =
+    (isHeard: boolean) =>
+    <A, R>(ask: Ask<A, R>) =>
+      only === undefined
+        ? severalOf({ all, quorum, scope, quarantined, owed, isHeard }, ask)
+        : Effect.map(ask(only), (value) => [{ gateway: only, value }])
   return Gateways.of({
     all,
     quorum,
     first: (ask) => (only === undefined ? Effect.flatMap(heard, (gateways) => firstOf(gateways, ask)) : ask(only)),
-    several: (ask) =>
-      only === undefined
-        ? severalOf({ all, quorum, scope, quarantined, owed }, ask)
-        : Effect.map(ask(only), (value) => [{ gateway: only, value }]),
+    several: severally(false),
+    everyone: severally(true),
   })
 })
 
@@ -118,12 +124,16 @@ interface Asked {
   readonly quarantined: GatewaysOptions["quarantined"]
   /** Answers that nobody waits for any more, by gateway. */
   readonly owed: Map<string, number>
+  /** Whether what a quarantined one answers is given to who asks. It completes no quorum. */
+  readonly isHeard: boolean
 }
 
 /** Who is late goes on by himself, so that how it ends is known of him; nobody waits for it. */
-const severalOf = Effect.fnUntraced(function* <A, R>({ all, quorum, scope, quarantined, owed }: Asked, ask: Ask<A, R>) {
+const severalOf = Effect.fnUntraced(function* <A, R>(asking: Asked, ask: Ask<A, R>) {
+  const { all, quorum, scope, quarantined, owed, isHeard } = asking
   const unheard = yield* quarantined
   const told: Array<Told<A>> = []
+  const aside: Array<Told<A>> = []
   const failed: Array<Cause.Cause<GatewayError>> = []
   const enough = yield* Deferred.make<void>()
   const ended = yield* Deferred.make<void>()
@@ -135,10 +145,12 @@ const severalOf = Effect.fnUntraced(function* <A, R>({ all, quorum, scope, quara
     asked.delete(gateway)
     if (isOver) owe(gateway, -1)
     if (Exit.isFailure(exit)) failed.push(exit.cause)
-    else if (unheard.has(gateway.name)) failed.push(Cause.fail(unbelieved(gateway.name)))
-    else told.push({ gateway, value: exit.value })
+    else if (unheard.has(gateway.name)) {
+      failed.push(Cause.fail(unbelieved(gateway.name)))
+      if (isHeard) aside.push({ gateway, value: exit.value })
+    } else told.push({ gateway, value: exit.value })
     if (told.length >= quorum) Deferred.doneUnsafe(enough, Effect.void)
-    const isDecided = failed.length > all.length - quorum
+    const isDecided = failed.length - aside.length > all.length - quorum
     if (isDecided || told.length + failed.length >= all.length) Deferred.doneUnsafe(ended, Effect.void)
   }
   for (const gateway of all) {
@@ -160,8 +172,9 @@ const severalOf = Effect.fnUntraced(function* <A, R>({ all, quorum, scope, quara
       }),
     ),
   )
-  if (told.length < quorum) return yield* Effect.failCause(telling(failed, quorum))
-  return told.toSorted((a, b) => all.indexOf(a.gateway) - all.indexOf(b.gateway))
+  const given = [...told, ...aside]
+  if (given.length < quorum) return yield* Effect.failCause(telling(failed, quorum))
+  return given.toSorted((a, b) => all.indexOf(a.gateway) - all.indexOf(b.gateway))
 })
 
 const unbelieved = (gateway: string) =>

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { majorityOf, quorumTip } from "../domain/quorum.ts"
+import { ceilingOf, type HeadBounds, type NamedBlock, stepBackMax } from "../rules/headBelief.ts"
 import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
 import type { Pace } from "./Limiter.ts"
 
@@ -23,8 +24,6 @@ export interface GatewayHealth {
   readonly detail: string
 }
 
-/** Blocks that a gateway may step back without contradicting itself: several nodes stand behind most of them. */
-const stepBackMax = 10n
 const lagMax = 5n
 /** A quarantine lasts at least so long, and until the gateway has come to where it said that it was. */
 const quarantineMillis = 30_000
@@ -45,6 +44,8 @@ type Kind = "chain" | "rows"
 interface Notes {
   height: bigint | undefined
   heightAt: number
+  /** The block that its rows named last; also where the answer was not believed. */
+  rows: NamedBlock | undefined
   readonly seen: Map<Kind, { readonly highest: bigint; readonly last: bigint; readonly at: number }>
   quarantine: { readonly since: number; readonly detail: string } | undefined
   failures: ReadonlyArray<boolean>
@@ -71,6 +72,14 @@ export class Health extends Context.Service<
     readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
     /** Its answers count for nothing for a while: it contradicted itself or the others. */
     readonly quarantine: (gateway: string, detail: string) => Effect.Effect<void>
+    /** Ends a quarantine, and forgets where the gateway said that it was: where it is now was judged. */
+    readonly readmit: (gateway: string) => Effect.Effect<void>
+    /** What block is believed to be the newest; undefined while none is. */
+    readonly believe: (trusted: NamedBlock | undefined, bounds: HeadBounds) => Effect.Effect<void>
+    /** The highest block that the chain can have begun by now; undefined while that is not known. */
+    readonly ceiling: Effect.Effect<bigint | undefined>
+    /** The block that the gateway's row headers named last; undefined where it has none. */
+    readonly rows: (gateway: string) => Effect.Effect<NamedBlock | undefined>
     /** In the order in which the gateways are configured. */
     readonly all: Effect.Effect<ReadonlyArray<GatewayHealth>>
     /** Names, the best first: healthy ones in the order of the configuration, then the others. */
@@ -96,6 +105,7 @@ export class Health extends Context.Service<
           metrics.gatewayQuarantined.set({ gateway: name }, 0)
         }
         const paces = new Map<string, Effect.Effect<Pace>>()
+        let belief: { readonly trusted: NamedBlock; readonly bounds: HeadBounds } | undefined
         const all = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           // One that nobody asks any more must come back too.
@@ -133,10 +143,19 @@ export class Health extends Context.Service<
           note: (name, ended) =>
             Effect.map(now, (at) => {
               noteEnd(of(name), ended, at)
-              if (ended.mark !== undefined) height(name, "rows", ended.mark.height, at)
+              if (ended.mark === undefined) return
+              of(name).rows = { height: ended.mark.height, at }
+              height(name, "rows", ended.mark.height, at)
             }),
           noteHeight: (name, seen) => Effect.map(now, (at) => height(name, "chain", seen, at)),
           quarantine: (name, detail) => Effect.map(now, (at) => quarantine(name, detail, at)),
+          readmit: (name) => Effect.sync(() => release(name)),
+          believe: (trusted, bounds) =>
+            Effect.sync(() => {
+              belief = trusted && { trusted, bounds }
+            }),
+          ceiling: Effect.map(now, (at) => belief && ceilingOf(belief.trusted, at, belief.bounds)),
+          rows: (name) => Effect.sync(() => of(name).rows),
           all,
           ranked: Effect.map(all, (views) =>
             views.toSorted((a, b) => rank[a.state] - rank[b.state]).map(({ name }) => name),
@@ -151,6 +170,7 @@ const rank: Readonly<Record<GatewayState, number>> = { up: 0, lagging: 1, down: 
 const fresh = (): Notes => ({
   height: undefined,
   heightAt: 0,
+  rows: undefined,
   seen: new Map(),
   quarantine: undefined,
   failures: [],

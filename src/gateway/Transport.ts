@@ -91,7 +91,8 @@ export class Transport extends Context.Service<
           limiter.takeTurn.pipe(
             Effect.tapCause((cause) => {
               const exit = Exit.failCause(cause)
-              return Effect.sync(() => record(metrics, { gateway, operation, exit, elapsedMillis: undefined }))
+              const done = { gateway, operation, exit, elapsedMillis: undefined, mark: undefined }
+              return Effect.sync(() => record(metrics, done))
             }),
             Effect.mapError((reason) => new GatewayError({ gateway, operation, reason })),
           ),
@@ -108,9 +109,11 @@ export class Transport extends Context.Service<
             return bounded({ client, options, limiter }, request)
           })
           const { turn } = request
-          const exit = yield* Effect.exit(turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send))
+          const answer = yield* Effect.exit(turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send))
           const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
-          const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis })
+          const mark = markOf(answer)
+          const exit = belowCeiling(answer, mark, yield* health?.ceiling ?? Effect.undefined)
+          const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis, mark })
           if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void
           return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
         }),
@@ -264,6 +267,7 @@ const outcomes: Record<GatewayReason["_tag"], RequestOutcome> = {
   TooLarge: "unreadable",
   Unsupported: "refused",
   Stale: "unreadable",
+  Doubted: "unreadable",
 }
 const down: ReadonlySet<RequestOutcome> = new Set(["timeout", "unreachable", "unreadable"])
 
@@ -275,13 +279,15 @@ const record = <A>(
     readonly exit: Exit.Exit<Answer<A>, GatewayReason>
     /** Undefined: it was never sent. */
     readonly elapsedMillis: number | undefined
+    /** The block that its headers name, believed or not. */
+    readonly mark: BlockMark | undefined
   },
 ): Ended | undefined => {
-  const { gateway, operation, exit } = done
-  const ended = endOf(exit)
+  const { gateway, operation, exit, mark } = done
+  const ended = endOf(exit, mark)
   // An interrupted request ended by our own wish, and says nothing about the gateway.
   if (ended === undefined) return undefined
-  const { mark, outcome } = ended
+  const { outcome } = ended
   if (mark !== undefined) metrics.gatewayHeight.set({ gateway }, Number(mark.height))
   metrics.gatewayRequests.inc({ gateway, operation, outcome })
   if (done.elapsedMillis === undefined) return undefined
@@ -290,13 +296,27 @@ const record = <A>(
   return ended
 }
 
-const endOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): Ended | undefined => {
-  if (Exit.isSuccess(exit)) return { outcome: "ok", detail: "", mark: exit.value.mark }
+const endOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>, mark: BlockMark | undefined): Ended | undefined => {
+  if (Exit.isSuccess(exit)) return { outcome: "ok", detail: "", mark }
   const reason = exit.cause.reasons.find((one) => one._tag === "Fail")?.error
-  if (reason === undefined) return undefined
-  return {
-    outcome: outcomes[reason._tag],
-    detail: wordsOf(reason),
-    mark: reason._tag === "NotFound" ? reason.mark : undefined,
-  }
+  return reason === undefined ? undefined : { outcome: outcomes[reason._tag], detail: wordsOf(reason), mark }
 }
+
+const markOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): BlockMark | undefined => {
+  if (Exit.isSuccess(exit)) return exit.value.mark
+  const reason = exit.cause.reasons.find((one) => one._tag === "Fail")?.error
+  return reason?._tag === "NotFound" ? reason.mark : undefined
+}
+
+/** An answer that names a block which the chain cannot have begun bears witness of nothing. */
+const belowCeiling = <A>(
+  exit: Exit.Exit<Answer<A>, GatewayReason>,
+  mark: BlockMark | undefined,
+  ceiling: bigint | undefined,
+): Exit.Exit<Answer<A>, GatewayReason> =>
+  mark === undefined || ceiling === undefined || mark.height <= ceiling
+    ? exit
+    : Exit.fail({
+        _tag: "Unreadable",
+        detail: `its headers name block ${mark.height}, and none above ${ceiling} can be begun by now`,
+      })

@@ -1,18 +1,16 @@
 import { Effect, Layer } from "effect"
-import { agreedHead, isForked } from "./agreedHead.ts"
 import { agreedListing, agreedOrders, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
 import { agreedParameters } from "./agreedParameters.ts"
+import { believedHead, type ChainOptions } from "./believedHead.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { Confirmation, type TransferSighting } from "./Confirmation.ts"
-import { escapeText } from "./escapeText.ts"
-import { GatewayError } from "./GatewayError.ts"
+import type { GatewayError } from "./GatewayError.ts"
 import { GatewayReader } from "./GatewayReader.ts"
 import { Gateways, type Told } from "./Gateways.ts"
-import { Health } from "./Health.ts"
+import type { Health } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
 import { type EpochCount, NetworkEpoch } from "./NetworkEpoch.ts"
 import { NetworkParameters } from "./NetworkParameters.ts"
-import type { ChainHead } from "./schema/ChainHead.ts"
 import type { Epoch } from "./schema/Epoch.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 import { lowerMark } from "./walkPages.ts"
@@ -131,44 +129,6 @@ const confirmation = Effect.map(Gateways, (gateways) => {
   })
 })
 
-/** A gateway of another chain than the treasury's tells of nothing that is ours. */
-const chain = Effect.fnUntraced(function* (chainId: string) {
-  const gateways = yield* Gateways
-  const health = yield* Health
-  const judge = Effect.fnUntraced(function* (told: ReadonlyArray<Told<ChainHead>>) {
-    const heads = told.map(({ value }) => value)
-    const ours = heads.filter((head) => head.chainId === chainId)
-    const head =
-      agreedHead(ours, gateways.quorum) ??
-      agreedHead(
-        heads.filter((h) => !ours.includes(h)),
-        gateways.quorum,
-      )
-    if (head === undefined) {
-      const detail =
-        ours.length < gateways.quorum
-          ? `${ours.length} of ${gateways.quorum} gateways that must agree are on chain ${chainId}`
-          : "the gateways name different hashes or work for the newest block"
-      return yield* new GatewayError({ gateway: "quorum", operation: "height", reason: { _tag: "Ambiguous", detail } })
-    }
-    for (const { gateway, value } of told) {
-      if (gateways.all.length === 1) continue
-      if (value.chainId !== head.chainId) {
-        yield* health.quarantine(gateway.name, `it is on chain ${escapeText(value.chainId)}`)
-      } else if (isForked(value, heads, gateways.quorum)) {
-        yield* health.quarantine(gateway.name, `its block ${value.height} is not that of the others`)
-      }
-    }
-    return head
-  })
-  return ChainContext.of({
-    head: Effect.flatMap(
-      gateways.several((g) => g.chain.head),
-      judge,
-    ).pipe(Effect.withSpan("Gateways.head")),
-  })
-})
-
 /** The newest of what a quorum has seen: one gateway alone neither begins an epoch nor uses one up. */
 const quorumOf = <A>(told: ReadonlyArray<Told<A>>, quorum: number, of: (value: A) => number): ReadonlyArray<A> =>
   told
@@ -189,7 +149,7 @@ const agreedCount = (told: ReadonlyArray<Told<EpochCount>>, quorum: number): Epo
 
 /** The services of a network that several gateways show. */
 export const layerTogether = (
-  chainId: string,
+  chain: ChainOptions,
 ): Layer.Layer<
   GatewayReader | Confirmation | LedgerHistory | NetworkParameters | NetworkEpoch | ChainContext,
   never,
@@ -250,5 +210,5 @@ export const layerTogether = (
         }),
       ),
     ),
-    Layer.effect(ChainContext, chain(chainId)),
+    Layer.effect(ChainContext, believedHead(chain)),
   )

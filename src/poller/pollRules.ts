@@ -8,6 +8,7 @@ import { ChainRules } from "../store/ChainRules.ts"
 import { Epochs, type KnownEpoch } from "../store/Epochs.ts"
 import { Settings } from "../store/Settings.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
 
 /** Work and epochs change rarely; who pays asks for the head itself. */
 const lookMillis = 60_000
@@ -39,7 +40,7 @@ const looked = Effect.fnUntraced(function* (key: string) {
 })
 
 const pollHead = Effect.gen(function* () {
-  if (!(yield* isDue(headKey))) return
+  if (!(yield* isDue(headKey)) && !(yield* (yield* TrustedHead).isDoubted)) return
   const head = yield* (yield* ChainContext).head
   yield* (yield* ChainRules).see(head)
   yield* looked(headKey)

@@ -106,6 +106,7 @@ describe("GatewayError", () => {
     [{ _tag: "TooLarge", detail }, false, true],
     [{ _tag: "Unsupported", detail }, false, false],
     [{ _tag: "Stale", detail }, false, false],
+    [{ _tag: "Doubted", detail }, false, false],
   ]
 
   it.each(table)("%j: may pass later %s, may have arrived %s", (reason, isRetryable, mayHaveArrived) => {

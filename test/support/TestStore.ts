@@ -27,6 +27,7 @@ import { Settings } from "../../src/store/Settings.ts"
 import { Signals } from "../../src/store/Signals.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { TermsLog } from "../../src/store/TermsLog.ts"
+import { TrustedHead } from "../../src/store/TrustedHead.ts"
 
 /** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
 export const testStore = () => {
@@ -41,6 +42,7 @@ export const testStore = () => {
       Findings.layerNoDeps,
       Asks.layerNoDeps,
       ChainRules.layerNoDeps.pipe(Layer.provide(Settings.layer)),
+      TrustedHead.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Backfills.layerNoDeps,
@@ -61,3 +63,5 @@ export const testStore = () => {
     )
   return { dir, layer, remove: () => rmSync(dir, { recursive: true, force: true }) }
 }
+
+export type TestStore = ReturnType<typeof testStore>

@@ -1,0 +1,174 @@
+import { Clock, Effect, Option } from "effect"
+import {
+  atOdds,
+  type Belief,
+  believed,
+  doubted,
+  fits,
+  type HeadBounds,
+  headBounds,
+  reviewed,
+  type ToldHead,
+} from "../rules/headBelief.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
+import { agreedHead, isForked } from "./agreedHead.ts"
+import { ChainContext } from "./ChainContext.ts"
+import { escapeText } from "./escapeText.ts"
+import { GatewayError, type GatewayReason } from "./GatewayError.ts"
+import { Gateways, type Told } from "./Gateways.ts"
+import { Health } from "./Health.ts"
+import type { ChainHead } from "./schema/ChainHead.ts"
+
+export interface ChainOptions {
+  readonly chainId: string
+  /** Default: headBounds. */
+  readonly bounds?: HeadBounds | undefined
+  /** Whether a person wrote the head down: then it is believed as it is. */
+  readonly isFixed?: boolean
+}
+
+type Heads = ReadonlyArray<Told<ChainHead>>
+
+const failure = (reason: GatewayReason) => new GatewayError({ gateway: "quorum", operation: "height", reason })
+
+const agreed = (heads: Heads, quorum: number): ChainHead | undefined =>
+  agreedHead(
+    heads.map(({ value }) => value),
+    quorum,
+  )
+
+/**
+ * The newest block that is believed, of the treasury's chain; another chain's only where a quorum is on it. It fails as
+ * Doubted while fewer gateways than must agree tell one that the chain can have come to.
+ */
+export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = headBounds, isFixed }: ChainOptions) {
+  const gateways = yield* Gateways
+  const health = yield* Health
+  const known = isFixed === true ? undefined : Option.getOrUndefined(yield* Effect.serviceOption(TrustedHead))
+  const kept = known ?? inMemory()
+  const { quorum } = gateways
+  const isAlone = gateways.all.length === 1
+  let highest: ChainHead | undefined
+
+  /** A store that takes no writes is its own trouble, which others tell of: what is believed holds in memory. */
+  const keep = Effect.fnUntraced(function* (belief: Belief) {
+    if (isFixed === true) return
+    yield* health.believe(belief.trusted, bounds)
+    yield* Effect.catchTag(kept.keep(chainId, belief), "StoreError", (error) =>
+      Effect.logWarning("the newest block could not be stored", { reason: error.message }),
+    )
+  })
+  const leaveOut = Effect.fnUntraced(function* (heard: Heads, fitting: Heads, head: ChainHead) {
+    if (isAlone) return
+    const heads = heard.map(({ value }) => value)
+    for (const told of heard) {
+      const { gateway, value } = told
+      if (value.chainId !== head.chainId) {
+        yield* health.quarantine(gateway.name, `it is on chain ${escapeText(value.chainId)}`)
+      } else if (isForked(value, heads, quorum)) {
+        yield* health.quarantine(gateway.name, `its block ${value.height} is not that of the others`)
+      } else if (head.chainId === chainId && !fitting.includes(told)) {
+        yield* health.quarantine(gateway.name, `its block ${value.height} cannot be the newest`)
+      }
+    }
+  })
+  /** The highest of its epoch: nodes behind one address differ by a few blocks. */
+  const newest = (head: ChainHead, height: bigint): ChainHead => {
+    if (head.height < height && highest?.height === height) return highest
+    highest = head
+    return head
+  }
+
+  const judge = Effect.fnUntraced(function* (told: Heads, unheard: ReadonlySet<string>) {
+    const now = yield* Clock.currentTimeMillis
+    const heard = isAlone ? told : told.filter(({ gateway }) => !unheard.has(gateway.name))
+    const isOurs = ({ value }: Told<ChainHead>) => value.chainId === chainId
+    const rows = new Map(yield* Effect.forEach(told, ({ gateway: { name } }) => rowsOf(name)))
+    const toldBy = ({ gateway, value }: Told<ChainHead>): ToldHead => ({
+      height: value.height,
+      rows: rows.get(gateway.name),
+    })
+    const ours = heard.filter(isOurs)
+    const before = reviewed(yield* beliefNow, ours.map(toldBy), { quorum, bounds })
+    const doesFit = (one: Told<ChainHead>) => isFixed === true || fits(before, toldBy(one), now, bounds)
+    const fitting = ours.filter(doesFit)
+    const head = agreed(fitting, quorum)
+    if (head !== undefined) {
+      const after = believed(before, { height: head.height, rows: fitting.map(toldBy).find(hasRows)?.rows }, now)
+      yield* keep(after)
+      yield* leaveOut(heard, fitting, head)
+      return newest(head, after.trusted?.height ?? head.height)
+    }
+    const theirs = heard.filter((one) => !isOurs(one))
+    const foreign = agreed(theirs, quorum)
+    if (foreign !== undefined) {
+      yield* leaveOut(heard, theirs, foreign)
+      return foreign
+    }
+    const strays = told.filter((one) => isOurs(one) && !doesFit(one))
+    const stray = fitting.length < quorum ? agreed(strays, quorum) : undefined
+    if (stray !== undefined) {
+      const after = doubted(before, { ...wordOf(strays.map(toldBy), stray.height), now, bounds })
+      yield* keep(after)
+      if (after.doubt !== undefined) return yield* failure({ _tag: "Doubted", detail: after.doubt.why })
+      // Those that went back with their chain are where it is.
+      for (const { gateway } of strays) yield* health.readmit(gateway.name)
+      return newest(stray, stray.height)
+    }
+    if (ours.length >= quorum && fitting.length < quorum) {
+      const detail = `${fitting.length} of ${quorum} gateways that must agree tell a block that can be the newest`
+      yield* keep(atOdds(before, strays[0]?.value.height ?? 0n, detail, now))
+      return yield* failure({ _tag: "Doubted", detail })
+    }
+    const detail =
+      ours.length < quorum
+        ? `${ours.length} of ${quorum} gateways that must agree are on chain ${chainId}`
+        : "the gateways name different hashes or work for the newest block"
+    return yield* failure({ _tag: "Ambiguous", detail })
+  })
+
+  /** With the rows that the last of a quorum names: where these let it pass, so do those of the others. */
+  const wordOf = (strays: ReadonlyArray<ToldHead>, height: bigint): ToldHead => {
+    const rows = strays
+      .flatMap((stray) => stray.rows ?? [])
+      .toSorted((a, b) => Number(distance(a.height, height) - distance(b.height, height)))
+    const silent = strays.length - rows.length
+    return { height, rows: rows[quorum - 1 - silent] }
+  }
+
+  const rowsOf = (name: string) => Effect.map(health.rows(name), (rows) => [name, rows] as const)
+
+  const beliefNow = kept
+    .of(chainId)
+    .pipe(
+      Effect.catchTag("StoreError", (error) =>
+        Effect.fail(failure({ _tag: "Doubted", detail: `what was believed before cannot be read: ${error.message}` })),
+      ),
+    )
+
+  return ChainContext.of({
+    head: Effect.gen(function* () {
+      const unheard = new Set(
+        (yield* health.all).filter(({ state }) => state === "quarantined").map(({ name }) => name),
+      )
+      return yield* judge(yield* gateways.everyone((g) => g.chain.head), unheard)
+    }).pipe(Effect.withSpan("Gateways.head")),
+  })
+})
+
+const hasRows = ({ rows }: ToldHead): boolean => rows !== undefined
+
+const distance = (a: bigint, b: bigint): bigint => (a < b ? b - a : a - b)
+
+/** Where there is no store, as for commands that only read. */
+const inMemory = (): TrustedHead["Service"] => {
+  let belief: Belief = { trusted: undefined, doubt: undefined }
+  return {
+    of: () => Effect.succeed(belief),
+    isDoubted: Effect.sync(() => belief.doubt !== undefined),
+    keep: (_, next) =>
+      Effect.sync(() => {
+        belief = next
+      }),
+  }
+}
