@@ -186,7 +186,9 @@ export const startReplica = (options: ReplicaOptions): Replica => {
 
 const errors = (hear: (text: string) => void) =>
   Logger.make<unknown, void>(({ message, cause }) => {
-    const words = Array.isArray(message) ? message.map(String) : [String(message)]
+    const words = (Array.isArray(message) ? message : [message]).map((one) =>
+      typeof one === "string" ? one : JSON.stringify(one),
+    )
     hear([...words, ...(cause.reasons.length === 0 ? [] : [Cause.pretty(cause)])].join(" "))
   })
 

@@ -1,0 +1,63 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { haltEnds, haltReasons, remedyOf } from "../../src/domain/Halt.ts"
+import { falsehoods } from "../simulation/falsehoods.ts"
+import { casesOf } from "./cases.ts"
+import { documentedHalts } from "./documented.ts"
+import { type LieBench, makeLieBench } from "./LieBench.ts"
+import { beginnings, durations, nameOf, settings } from "./LieCase.ts"
+import { runCase } from "./runCase.ts"
+
+const cases = casesOf(false)
+const unasked = new Set(["epoch", "withdrawal", "withdrawals"])
+
+describe("the list of lies", () => {
+  it("is long, and tells each lie for each time, from each place and from each beginning", () => {
+    assert.isAtLeast(cases.length, 400)
+    for (const duration of durations)
+      for (const setting of settings)
+        for (const beginning of beginnings)
+          assert.isTrue(
+            cases.some((one) => one.duration === duration && one.setting === setting && one.beginning === beginning),
+            `${duration}, ${setting}, ${beginning}`,
+          )
+    assert.strictEqual(new Set(cases.map(nameOf)).size, cases.length)
+  })
+
+  it("is about every field that the money path reads", () => {
+    const fieldOf = (name: string) => name.split(": ")[0]
+    const told = new Set(cases.map(({ falsehood }) => fieldOf(falsehood.name)))
+    for (const { name, operation } of falsehoods) {
+      if (!unasked.has(operation) && !/ X-Block-/.test(name)) assert.isTrue(told.has(fieldOf(name)), name)
+    }
+  })
+
+  it("ends halts by the verbs that the page names", () => {
+    for (const reason of haltReasons) {
+      const documented = documentedHalts[reason]
+      if (documented === undefined) continue
+      assert.strictEqual(haltEnds[reason], documented.verb, reason)
+      assert.include(remedyOf(reason), `cofferer ${documented.verb}`)
+    }
+  })
+})
+
+describe("a lie", () => {
+  let bench: LieBench
+  beforeAll(async () => {
+    bench = await makeLieBench()
+  })
+  afterAll(() => bench.close())
+
+  /** One of each kind, by the operation that it is about. */
+  const some = [
+    "submit code: 51, one answer, alone",
+    "transfer answer: not found, four seconds, alone",
+    "balanceChanges rows: no rows, four seconds, alone",
+    "transfers answer: an error, for ever, one of three",
+  ]
+  it.each(some)("is survived: %s", (name) => {
+    const one = casesOf(true).find((each) => nameOf(each) === name)
+    assert.isDefined(one, name)
+    assert.deepStrictEqual(one && runCase(bench, one).faults, [])
+  })
+})

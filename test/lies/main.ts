@@ -1,0 +1,85 @@
+import { parseArgs } from "node:util"
+import { casesOf } from "./cases.ts"
+import { nameOf } from "./LieCase.ts"
+import type { Fault, LieVerdict } from "./runCase.ts"
+import { tryAll } from "./tryAll.ts"
+
+const usage = `usage: npm run lies -- [--only TEXT] [--first N] [--count N] [--all] [--trace] [--told] [--workers N]
+
+  --only     the cases whose name holds this text, or the case of this number
+  --first    the first case to be tried, by its place in the list; default 1
+  --count    how many
+  --step     of these each so many-th one; default 1
+  --all      every lie for every time and from every place, instead of the list
+  --trace    prints what goes over the wire
+  --told     prints what came of each case, also where nothing is wrong`
+
+const fail = (message: string): never => {
+  console.error(`lies: ${message}\n${usage}`)
+  process.exit(2)
+}
+
+const readArguments = () => {
+  try {
+    return parseArgs({
+      options: {
+        only: { type: "string", default: "" },
+        first: { type: "string", default: "1" },
+        count: { type: "string", default: "99999" },
+        step: { type: "string", default: "1" },
+        workers: { type: "string", default: "2" },
+        all: { type: "boolean", default: false },
+        trace: { type: "boolean", default: false },
+        told: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    }).values
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const whole = (name: string, text: string): number =>
+  /^[1-9]\d{0,8}$/.test(text) ? Number(text) : fail(`--${name} ${text} is no number from 1 on`)
+
+const values = readArguments()
+if (values.help) {
+  console.log(usage)
+  process.exit(0)
+}
+const first = whole("first", values.first)
+const count = whole("count", values.count)
+const step = whole("step", values.step)
+const isMeant = (number: number, name: string) => String(number) === values.only || name.includes(values.only)
+const numbers = casesOf(values.all)
+  .filter((one) => isMeant(one.number, nameOf(one)))
+  .filter((_, index) => index >= first - 1 && (index - first + 1) % step === 0)
+  .slice(0, count)
+  .map(({ number }) => number)
+if (numbers.length === 0) fail("no such case")
+
+const began = performance.now()
+const sums: Record<Fault, number> = { exit: 0, silent: 0, policy: 0, untold: 0 }
+let tried = 0
+
+const hear = ({ number, name, outcome, faults }: LieVerdict): void => {
+  tried++
+  for (const fault of new Set(faults.map((one) => one.fault))) sums[fault]++
+  if (faults.length > 0 || values.told) console.log(`case ${number}: ${name}: ${outcome}`)
+  for (const { fault, text } of faults) console.log(`  ${fault}: ${text}`)
+  if (faults.length > 0) console.log(`  again: npm run lies -- --all --only ${number} --trace`)
+  if (tried % 200 === 0)
+    console.log(`${tried} of ${numbers.length}, ${Math.round((performance.now() - began) / 1000)} s`)
+}
+
+await tryAll({
+  numbers,
+  isAll: values.all,
+  isTraced: values.trace,
+  workers: values.trace ? 1 : whole("workers", values.workers),
+  onVerdict: hear,
+})
+console.log(`${Math.round((performance.now() - began) / 1000)} s`)
+if (sums.untold > 0) console.log(`never told ${sums.untold}`)
+console.log(`tried ${tried} exits ${sums.exit} silent stops ${sums.silent} outside policy ${sums.policy}`)
+process.exitCode = sums.exit + sums.silent + sums.policy + sums.untold > 0 ? 1 : 0
