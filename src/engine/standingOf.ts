@@ -49,8 +49,9 @@ export const standingOf = Effect.fn("Engine.standing")(function* (intent: Intent
     const planned: Standing = { _tag: "Planned", at: intent.episode * 1_000, missed, lateMillis }
     return planned
   }
-  const part: Standing = { _tag: (yield* begunBy(intent, subject)) === "signed" ? "Part" : "Level" }
-  return part
+  const part: Standing = { _tag: "Part" }
+  const level: Standing = { _tag: "Level", together: receiversOf(subject).length > 1 }
+  return (yield* begunBy(intent, subject)) === "signed" ? part : level
 })
 
 /** Since when the condition of the rule that decided it has been true; undefined where it is not, or has no rule. */

@@ -14,8 +14,8 @@ export type Standing =
     }
   /** A part of something of which another part is signed or paid. */
   | { readonly _tag: "Part" }
-  /** Its rule looks at balances, and decides anew what is not paid. */
-  | { readonly _tag: "Level" }
+  /** Its rule looks at balances, and decides anew what is not paid; `together`: all parts of a decision, or none. */
+  | { readonly _tag: "Level"; readonly together: boolean }
   /** No rule in force pays it any more. */
   | { readonly _tag: "Gone" }
 

@@ -166,7 +166,10 @@ const planAndSign = Effect.fnUntraced(function* (
   heads: ReadonlyArray<ChainHead>,
   blockTimeMillis: number,
 ) {
-  if (k === 1 && (yield* isDroppedInPart(intent))) return undefined
+  if (k === 1 && (yield* isDroppedInPart(intent))) {
+    yield* waits(intent, "another part of its decision was dropped, and the rule decides all of them anew")
+    return undefined
+  }
   const used = yield* usedUp(intent)
   if (used !== undefined) {
     yield* waits(intent, used)

@@ -144,5 +144,6 @@ export const isDroppedInPart = Effect.fnUntraced(function* (intent: Intent) {
   const ours = intent.subject.slice(0, at + 2)
   const siblings = yield* (yield* Outbox).siblings(intent)
   if (!siblings.some(({ state, subject }) => state === "cancelled" && subject.startsWith(ours))) return false
-  return (yield* (yield* Wanted).standing(intent))._tag === "Level"
+  const standing = yield* (yield* Wanted).standing(intent)
+  return standing._tag === "Level" && standing.together
 })

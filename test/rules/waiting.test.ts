@@ -17,18 +17,28 @@ const rows: ReadonlyArray<{
   readonly expires?: number
   readonly says: string | RegExp
 }> = [
-  { title: "a level's within its time", standing: { _tag: "Level" }, after: decisionValidMillis, says: "Waits never" },
-  { title: "a level's after it", standing: { _tag: "Level" }, after: decisionValidMillis + 1, says: "DecidedAnew" },
+  {
+    title: "a level's within its time",
+    standing: { _tag: "Level", together: false },
+    after: decisionValidMillis,
+    says: "Waits never",
+  },
+  {
+    title: "a level's after it",
+    standing: { _tag: "Level", together: false },
+    after: decisionValidMillis + 1,
+    says: "DecidedAnew",
+  },
   {
     title: "a level's that people approved",
-    standing: { _tag: "Level" },
+    standing: { _tag: "Level", together: false },
     after: hour,
     expires: 5 * hour,
     says: "Waits never",
   },
   {
     title: "one whose approval lapsed",
-    standing: { _tag: "Level" },
+    standing: { _tag: "Level", together: false },
     after: 5 * hour,
     expires: 5 * hour,
     says: /^Over .*lapsed/,
@@ -89,7 +99,7 @@ describe("a payment that waits for its signature", () => {
   })
 
   it("is decided anew by rules that look at balances alone", () => {
-    assert.strictEqual(afterUnpaid({ _tag: "Level" }), "the rule decides anew")
+    assert.strictEqual(afterUnpaid({ _tag: "Level", together: false }), "the rule decides anew")
     for (const standing of [planned("once"), { _tag: "Part" }, { _tag: "Submitted" }, { _tag: "Gone" }] as const) {
       assert.include(afterUnpaid(standing), "cofferer submit")
     }

@@ -302,6 +302,27 @@ describe("a cancellation", () => {
     ),
   )
 
+  it.effect("is made of an order though another, that was to be cancelled with it, ended by itself", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+          const orders = [yield* ordered(client, sandbox), yield* ordered(client, sandbox, "eve")]
+          yield* until(options, sandbox, "proposed", new Set(["submit"]))
+          const first = (yield* cancels)[0]?.payment.toKey ?? ""
+          yield* byHand(client, first)
+          yield* rounds(options, sandbox, 7, new Set(["decide", "submit"]))
+          yield* submitOnce()
+          assert.deepStrictEqual(yield* states, ["cancelled"])
+          yield* rounds(options, sandbox, 30)
+          assert.deepStrictEqual(yield* states, ["confirmed", "cancelled"])
+          const other = orders.find((id) => id !== first) ?? ""
+          assert.strictEqual(yield* statusOf(client, other), "STATUS_CANCELLED")
+        }),
+      setup,
+    ),
+  )
+
   it.effect("that the network refuses in its block is failed", () =>
     flow(
       (options, sandbox, client) =>
