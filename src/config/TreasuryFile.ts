@@ -50,7 +50,7 @@ const Chain = Schema.Struct({
 })
 
 const Network = Schema.Struct({
-  chainId: text(/^[A-Za-z0-9._-]{1,64}$/, "the network's chain id"),
+  chainId: text(/^[A-Za-z0-9._-]{1,50}$/, "the network's chain id"),
   gateways: Schema.Record(Name, Gateway),
   quorum: optional(CountText),
   maxAge: optional(PeriodText),
