@@ -62,6 +62,7 @@ const Network = Schema.Struct({
   submitType: optional(oneOf("unspecified", "async", "sync", "commit")),
   chain: optional(Schema.Union([Schema.Literal("node"), Chain])),
   fee: optional(Schema.Struct({ factor: DecimalText, maxQuantum: DecimalText })),
+  work: optional(Schema.Struct({ maxDifficulty: optional(CountText), maxWindow: optional(CountText) })),
 })
 
 const Party = Schema.Struct({
