@@ -15,6 +15,7 @@ import { pollerOptionsOf } from "./poller/BalancePollerOptions.ts"
 import { payersOf } from "./poller/pollRules.ts"
 import { reconciliationLoop } from "./poller/Reconciliation.ts"
 import { streamLoop } from "./poller/StreamLoop.ts"
+import { chainLoop } from "./poller/watchChain.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
 import { neededOf, operatorsInForce } from "./status/operatorsInForce.ts"
@@ -143,6 +144,7 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     payers: payersOf(now().parties.values()),
   }))
   const work = supervise([
+    lasting("chain", chainLoop(pinned)),
     lasting("balances", balanceLoop(poller)),
     lasting("backfill", backfillLoop(poller)),
     lasting("accounts", reconciliationLoop(reconciled)),

@@ -9,6 +9,7 @@ import type { Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
 import { drain, prepare, prepareOrWait, runLoops } from "../daemon.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { type DaemonOptions, daemonLayer } from "../services.ts"
@@ -16,6 +17,7 @@ import { layerControl } from "../status/ControlServer.ts"
 import { StatusServer } from "../status/StatusServer.ts"
 import { StatusView } from "../status/StatusView.ts"
 import { DiskSpace } from "../store/DiskSpace.ts"
+import { Observations } from "../store/Observations.ts"
 import { say } from "../telemetry/say.ts"
 import { failWith } from "./CliFailure.ts"
 import { checkKeys } from "./checkKeys.ts"
@@ -106,7 +108,7 @@ const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sa
       })
     if (once) yield* prepare(options)
     const prepared = once ? Effect.void : yield* prepareOrWait(options)
-    yield* checkChain(options.treasury, sandbox !== undefined)
+    yield* checkChain(options.treasury, { isBeside: sandbox !== undefined, once })
     if (once) return yield* runOnce(options)
     return yield* serve(options, found, sandbox, prepared).pipe(
       Effect.provide(surfaces(options, found, sandbox !== undefined)),
@@ -163,21 +165,31 @@ const storeText = (message: string, dataDir: string): string =>
       ? `${message}; free space under ${dataDir}`
       : message
 
-/** A gateway on another chain is a mistake of the file, told at once; one that does not answer is a state. */
-const checkChain = Effect.fnUntraced(function* (treasury: Treasury, isBeside: boolean) {
-  const chain = yield* ChainContext
+/**
+ * A gateway on another chain is a mistake of the file, told at once; where the store has read this chain before, it is
+ * the gateway that changed, which halts. One that does not answer is a state.
+ */
+const checkChain = Effect.fnUntraced(function* (
+  treasury: Treasury,
+  { isBeside, once }: { readonly isBeside: boolean; readonly once: boolean },
+) {
+  const { gateways } = treasury.network
   const remedy = isEmbedded(treasury) && !isBeside ? { remedy: "--sandbox runs the file's own network beside it" } : {}
-  const head = yield* chain.head.pipe(
-    Effect.catchTag("GatewayError", (error) =>
-      Effect.as(Effect.logWarning("the gateway does not answer yet", { reason: error.message, ...remedy }), undefined),
+  const unanswered = (error: GatewayError) =>
+    Effect.logWarning("the gateway does not answer yet", { reason: error.message, ...remedy })
+  yield* (yield* ChainContext).head.pipe(
+    Effect.asVoid,
+    Effect.catchReason("GatewayError", "OtherChain", ({ chainId }, error) =>
+      Effect.gen(function* () {
+        if (!once && (yield* (yield* Observations).watermark) !== undefined) return yield* unanswered(error)
+        const who = gateways.length === 1 ? `gateway ${gateways[0].name} is` : "the gateways are"
+        const message = `network.chainId: ${who} on chain "${chainId}", the file says "${treasury.network.chainId}"`
+        const right = "name the chain that you mean, or another gateway"
+        return yield* new ConfigError({ problems: [treasury.document.problem(["network", "chainId"], message, right)] })
+      }),
     ),
+    Effect.catchTag("GatewayError", unanswered),
   )
-  const { chainId, gateways } = treasury.network
-  if (head === undefined || head.chainId === chainId) return
-  const who = gateways.length === 1 ? `gateway ${gateways[0].name} is` : "the gateways are"
-  const message = `network.chainId: ${who} on chain "${head.chainId}", the file says "${chainId}"`
-  const right = "name the chain that you mean, or another gateway"
-  return yield* new ConfigError({ problems: [treasury.document.problem(["network", "chainId"], message, right)] })
 })
 
 const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {

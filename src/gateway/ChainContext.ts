@@ -19,7 +19,8 @@ export class ChainContext extends Context.Service<
     readonly head: Effect.Effect<ChainHead, GatewayError>
   }
 >()("cofferer/gateway/ChainContext") {
-  static readonly make = (transport: Transport["Service"]): ChainContext["Service"] =>
+  /** `chainId`: the height of another chain is not that of this gateway. */
+  static readonly make = (transport: Transport["Service"], chainId?: string): ChainContext["Service"] =>
     ChainContext.of({
       head: Effect.gen(function* () {
         const { value } = yield* transport.request({
@@ -28,7 +29,7 @@ export class ChainContext extends Context.Service<
           schema: ChainHeadAnswer,
           priority: "urgent",
         })
-        yield* transport.sawHeight(value.height)
+        if (chainId === undefined || value.chainId === chainId) yield* transport.sawHeight(value.height)
         return value
       }).pipe(Effect.withSpan("ChainContext.head")),
     })

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { escapeText } from "./escapeText.ts"
 
 const detail = Schema.String
 const retryAfterMillis = Schema.optionalKey(Schema.Finite)
@@ -32,6 +33,8 @@ export const GatewayReason = Schema.TaggedUnion({
   Stale: { detail },
   /** It names a newest block that the chain cannot have come to, and nothing is built on it until that persists. */
   Doubted: { detail },
+  /** The gateway is on another chain than the treasury's: nothing that it says is about our money. */
+  OtherChain: { detail, chainId: Schema.String },
 })
 export type GatewayReason = typeof GatewayReason.Type
 
@@ -42,6 +45,7 @@ const retryable: ReadonlySet<GatewayReason["_tag"]> = new Set([
   "RateLimited",
   "Banned",
   "Unreadable",
+  "OtherChain",
 ])
 const unsent: ReadonlySet<GatewayReason["_tag"]> = new Set([
   "Unreachable",
@@ -88,4 +92,11 @@ export class GatewayError extends Schema.TaggedError<GatewayError>()("GatewayErr
   override get message(): string {
     return `${this.gateway}: ${this.operation}: ${wordsOf(this.reason)}`
   }
+}
+
+/** The error of an answer from another chain; who the gateway is may be "quorum". */
+export const otherChain = (gateway: string, named: string, ours: string): GatewayError => {
+  const chainId = escapeText(named)
+  const detail = `on chain ${chainId}, this treasury on ${ours}`
+  return new GatewayError({ gateway, operation: "height", reason: { _tag: "OtherChain", detail, chainId } })
 }

@@ -3,6 +3,7 @@ import type { BlockMark } from "../domain/Balance.ts"
 import { majorityOf, quorumTip } from "../domain/quorum.ts"
 import { ceilingOf, type HeadBounds, type NamedBlock, stepBackMax } from "../rules/headBelief.ts"
 import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
+import { escapeText } from "./escapeText.ts"
 import type { Pace } from "./Limiter.ts"
 
 export const gatewayStates = ["up", "lagging", "quarantined", "banned", "down"] as const
@@ -22,6 +23,8 @@ export interface GatewayHealth {
   readonly failing: number
   /** Why it is quarantined, or what its last failure was. */
   readonly detail: string
+  /** The chain that it named last, where that is another than the treasury's. */
+  readonly otherChain: string | undefined
 }
 
 const lagMax = 5n
@@ -48,6 +51,7 @@ interface Notes {
   rows: NamedBlock | undefined
   readonly seen: Map<Kind, { readonly highest: bigint; readonly last: bigint; readonly at: number }>
   quarantine: { readonly since: number; readonly detail: string } | undefined
+  other: { readonly chainId: string; readonly since: number } | undefined
   failures: ReadonlyArray<boolean>
   failedAt: number
   lastFailure: string
@@ -70,6 +74,8 @@ export class Health extends Context.Service<
     readonly follow: (gateway: string, pace: Effect.Effect<Pace>) => Effect.Effect<void>
     readonly note: (gateway: string, ended: Ended) => Effect.Effect<void>
     readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
+    /** It is on that other chain, or on ours again (undefined): heights of two chains do not compare. */
+    readonly noteChain: (gateway: string, otherChain: string | undefined) => Effect.Effect<void>
     /** Its answers count for nothing for a while: it contradicted itself or the others. */
     readonly quarantine: (gateway: string, detail: string) => Effect.Effect<void>
     /** Ends a quarantine, and forgets where the gateway said that it was: where it is now was judged. */
@@ -137,6 +143,20 @@ export class Health extends Context.Service<
             if ((isBack && forMillis >= quarantineMillis) || forMillis >= forgetMillis) release(name)
           }
         }
+        const chain = (name: string, other: string | undefined, now: number) => {
+          const record = of(name)
+          const before = record.other
+          if (other === undefined && before === undefined) return
+          record.other = other === undefined ? undefined : { chainId: other, since: before?.since ?? now }
+          record.seen.clear()
+          record.height = undefined
+          record.rows = undefined
+          const { quarantine: held } = record
+          // What it was quarantined for there is of that chain's blocks.
+          if (other === undefined && before !== undefined && held !== undefined && held.since >= before.since)
+            release(name)
+          metrics.gatewayQuarantined.set({ gateway: name }, (record.quarantine ?? record.other) ? 1 : 0)
+        }
         const now = Clock.currentTimeMillis
         return Health.of({
           follow: (name, pace) => Effect.sync(() => paces.set(name, pace)),
@@ -148,6 +168,7 @@ export class Health extends Context.Service<
               height(name, "rows", ended.mark.height, at)
             }),
           noteHeight: (name, seen) => Effect.map(now, (at) => height(name, "chain", seen, at)),
+          noteChain: (name, otherChain) => Effect.map(now, (at) => chain(name, otherChain, at)),
           quarantine: (name, detail) => Effect.map(now, (at) => quarantine(name, detail, at)),
           readmit: (name) => Effect.sync(() => release(name)),
           believe: (trusted, bounds) =>
@@ -173,6 +194,7 @@ const fresh = (): Notes => ({
   rows: undefined,
   seen: new Map(),
   quarantine: undefined,
+  other: undefined,
   failures: [],
   failedAt: 0,
   lastFailure: "",
@@ -207,10 +229,20 @@ const view = ({ name, record, newest, now, isBanned }: Seen): GatewayHealth => {
     (newer, { last }) => (newer === undefined || last > newer ? last : newer),
     undefined,
   )
-  const base = { name, height, named, lag, failing }
+  const otherChain = record.other?.chainId
+  const base = { name, height, named, lag, failing, otherChain }
+  if (otherChain !== undefined)
+    return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
   if (isBanned) return { ...base, state: "banned", detail: lastFailure }
   if (isDown) return { ...base, state: "down", detail: lastFailure }
   if (lag > lagMax) return { ...base, state: "lagging", detail: `${lag} blocks behind` }
   return { ...base, state: "up", detail: failures.at(-1) === true ? lastFailure : "" }
 }
+
+/**
+ * Whether its answers count for nothing now. One on another chain is heard: each of its answers says so, and a quorum
+ * of them that the chain is another.
+ */
+export const isUnheard = ({ state, otherChain }: GatewayHealth): boolean =>
+  state === "quarantined" && otherChain === undefined

@@ -13,10 +13,9 @@ import {
 import { TrustedHead } from "../store/TrustedHead.ts"
 import { agreedHead, isForked } from "./agreedHead.ts"
 import { ChainContext } from "./ChainContext.ts"
-import { escapeText } from "./escapeText.ts"
-import { GatewayError, type GatewayReason } from "./GatewayError.ts"
+import { GatewayError, type GatewayReason, otherChain } from "./GatewayError.ts"
 import { Gateways, type Told } from "./Gateways.ts"
-import { Health } from "./Health.ts"
+import { Health, isUnheard } from "./Health.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
 
 export interface ChainOptions {
@@ -38,8 +37,8 @@ const agreed = (heads: Heads, quorum: number): ChainHead | undefined =>
   )
 
 /**
- * The newest block that is believed, of the treasury's chain; another chain's only where a quorum is on it. It fails as
- * Doubted while fewer gateways than must agree tell one that the chain can have come to.
+ * The newest block that is believed, of the treasury's chain: where a quorum is on another one, it fails as OtherChain.
+ * It fails as Doubted while fewer gateways than must agree tell one that the chain can have come to.
  */
 export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = headBounds, isFixed }: ChainOptions) {
   const gateways = yield* Gateways
@@ -58,16 +57,15 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
       Effect.logWarning("the newest block could not be stored", { reason: error.message }),
     )
   })
-  const leaveOut = Effect.fnUntraced(function* (heard: Heads, fitting: Heads, head: ChainHead) {
+  const leaveOut = Effect.fnUntraced(function* (heard: Heads, fitting: Heads) {
     if (isAlone) return
     const heads = heard.map(({ value }) => value)
     for (const told of heard) {
       const { gateway, value } = told
-      if (value.chainId !== head.chainId) {
-        yield* health.quarantine(gateway.name, `it is on chain ${escapeText(value.chainId)}`)
-      } else if (isForked(value, heads, quorum)) {
+      if (value.chainId !== chainId) continue
+      if (isForked(value, heads, quorum)) {
         yield* health.quarantine(gateway.name, `its block ${value.height} is not that of the others`)
-      } else if (head.chainId === chainId && !fitting.includes(told)) {
+      } else if (!fitting.includes(told)) {
         yield* health.quarantine(gateway.name, `its block ${value.height} cannot be the newest`)
       }
     }
@@ -96,14 +94,13 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
     if (head !== undefined) {
       const after = believed(before, { height: head.height, rows: fitting.map(toldBy).find(hasRows)?.rows }, now)
       yield* keep(after)
-      yield* leaveOut(heard, fitting, head)
+      yield* leaveOut(heard, fitting)
       return newest(head, after.trusted?.height ?? head.height)
     }
     const theirs = heard.filter((one) => !isOurs(one))
     const foreign = agreed(theirs, quorum)
     if (foreign !== undefined) {
-      yield* leaveOut(heard, theirs, foreign)
-      return foreign
+      return yield* otherChain(isAlone ? gateways.all[0]!.name : "quorum", foreign.chainId, chainId)
     }
     const strays = told.filter((one) => isOurs(one) && !doesFit(one))
     const stray = fitting.length < quorum ? agreed(strays, quorum) : undefined
@@ -148,9 +145,7 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
 
   return ChainContext.of({
     head: Effect.gen(function* () {
-      const unheard = new Set(
-        (yield* health.all).filter(({ state }) => state === "quarantined").map(({ name }) => name),
-      )
+      const unheard = new Set((yield* health.all).filter(isUnheard).map(({ name }) => name))
       return yield* judge(yield* gateways.everyone((g) => g.chain.head), unheard)
     }).pipe(Effect.withSpan("Gateways.head")),
   })

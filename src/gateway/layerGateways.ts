@@ -9,10 +9,11 @@ import type { GatewayOptions } from "./GatewayOptions.ts"
 import { GatewayReader } from "./GatewayReader.ts"
 import { type Gateway, Gateways, makeGateways } from "./Gateways.ts"
 import { GatewayWriter } from "./GatewayWriter.ts"
-import { Health } from "./Health.ts"
+import { Health, isUnheard } from "./Health.ts"
 import { LedgerHistory } from "./LedgerHistory.ts"
 import { NetworkEpoch } from "./NetworkEpoch.ts"
 import { NetworkParameters } from "./NetworkParameters.ts"
+import { onChain } from "./onChain.ts"
 import { Streams } from "./Streams.ts"
 import { Transport } from "./Transport.ts"
 import { layerTogether } from "./together.ts"
@@ -48,7 +49,7 @@ export const layerGateways = (
   const { chainId, gateways, quorum, fixedChain, bounds } = options
   const single = Effect.gen(function* () {
     const transports = yield* Effect.forEach(gateways, Transport.make)
-    const all = transports.map(
+    const bare = transports.map(
       (transport): Gateway => ({
         name: transport.gateway,
         reader: GatewayReader.make(transport),
@@ -57,15 +58,14 @@ export const layerGateways = (
         history: LedgerHistory.make(transport),
         parameters: NetworkParameters.make(transport),
         epoch: NetworkEpoch.make(transport),
-        chain: fixedChain === undefined ? ChainContext.make(transport) : ChainContext.makeFixed(fixedChain),
+        chain: fixedChain === undefined ? ChainContext.make(transport, chainId) : ChainContext.makeFixed(fixedChain),
       }),
     )
+    // Where no gateway tells a head, its chain is what a person wrote down.
+    const all = fixedChain === undefined ? yield* Effect.forEach(bare, (gateway) => onChain(gateway, chainId)) : bare
     const writers = transports.map((transport) => [transport.gateway, GatewayWriter.make(transport)] as const)
     const health = yield* Health
-    const quarantined = Effect.map(
-      health.all,
-      (views) => new Set(views.filter(({ state }) => state === "quarantined").map(({ name }) => name)),
-    )
+    const quarantined = Effect.map(health.all, (views) => new Set(views.filter(isUnheard).map(({ name }) => name)))
     return Layer.mergeAll(
       Layer.succeed(Streams, Streams.make(transports)),
       Layer.effect(Gateways, makeGateways({ all, quorum, ranked: health.ranked, quarantined })),

@@ -41,7 +41,10 @@ const calls = Effect.gen(function* () {
   ]
   return all
 })
-const operations = ["balance_changes", "assets", "accounts", "submit", "height", "transfer", "transfers", "parameters"]
+/** What fails first: rows are asked for once the gateway's chain is known, payments by their ids all the same. */
+const operations = ["height", "height", "height", "submit", "height", "transfer", "height", "height"]
+/** The look for one payment asks for the chain as well. */
+const requestsOf = (operation: string | undefined) => (operation === "transfer" ? 2 : 1)
 
 const failing = (cause: unknown) =>
   HttpClient.make((request) =>
@@ -55,7 +58,7 @@ describe("layers of one gateway", () => {
     Effect.gen(function* () {
       for (const [i, call] of (yield* calls).entries()) {
         const fiber = yield* Effect.forkChild(Effect.flip(call), { startImmediately: true })
-        yield* TestClock.adjust(9_999)
+        yield* TestClock.adjust(10_000 * requestsOf(operations[i]) - 1)
         assert.isUndefined(fiber.pollUnsafe())
         yield* TestClock.adjust(1)
         const error = yield* Fiber.join(fiber)
@@ -86,7 +89,7 @@ describe("layers of one gateway", () => {
     })
     return Effect.gen(function* () {
       for (const call of yield* calls) assert.strictEqual((yield* Effect.flip(call)).reason._tag, "Ambiguous")
-      assert.strictEqual(requests, operations.length)
+      assert.strictEqual(requests, operations.length + 1)
     }).pipe(Effect.provide(services(http)))
   })
 })

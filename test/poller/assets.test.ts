@@ -11,6 +11,7 @@ import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { headOf, headPath } from "../support/HistoryServer.ts"
 import { testStore } from "../support/TestStore.ts"
 import { watchOnly } from "../support/treasury.ts"
 
@@ -84,7 +85,8 @@ const withNode = (
         response.setHeader("X-Block-Height", "7")
         response.setHeader("X-Block-Timestamp", String(node.begun))
       }
-      response.end(JSON.stringify(node.answer(new URL(request.url ?? "/", "http://x"))))
+      const url = new URL(request.url ?? "/", "http://x")
+      response.end(JSON.stringify(url.pathname === headPath ? headOf("c-1") : node.answer(url)))
     })
     yield* Effect.callback<void>((resume) => {
       server.listen(0, "127.0.0.1", () => resume(Effect.void))

@@ -6,6 +6,7 @@ import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { gatewayLayer } from "../../src/services.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { headOf, headPath } from "../support/HistoryServer.ts"
 import { testStore } from "../support/TestStore.ts"
 import { aliceKey, assetId, bobKey, watchOnly } from "../support/treasury.ts"
 
@@ -74,7 +75,8 @@ const withNode = <E>(
   Effect.gen(function* () {
     const node = new Node()
     const server = createServer((request, response) => {
-      const { status, body } = node.answer(new URL(request.url ?? "/", "http://x"))
+      const url = new URL(request.url ?? "/", "http://x")
+      const { status, body } = url.pathname === headPath ? { status: 200, body: headOf("c-1") } : node.answer(url)
       if (node.begun !== undefined) {
         response.setHeader("X-Block-Height", "7")
         response.setHeader("X-Block-Timestamp", String(node.begun))

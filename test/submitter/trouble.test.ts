@@ -6,7 +6,6 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { SubmitterOptions } from "../../src/submitter/SubmitterOptions.ts"
 import { flow, paid, reason, round, states } from "../support/Flow.ts"
 import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
@@ -36,6 +35,9 @@ const attemptsOf = Effect.gen(function* () {
   const [intent] = yield* outbox.recent(1)
   return yield* outbox.attempts(intent!.id)
 })
+
+/** Whatever the gateway says to it. */
+const anyRound = (...args: Parameters<typeof round>) => Effect.ignore(round(...args))
 
 describe("a payment in trouble", () => {
   it.effect("whose answer was lost is sent again as the same bytes, and executes once", () =>
@@ -98,7 +100,7 @@ describe("a payment in trouble", () => {
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+          for (let i = 0; i < 4; i++) yield* anyRound(options, sandbox)
           const halts = yield* (yield* Brake).halts
           assert.deepStrictEqual(
             halts.map((h) => h.reason),
@@ -107,10 +109,10 @@ describe("a payment in trouble", () => {
           assert.include(halts[0]?.detail ?? "", chainId)
           assert.deepStrictEqual(yield* states, [], "nothing is even decided")
           assert.strictEqual((yield* sandbox.ledger.executed).length, 0)
-          yield* round(options, sandbox)
+          yield* round(options, sandbox, new Set(["poll", "compare", "reconcile"]))
           assert.strictEqual(yield* reason, "halted")
         }),
-      { chain: "another-chain" },
+      { chain: "another-chain", unlisted: true },
     ),
   )
 
@@ -121,10 +123,10 @@ describe("a payment in trouble", () => {
         yield* arm(client, { operation: "submit", kind: "drop_before" })
         yield* submitOnce()
         // From here on the gateway speaks for a chain that is not the treasury's.
-        const elsewhere = { ...(yield* SubmitterOptions), chainId: "our-chain" }
+        yield* arm(client, { operation: "height", kind: "chain_id_change", chainId: "other-1" })
         const sends = (yield* sendsOf).length
         for (let i = 0; i < 20; i++) {
-          yield* round(options, sandbox, decided).pipe(Effect.provideService(SubmitterOptions, elsewhere))
+          yield* anyRound(options, sandbox, decided)
         }
         assert.deepStrictEqual(yield* states, ["unknown"])
         assert.strictEqual((yield* sendsOf).length, sends)

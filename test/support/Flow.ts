@@ -14,6 +14,7 @@ import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
 import { readParameters } from "../../src/poller/pollParameters.ts"
 import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
+import { watchChain } from "../../src/poller/watchChain.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
@@ -103,8 +104,10 @@ export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip:
     const poll = pollBalances(pollerOptionsOf(options.treasury))
     yield* TestClock.adjust("1 second")
     yield* sandbox.stepBlock
+    yield* watchChain()
     yield* readParameters
-    while (!skip.has("poll") && (yield* poll)) yield* Effect.yieldNow
+    // A year of history is many questions: the limiter wants time for them.
+    while (!skip.has("poll") && (yield* poll)) yield* TestClock.adjust("300 millis")
     if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
     if (!skip.has("reconcile")) yield* reconcileOnce()
     if (!skip.has("decide")) yield* decideOnce()
@@ -136,8 +139,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
           const options = { treasury, mode: treasury.mode, dataDir, ...where }
           const live = (use: Flow) =>
             prepare(options).pipe(
-              Effect.andThen(readParameters),
-              Effect.andThen(firstTerms(options, setup)),
+              Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
               Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
               Effect.andThen(use(options, sandbox, client)),
               Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
@@ -149,13 +151,6 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
       ),
     ),
   )
-
-/** The first terms of work are believed at once; where no parameters vouch for them, after half a minute. */
-const firstTerms = ({ treasury }: DaemonOptions, { change = {} }: FlowSetup) => {
-  const look = pollRules(payersOf(treasury.parties.values()))
-  const later = Effect.andThen(TestClock.adjust("30 seconds"), look)
-  return change["profile"] === "specification" ? Effect.andThen(look, later) : look
-}
 
 /** What alice's key really did. */
 export const paid = (sandbox: Sandbox["Service"]) =>

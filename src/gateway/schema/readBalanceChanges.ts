@@ -1,7 +1,6 @@
 import { accountTypeName } from "../../domain/AccountType.ts"
 import { parseBaseUnits } from "../../domain/Amount.ts"
 import type { BalanceChange } from "../../domain/Balance.ts"
-import { isBlockTime } from "../../domain/chainBounds.ts"
 import type { PageInfo } from "./Paging.ts"
 
 /** The value of BalanceChangesAnswer. */
@@ -30,15 +29,16 @@ const typeOf = (value: unknown): string | undefined => {
   return Number.isSafeInteger(value) ? accountTypeName(value as number) : undefined
 }
 
-const digits = /^(0|[1-9][0-9]{0,18})$/
+const int = /^(0|-?[1-9][0-9]{0,18})$/
+const int64Max = 2n ** 63n - 1n
 
 const timeOf = (value: unknown): bigint | undefined => {
   if (typeof value === "number") {
-    return Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0) ? BigInt(value) : undefined
+    return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : undefined
   }
-  if (typeof value !== "string" || !digits.test(value)) return undefined
+  if (typeof value !== "string" || !int.test(value)) return undefined
   const time = BigInt(value)
-  return isBlockTime(time) ? time : undefined
+  return time > int64Max || time < -int64Max - 1n ? undefined : time
 }
 
 /** The rows of a block have one time: it is read once. */

@@ -13,15 +13,13 @@ import { mark } from "../GatewayServer.ts"
 export type Kind =
   | "amount"
   | "int64"
-  | "height"
-  | "time"
+  | "uint64"
   | "uint32"
   | "uint"
   | "code"
   | "quantum"
   | "text"
   | "name"
-  | "chainId"
   | "flag"
   | "enum"
 
@@ -103,7 +101,7 @@ const balances: Ask = {
   }),
   fields: [
     ...fieldsOf("balances.edges.0.node", [
-      ["timestamp", "time", "timestamp"],
+      ["timestamp", "int64", "timestamp"],
       ["balance", "amount", "balance"],
       ["partyId", "text", "party", ""],
       ["assetId", "text", "asset", ""],
@@ -193,8 +191,8 @@ const head: Ask = {
     },
   }),
   fields: fieldsOf("", [
-    ["height", "height", "height"],
-    ["chainId", "chainId", "chainId"],
+    ["height", "uint64", "height"],
+    ["chainId", "name", "chainId"],
     ["spamPowHashFunction", "text", "hashFunction", ""],
     ["spamPowDifficulty", "uint32", "difficulty", 0],
     ["spamPowNumberOfPastBlocks", "uint32", "pastBlocks", 0],
@@ -231,7 +229,7 @@ const transfer: Ask = {
       ["asset", "text", "asset", ""],
       ["amount", "amount", "amount"],
       ["reference", "text", "reference", ""],
-      ["timestamp", "time", "timestamp", 0n],
+      ["timestamp", "int64", "timestamp", 0n],
     ]),
     { path: "transferNode.fees.0.amount", kind: "amount", key: "fees" },
   ],
@@ -249,7 +247,7 @@ const transfers: Ask = {
   fields: [
     ...fieldsOf("transfers.edges.0.node.transfer", [
       ["amount", "amount", "amount"],
-      ["timestamp", "time", "timestamp", 0n],
+      ["timestamp", "int64", "timestamp", 0n],
       ["id", "name", "id"],
     ]),
   ],
@@ -276,7 +274,7 @@ const ledger: Ask = {
   }),
   value: ({ transferId = id }) => ({ counts: new Map([[transferId, 1]]), complete: true, mark }),
   fields: fieldsOf("ledgerEntries.edges.0.node", [
-    ["timestamp", "time", "unread"],
+    ["timestamp", "int64", "unread"],
     ["quantity", "amount", "unread"],
     ["transferId", "text", "transferId", ""],
   ]),

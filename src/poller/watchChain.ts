@@ -1,0 +1,58 @@
+import { Clock, Effect, Result } from "effect"
+import { ChainContext } from "../gateway/ChainContext.ts"
+import { Gateways } from "../gateway/Gateways.ts"
+import { Health } from "../gateway/Health.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
+import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
+import { trip } from "../store/trip.ts"
+
+/**
+ * Asks on which chain the gateways are. Where a quorum is on another one all signing halts: a signature would mean
+ * something else there, and that a payment is missing there proves nothing. One of several that is elsewhere is left
+ * out, and told. What a gateway says of another chain is believed nowhere, so that nothing is to be taken back; why a
+ * head cannot be had otherwise is told by who needs it.
+ */
+export const watchChain = Effect.fn("Poller.chain")(function* () {
+  const head = yield* Effect.result((yield* ChainContext).head)
+  yield* tellOthers
+  if (Result.isSuccess(head) || head.failure.reason._tag !== "OtherChain") return
+  const { gateway, reason } = head.failure
+  const who = gateway === "quorum" ? "as many gateways as must agree are" : `gateway ${gateway} is`
+  const remedy = "nothing is read there; correct the address, or wait until the right chain is back"
+  yield* trip("chain_changed", `${who} ${reason.detail}: ${remedy}`)
+})
+
+const keyOf = (gateway: string): string => `otherChain/${gateway}`
+
+/** Tickets about single gateways of several: begun, and over. */
+const tellOthers = Effect.gen(function* () {
+  if ((yield* Gateways).all.length === 1) return
+  const settings = yield* Settings
+  for (const { name, otherChain = "", detail } of yield* (yield* Health).all) {
+    if (((yield* settings.get(keyOf(name))) ?? "") === otherChain) continue
+    yield* (yield* Database).atomically(
+      Effect.andThen(settings.set(keyOf(name), otherChain), tell(name, detail, otherChain)),
+    )
+    yield* (yield* Signals).wake("alerts")
+  }
+})
+
+const tell = Effect.fnUntraced(function* (gateway: string, detail: string, otherChain: string) {
+  const isOver = otherChain === ""
+  yield* (yield* AlertQueue).raise({
+    dedup: `chain/${gateway}/${yield* Clock.currentTimeMillis}`,
+    severity: isOver ? "info" : "ticket",
+    kind: "gateway",
+    subject: gateway,
+    detail: isOver
+      ? "it is on this treasury's chain again, and counts"
+      : `${detail}: its answers count for nothing until it is back; correct its address`,
+    fields: { gateway, chain: otherChain },
+  })
+})
+
+/** The loop: a look at each of the usual times, and the first one at once. */
+export const chainLoop = (options: { readonly pollMillis: number }) =>
+  Effect.suspend(() => Effect.andThen(watchChain(), Effect.sleep(options.pollMillis))).pipe(Effect.forever)
