@@ -9,6 +9,7 @@ import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { say } from "../telemetry/say.ts"
 import { approvalOf, type NeededApproval, type Progress, progressOf } from "./approvalOf.ts"
+import { clockAgrees } from "./clockAgrees.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Wanted } from "./Wanted.ts"
@@ -24,7 +25,9 @@ export const awaitApproval = Effect.fnUntraced(function* (intent: Intent, needed
   if (state !== "proposed" && state !== "awaiting_approval" && state !== "reserved") return intent
   const given = yield* (yield* Approvals).about(intent.id)
   const progress = progressOf(needed, given, yield* Clock.currentTimeMillis)
-  if (state !== "proposed" && progress.hasLapsed) return yield* lapse(intent, needed, progress)
+  if (state !== "proposed" && progress.hasLapsed) {
+    return (yield* clockAgrees) ? yield* lapse(intent, needed, progress) : intent
+  }
   if (state === "reserved") return progress.isEnough ? intent : yield* askAnew(intent, needed, "")
   if (progress.isEnough && state === "awaiting_approval") return yield* approve(intent, progress)
   return yield* wait(intent, needed, progress)

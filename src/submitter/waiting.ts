@@ -12,6 +12,7 @@ import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { approvalOf } from "./approvalOf.ts"
+import { clockAgrees } from "./clockAgrees.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Wanted } from "./Wanted.ts"
@@ -74,7 +75,7 @@ export const endWaiting = Effect.fn("Submitter.endWaiting")(function* (intent: I
   const standing = yield* (yield* Wanted).standing(intent)
   const { facts, signed } = yield* factsOf(intent)
   const wait = judgeWait(standing, facts)
-  if (wait._tag === "Waits") return false
+  if (wait._tag === "Waits" || !(yield* clockAgrees)) return false
   const outbox = yield* Outbox
   const kept = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
   if (wait._tag === "DecidedAnew" && signed === 0) return yield* dropDecided(intent, kept)

@@ -2,14 +2,21 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { watchClock } from "../../src/submitter/watchClock.ts"
 import { flow } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
+import { deskText } from "../support/Operators.ts"
 
 const hour = 3_600_000
+/** The clock stands at 08:00 UTC. */
+const salary = `  - name: salary
+    payout: { from: alice, to: eve, asset: USDT, amount: "10" }
+    schedule: { cron: "1 8 * * *", location: UTC, missed: skip }
+`
 const told = Effect.gen(function* () {
   const queue = yield* AlertQueue
   const due = (yield* queue.due(100)).filter(({ kind }) => kind === "clock")
@@ -90,4 +97,38 @@ describe("a clock that no block agrees with", () => {
       }),
     ),
   )
+
+  for (const [what, setup] of [
+    ["planned time that is let go when it is late", { rules: salary }],
+    ["time of those who must approve it", { line: ", approval: desk", more: deskText() }],
+  ] as const) {
+    it.effect(`ends no payment: the ${what} runs on once it is right again`, () =>
+      flow(
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            const outbox = yield* Outbox
+            yield* rounds(options, sandbox, 3)
+            yield* (yield* Brake).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
+            yield* TestClock.adjust("1 minute")
+            yield* (yield* Brake).resume({ scope: "all", reason: "looked", author: "ana" })
+            yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+            yield* (yield* Brake).pause({ scope: "all", reason: "looks", author: "ana", until: undefined })
+            yield* submitOnce()
+            const before = yield* outbox.open
+            assert.isNotEmpty(before)
+            const now = yield* Clock.currentTimeMillis
+            yield* TestClock.setTime(now + 72 * hour)
+            for (let i = 0; i < 3; i++) yield* submitOnce()
+            assert.deepStrictEqual(
+              (yield* outbox.open).map(({ id, state }) => [id, state]),
+              before.map(({ id, state }) => [id, state]),
+            )
+            yield* TestClock.setTime(now + 72 * hour)
+            yield* rounds(options, sandbox, 2)
+            assert.isEmpty(yield* outbox.open, "with blocks of that time it is over")
+          }),
+        setup,
+      ),
+    )
+  }
 })
