@@ -3,8 +3,11 @@ import { alertSubject } from "../rules/alerting.ts"
 import { isPaying, type PayoutRule, type Rule } from "../rules/Rule.ts"
 import { plannedUntil } from "../rules/Schedule.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
 import { memoryKey, type RuleMemory, RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
+import { byOpen } from "./plannedTimes.ts"
 
 /** Plans of payouts as written, by the key of their memories. */
 type Plans = Readonly<Record<string, string>>
@@ -59,11 +62,35 @@ export const adoptRules = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule
     before === undefined ? Option.getOrUndefined(decode(yield* settings.get(settingKey))) : plansOf(replaced)
   for (const memory of yield* states.all) {
     const key = memoryKey(memory.rule, memory.subject)
-    const timed = subjects.has(key) && replaced.has(key) ? memory : untimed(memory)
+    const unowed = isUnowed(memory, known?.[key], subjects.get(key))
+    if (unowed) yield* tellUnowed(memory)
+    const timed = subjects.has(key) && replaced.has(key) && !unowed ? memory : untimed(memory)
     const adopted = known === undefined ? timed : replanned(timed, subjects, known, now)
     if (adopted !== memory) yield* states.save(adopted, memory)
   }
   yield* keepPlans(plansOf(subjects))
+})
+
+/** Whether a planned time was due and held, by a plan (as written) that is in force no more: nobody pays it now. */
+const isUnowed = ({ firingSince, reason }: RuleMemory, plan: string | undefined, subject: Subject | undefined) =>
+  plan !== undefined &&
+  firingSince !== undefined &&
+  reason !== undefined &&
+  !byOpen.has(reason) &&
+  (subject?.kind !== "payout" || planText(subject.rule) !== plan)
+
+const tellUnowed = Effect.fnUntraced(function* ({ rule, subject, episode, reason, detail }: RuleMemory) {
+  yield* (yield* AlertQueue).raise({
+    dedup: `unowed/${rule}/${subject}/${episode}`,
+    severity: "ticket",
+    kind: "payout",
+    subject: rule,
+    detail:
+      `${rule}: ${subject} was due and held (${reason}: ${detail}) when its plan was replaced, and a new plan owes ` +
+      'nothing of the time before it; what is owed all the same: hand it in with "cofferer submit"',
+    fields: { rule, receiver: subject },
+  })
+  yield* (yield* Signals).wake("alerts")
 })
 
 const replanned = (memory: RuleMemory, subjects: Subjects, known: Plans, now: number): RuleMemory => {

@@ -36,7 +36,7 @@ export const tellLetGo = Effect.fnUntraced(function* (subject: Subject, letGo: L
 })
 
 /** An open payment of the rule itself is in the way, which calls people by its own bounds. */
-const byOpen: ReadonlySet<HoldReason> = new Set(["in_flight", "unresolved", "awaiting_approval"])
+export const byOpen: ReadonlySet<HoldReason> = new Set(["in_flight", "unresolved", "awaiting_approval"])
 /** After an outage most holds pass within this time of the first look that sees again. */
 const freshMillis = 60_000
 /** People hear again of what is still held, once in this time. */

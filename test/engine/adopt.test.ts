@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
@@ -91,6 +92,11 @@ const machineIn = (dir: string) => {
   }
 }
 
+const told = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`SELECT severity, detail FROM alerts WHERE kind = 'payout' ORDER BY seq`
+  return rows.map((row) => `${row["severity"]} ${row["detail"]}`)
+})
 const episodeOf = (of: Pick<RuleMemory, "rule" | "subject">) => Effect.map(remembered(of), (memory) => memory?.episode)
 const today = seconds("2026-03-10T09:00:00Z")
 
@@ -211,4 +217,41 @@ describe("a rule that is gone", () => {
       }),
     ),
   )
+
+  const held = memoryOf({ ...paidInMarch, firingSince: 1, reason: "short", detail: "alice has 3.00", state: "holding" })
+  for (const [how, rules] of [
+    ["has another plan", fee(daily)],
+    ["has another name", fee(monthly).replace("name: fee", "name: dues")],
+    ["pays somebody else", fee(monthly).replace("to: bob", "to: eve")],
+    ["is gone", ""],
+  ] as const) {
+    const said = /^ticket fee: bob\/USDT was due and held \(short: alice has 3\.00\).* what is owed .*"cofferer submit"/
+    it.effect(`tells people where it was due and held, and now ${how}`, () =>
+      installed(({ start, reload }) =>
+        start(
+          fee(monthly),
+          Effect.gen(function* () {
+            yield* remember(held)
+            yield* reload(fee(monthly).replace('"40"', '"50"'))
+            assert.deepStrictEqual(yield* told, [], "it is owed as before")
+            yield* reload(rules)
+            const [ticket, ...others] = yield* told
+            assert.match(ticket ?? "", said)
+            assert.deepStrictEqual(others, [])
+            yield* reload(fee(monthly))
+            assert.lengthOf(yield* told, 1, "once")
+          }),
+        ),
+      ),
+    )
+    it.effect(`tells them at a start with it too, where it now ${how}`, () =>
+      installed(({ start }) =>
+        Effect.gen(function* () {
+          yield* start(fee(monthly), remember(held))
+          assert.deepStrictEqual(yield* start(fee(monthly), told), [])
+          assert.match((yield* start(rules, told)).join(), said)
+        }),
+      ),
+    )
+  }
 })
