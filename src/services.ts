@@ -105,12 +105,11 @@ export const storeLayer = (
     Asks.layerNoDeps,
     Rehearsals.layerNoDeps,
     Approvals.layerNoDeps,
-    ChainRules.layerNoDeps,
     TrustedHead.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
-  return Layer.merge(Comparisons.layerNoDeps, Epochs.layerNoDeps).pipe(
+  return Layer.mergeAll(Comparisons.layerNoDeps, Epochs.layerNoDeps, ChainRules.layerNoDeps).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(inForceLayer({ treasury, mode })),
     Layer.provideMerge(

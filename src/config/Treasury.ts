@@ -6,6 +6,7 @@ import type { WrittenFee } from "../rules/FeeTerms.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { External, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
+import { type WorkBounds, workBounds } from "../rules/workTerms.ts"
 import { ConfigError, formatProblem, type Problem } from "./ConfigError.ts"
 import { type Complaint, decodeAll } from "./decodeAll.ts"
 import { durationMillis, parseListen } from "./Fields.ts"
@@ -67,6 +68,8 @@ export interface NetworkConfig {
   readonly fixedChain: FixedChain | undefined
   /** What the network takes of transfers, for gateways that have no parameters to tell it. */
   readonly fee: WrittenFee | undefined
+  /** What the network may ask of transactions without people. */
+  readonly work: WorkBounds
 }
 
 export type ReceiverConfig =
@@ -220,6 +223,7 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     framing: network.framing ?? "auto",
     submitType: network.submitType ?? "sync",
     fee: feeIn(network),
+    work: workIn(network, report),
     fixedChain:
       fixed === undefined
         ? undefined
@@ -233,6 +237,20 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
             validForMillis: durationMillis(fixed.validFor),
           },
   }
+}
+
+/** A search of so many bits takes days, and a payment waits for the end of a window. */
+const workMost: WorkBounds = { maxDifficulty: 64, maxWindow: 100_000 }
+
+const workIn = ({ work = {} }: TreasuryFile["network"], report: Reporter): WorkBounds => {
+  const bound = (key: keyof WorkBounds) => {
+    const written = work[key]
+    if (written === undefined) return workBounds[key]
+    const [value, most] = [Number(written), workMost[key]]
+    if (value > most) report.add(["network", "work", key], `${written} is more than ${most}`, `write at most ${most}`)
+    return value
+  }
+  return { maxDifficulty: bound("maxDifficulty"), maxWindow: bound("maxWindow") }
 }
 
 const feeIn = ({ fee }: TreasuryFile["network"]): WrittenFee | undefined => {

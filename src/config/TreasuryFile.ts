@@ -50,7 +50,7 @@ const Chain = Schema.Struct({
 })
 
 const Network = Schema.Struct({
-  chainId: text(/^[A-Za-z0-9._-]{1,64}$/, "the network's chain id"),
+  chainId: text(/^[A-Za-z0-9._-]{1,50}$/, "the network's chain id"),
   gateways: Schema.Record(Name, Gateway),
   quorum: optional(CountText),
   maxAge: optional(PeriodText),
@@ -62,6 +62,7 @@ const Network = Schema.Struct({
   submitType: optional(oneOf("unspecified", "async", "sync", "commit")),
   chain: optional(Schema.Union([Schema.Literal("node"), Chain])),
   fee: optional(Schema.Struct({ factor: DecimalText, maxQuantum: DecimalText })),
+  work: optional(Schema.Struct({ maxDifficulty: optional(CountText), maxWindow: optional(CountText) })),
 })
 
 const Party = Schema.Struct({

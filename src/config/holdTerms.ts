@@ -1,5 +1,6 @@
 import type { Party, Rule } from "../rules/Rule.ts"
 import { repinned, type Terms, weakens } from "../rules/weakens.ts"
+import { type WorkBounds, workBounds } from "../rules/workTerms.ts"
 import { type InForce, termsOf } from "./ConfigInForce.ts"
 import { lowerMode } from "./Environment.ts"
 import { type AlertConfig, bothAlerts } from "./storedAlerts.ts"
@@ -23,6 +24,7 @@ export const holdTerms = (file: InForce, old: Terms, alerts: AlertConfig): InFor
       quorum: Math.min(gateways.length, Math.max(quorum, old.quorum)),
       maxAgeMillis: Math.min(maxAgeMillis, old.maxAgeMillis),
       fee: old.fee,
+      work: lowerBounds(treasury.network.work, old.work),
     },
     policy: old.policy,
     approvals: new Map((old.policy.groups ?? []).map((group) => [group.name, group])),
@@ -36,6 +38,11 @@ export const holdTerms = (file: InForce, old: Terms, alerts: AlertConfig): InFor
     waiting: { file, weaker: weakens(old, next), cannot: cannotHold(old, next, treasury) },
   }
 }
+
+const lowerBounds = (own: WorkBounds, old = workBounds): WorkBounds => ({
+  maxDifficulty: Math.min(own.maxDifficulty, old.maxDifficulty),
+  maxWindow: Math.min(own.maxWindow, old.maxWindow),
+})
 
 /** Why the old terms cannot be kept to with what the new file brings: then nothing may be signed. */
 const cannotHold = (old: Terms, next: Terms, { network, rules }: Treasury): ReadonlyArray<string> => {

@@ -55,7 +55,11 @@ export interface Attempt {
   /** Block whose hash the work uses; the command can be included in the windowBlocks blocks after it. */
   readonly anchorHeight: bigint
   readonly anchorHash: string
+  /** The window that it was signed by. */
   readonly windowBlocks: number
+  /** The smallest and the largest window that was seen since; undefined: the one that it was signed by. */
+  readonly windowMin?: number | undefined
+  readonly windowMax?: number | undefined
   /** Bare InputData, without a chain prefix. */
   readonly inputData: Uint8Array
   readonly signature: string
@@ -80,8 +84,20 @@ export interface Attempt {
   readonly signedAfter?: bigint | undefined
 }
 
+/** Blocks in which it may be included, by the largest window that anything told of since it was signed. */
+export const longestWindow = ({ windowBlocks, windowMax = windowBlocks }: Windows): number =>
+  Math.max(windowBlocks, windowMax)
+
+type Windows = Pick<Attempt, "windowBlocks" | "windowMin" | "windowMax">
+
 /** The last block that can include the attempt: anchor + window. Once the block after it is begun, it is dead. */
-export const deadlineHeight = (attempt: Attempt): bigint => attempt.anchorHeight + BigInt(attempt.windowBlocks)
+export const deadlineHeight = (attempt: Attempt): bigint => attempt.anchorHeight + BigInt(longestWindow(attempt))
+
+/** From this block on nothing is sent: a margin before the end of the smallest window told since it was signed. */
+export const sendEnd = ({ anchorHeight, windowBlocks, windowMin = windowBlocks }: Attempt): bigint => {
+  const shortest = Math.min(windowBlocks, windowMin)
+  return anchorHeight + BigInt(shortest) - marginBlocks(shortest)
+}
 
 /** Blocks before the window's end in which nothing is sent any more: min(10, max(3, window/10)). */
 export const marginBlocks = (windowBlocks: number): bigint =>

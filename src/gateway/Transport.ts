@@ -7,12 +7,13 @@ import { escapeText } from "./escapeText.ts"
 import { GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
 import { type Ended, Health } from "./Health.ts"
+import { hasBrokenText } from "./hasBrokenText.ts"
 import { type Limiter, makeLimiter, type Pace, type Turn } from "./Limiter.ts"
 import type { Priority } from "./RequestPriority.ts"
 import { type Body, readBody } from "./readBody.ts"
 import { reasonOfFailure } from "./reasonOfFailure.ts"
 import { reasonOfStatus } from "./reasonOfStatus.ts"
-import { Uint64 } from "./schema/Numbers.ts"
+import { BlockTime, Height } from "./schema/Numbers.ts"
 
 /** One request: a GET, or a POST where there is a body. */
 export interface TransportRequest<A> {
@@ -184,7 +185,8 @@ const httpRequest = (options: GatewayOptions, request: TransportRequest<unknown>
   )
 }
 
-const decodeUint64 = Schema.decodeUnknownExit(Uint64)
+const decodeHeight = Schema.decodeUnknownExit(Height)
+const decodeTime = Schema.decodeUnknownExit(BlockTime)
 
 /** The block headers; 0 means that the gateway does not know. A header that is no number is not passed over. */
 const blockMark = (
@@ -193,8 +195,8 @@ const blockMark = (
   const height = headers["x-block-height"]
   const timestamp = headers["x-block-timestamp"]
   if (height === undefined || timestamp === undefined) return Exit.succeed(undefined)
-  const heightExit = decodeUint64(height)
-  const timestampExit = decodeUint64(timestamp)
+  const heightExit = decodeHeight(height)
+  const timestampExit = decodeTime(timestamp)
   if (Exit.isFailure(heightExit) || Exit.isFailure(timestampExit)) {
     return Exit.fail({ _tag: "Unreadable", detail: escapeText(`block headers: ${height}, ${timestamp}`) })
   }
@@ -242,6 +244,9 @@ const understand = <A>(
   if (parsed === undefined) {
     const type = escapeText(headers["content-type"] ?? "no content type")
     return Exit.fail({ _tag: "Unreadable", detail: `${body.size} bytes of ${type} that are no JSON` })
+  }
+  if (hasBrokenText(body.text ?? "", parsed.json)) {
+    return Exit.fail({ _tag: "Unreadable", detail: "a text that is no Unicode: half of a surrogate pair" })
   }
   const rows = rowsOf(parsed.json)
   if (rows > Math.max(rowsMax, pageRowsDefault)) {

@@ -105,9 +105,9 @@ export const assetLoop = (options: {
 }) =>
   Effect.gen(function* () {
     const cycle = yield* Cycle
-    yield* pollRules(options.payers)
     // By itself, and first: payments wait for what it tells, whatever becomes of the listing.
     yield* readParameters
+    yield* pollRules(options.payers)
     yield* cycle
       .counted("assets", pollAssets(options.pins))
       .pipe(

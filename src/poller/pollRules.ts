@@ -10,7 +10,7 @@ import { Settings } from "../store/Settings.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
 
-/** Work and epochs change rarely; who pays asks for the head itself. */
+/** Work and epochs change rarely; who pays asks for the head itself. Where it waits to be believed, each call asks. */
 const lookMillis = 60_000
 const headKey = "headReadAt"
 const epochKey = "epochReadAt"
@@ -40,9 +40,11 @@ const looked = Effect.fnUntraced(function* (key: string) {
 })
 
 const pollHead = Effect.gen(function* () {
-  if (!(yield* isDue(headKey)) && !(yield* (yield* TrustedHead).isDoubted)) return
+  const rules = yield* ChainRules
+  const isAsking = (yield* rules.isAsking) || (yield* (yield* TrustedHead).isDoubted)
+  if (!isAsking && !(yield* isDue(headKey))) return
   const head = yield* (yield* ChainContext).head
-  yield* (yield* ChainRules).see(head)
+  yield* rules.see(head)
   yield* looked(headKey)
 })
 

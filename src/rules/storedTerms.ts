@@ -6,6 +6,7 @@ import type { PublicKey } from "../domain/Hex.ts"
 import type { CancelLine, Policy, PolicyLine } from "./Policy.ts"
 import type { Share as Fraction, Party } from "./Rule.ts"
 import type { Terms } from "./weakens.ts"
+import { workBounds } from "./workTerms.ts"
 
 const Digits = Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,77})$/, { expected: "digits" }))
 const Pairs = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
@@ -38,6 +39,8 @@ const StoredTerms = Schema.Struct({
   quorum: Schema.Int,
   code: Schema.Array(Schema.String),
   fee: Schema.optional(Schema.Struct({ factor: Share, maxQuantum: Share })),
+  /** Absent: as bounded as without such keys. */
+  work: Schema.optional(Schema.Struct({ maxDifficulty: Schema.Int, maxWindow: Schema.Int })),
   assets: Schema.Array(Schema.Struct({ symbol: Schema.String, id: Schema.String, decimals: Schema.Int })),
   parties: Schema.Array(StoredParty),
   policy: Schema.Struct({
@@ -91,13 +94,28 @@ const shareOf = ({ numerator, denominator }: typeof Share.Type): Fraction => ({
   denominator: BigInt(denominator),
 })
 
-const stored = ({ policy, parties, assets, chainId, mode, maxAgeMillis, quorum, code, fee }: Terms): StoredTerms => ({
+const isPlainWork = ({ maxDifficulty, maxWindow } = workBounds): boolean =>
+  maxDifficulty === workBounds.maxDifficulty && maxWindow === workBounds.maxWindow
+
+const stored = ({
+  policy,
+  parties,
+  assets,
+  chainId,
+  mode,
+  maxAgeMillis,
+  quorum,
+  code,
+  fee,
+  work,
+}: Terms): StoredTerms => ({
   chainId,
   mode,
   maxAgeMillis,
   quorum,
   code: [...code].sort(),
   ...(fee === undefined ? {} : { fee: { factor: storedShare(fee.factor), maxQuantum: storedShare(fee.maxQuantum) } }),
+  ...(isPlainWork(work) ? {} : { work }),
   assets: [...assets.values()].map(({ symbol, id, decimals }) => ({ symbol, id, decimals })),
   parties: [...parties.values()].map(storedParty),
   policy: {
@@ -197,6 +215,7 @@ export const termsHash = (terms: Terms): string => {
     policy.cancels.map(({ from, transfersPer24h }) => [from, transfersPer24h]),
     byText(groups),
     ...(plain.fee === undefined ? [] : [plain.fee]),
+    ...(plain.work === undefined ? [] : [plain.work]),
   ]
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex")
 }

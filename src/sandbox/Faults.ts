@@ -92,7 +92,7 @@ export const faultFields = {
   /** Of `changed_pow`: zero bits that are asked for from now on. */
   difficulty: Schema.optionalKey(between(0, 256)),
   /** Of `chain_id_change`. */
-  chainId: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(64))),
+  chainId: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(50))),
 }
 
 export const faultRate = Schema.Finite.check(Schema.isBetween({ minimum: 0.000_001, maximum: 1 }))

@@ -8,6 +8,7 @@ import { isPaying } from "../rules/Rule.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
 import { Brake } from "../store/Brake.ts"
+import { ChainRules } from "../store/ChainRules.ts"
 import { Comparisons } from "../store/Comparisons.ts"
 import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
@@ -58,6 +59,7 @@ type Needs =
   | AlertQueue
   | Backfills
   | Brake
+  | ChainRules
   | Comparisons
   | Journal
   | Observations
@@ -94,6 +96,7 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
   const head = yield* (yield* Journal).head
   const pending = yield* (yield* AlertQueue).pending
   const failing = yield* (yield* Comparisons).failing
+  const work = yield* (yield* ChainRules).doubted
   const view: Omit<View, "sentence"> = {
     treasury: treasury.name,
     mode,
@@ -111,6 +114,7 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),
+    work: work?.isTold === true ? { since: new Date(work.since).toISOString(), detail: work.detail } : null,
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
     terms: yield* termsView,
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),

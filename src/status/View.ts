@@ -33,6 +33,8 @@ export interface View {
     readonly next: string
     readonly share: number
   }>
+  /** Where people were paged because the network's terms of work are not to be relied on: nothing is signed. */
+  readonly work: { readonly since: string; readonly detail: string } | null
   /** Since when and why balances cannot be compared with the gateway's own; null while they can. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
   /** New terms that wait while the old ones hold; null where none do. `until` is null where somebody objected. */

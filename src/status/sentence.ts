@@ -21,6 +21,7 @@ export const sentenceOf = (
   }
   const manual = view.intents.filter((i) => i.state === "manual")
   if (manual.length > 0) return bad(manualText(manual))
+  if (view.work !== null) return bad(`Nothing is signed since ${minute(view.work.since)}: ${view.work.detail}.`)
   const page = view.rules.find(({ fires }) => fires === "page")
   const troubles = troublesOf(view)
   if (page !== undefined) return bad([firing(page), ...troubles].join(" "))

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { liveAttemptStates } from "../domain/Attempt.ts"
+import { isBlockTime } from "../domain/chainBounds.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 import { Digits, rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
@@ -9,13 +10,16 @@ import { lastly } from "./lastly.ts"
 import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
 
-const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Digits })
+/** Stores of before the gateway's answers had bounds may hold a time that no column takes: it is not known then. */
+const Time = Digits.check(Schema.makeFilter(isBlockTime, { expected: "a time of a block" }))
+
+const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Time })
 
 /** The network's epoch as last told. */
 export const KnownEpoch = Schema.Struct({
   seq: Schema.Int,
   /** Unix nanoseconds of its first block. */
-  startAt: Digits,
+  startAt: Time,
   /** Unix milliseconds at which it is expected to end. */
   endsAtMillis: Schema.Int,
   /** Transfers that the network counted, by key, in blocks before `asOf` (Unix nanoseconds) at least. */

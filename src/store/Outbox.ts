@@ -108,6 +108,8 @@ export class Outbox extends Context.Service<
       kind: EvidenceKind,
       seen: { readonly gateway: string; readonly height: bigint | undefined; readonly detail: string },
     ) => Effect.Effect<void, StoreError>
+    /** A window that the network was seen to have, in blocks: it bounds every attempt that may still execute. */
+    readonly noteWindow: (blocks: number) => Effect.Effect<void, StoreError>
     readonly schedule: (attempt: Attempt, nextAt: number, nextHeight: bigint) => Effect.Effect<void, StoreError>
     /** Ends an attempt and moves its intent in one transaction. */
     readonly settle: (

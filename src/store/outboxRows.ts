@@ -95,7 +95,7 @@ export const attemptColumns = `intent_id AS "intentId", k, chain_id AS "chainId"
   input_data AS "inputData", signature, transfer_id AS "transferId", difficulty, work_index AS "workIndex",
   pow_tid AS "powTid", pow_nonce AS "powNonce", hash_bare AS "hashBare", hash_prefixed AS "hashPrefixed", state,
   framing, sends, next_at AS "nextAt", next_height AS "nextHeight", created_at AS "createdAt",
-  updated_at AS "updatedAt", signed_after AS "signedAfter"`
+  updated_at AS "updatedAt", signed_after AS "signedAfter", window_min AS "windowMin", window_max AS "windowMax"`
 
 export const AttemptRow = Schema.Struct({
   intentId: IntentId,
@@ -123,15 +123,26 @@ export const AttemptRow = Schema.Struct({
   createdAt: Schema.Int,
   updatedAt: Schema.Int,
   signedAfter: Schema.NullOr(Big),
+  windowMin: Schema.NullOr(Schema.Int),
+  windowMax: Schema.NullOr(Schema.Int),
 })
 
-export const toAttempt = ({ powTid, powNonce, signedAfter, ...row }: typeof AttemptRow.Type): Attempt => ({
+export const toAttempt = ({
+  powTid,
+  powNonce,
+  signedAfter,
+  windowMin,
+  windowMax,
+  ...row
+}: typeof AttemptRow.Type): Attempt => ({
   ...row,
   work: powTid === null || powNonce === null ? undefined : { tid: powTid, nonce: powNonce },
   hashBare: row.hashBare ?? undefined,
   hashPrefixed: row.hashPrefixed ?? undefined,
   framing: row.framing ?? undefined,
   ...(signedAfter === null ? {} : { signedAfter }),
+  ...(windowMin === null ? {} : { windowMin }),
+  ...(windowMax === null ? {} : { windowMax }),
 })
 
 export const attemptInsert = (attempt: Attempt) => ({
@@ -143,6 +154,8 @@ export const attemptInsert = (attempt: Attempt) => ({
   anchor_height: attempt.anchorHeight,
   anchor_hash: attempt.anchorHash,
   window_blocks: attempt.windowBlocks,
+  window_min: attempt.windowMin ?? null,
+  window_max: attempt.windowMax ?? null,
   input_data: attempt.inputData,
   signature: attempt.signature,
   transfer_id: attempt.transferId,

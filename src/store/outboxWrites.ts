@@ -146,6 +146,13 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
         seen: { readonly gateway: string; readonly height: bigint | undefined; readonly detail: string },
       ) => step("Outbox.addEvidence", addEvidence(sql, journal, attempt, kind, seen)),
     ),
+    noteWindow: Effect.fn("Outbox.noteWindow")((blocks: number) =>
+      sql`UPDATE attempts SET
+        window_min = CASE WHEN coalesce(window_min, window_blocks) > ${blocks} THEN ${blocks} ELSE window_min END,
+        window_max = CASE WHEN coalesce(window_max, window_blocks) < ${blocks} THEN ${blocks} ELSE window_max END
+        WHERE state IN ${sql.in(liveAttemptStates)} AND (coalesce(window_min, window_blocks) > ${blocks}
+        OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(Effect.asVoid, storeError("Outbox.noteWindow")),
+    ),
     schedule: Effect.fn("Outbox.schedule")((attempt: Attempt, nextAt: number, nextHeight: bigint) =>
       sql`UPDATE attempts SET next_at = ${nextAt}, next_height = ${nextHeight}
         WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k}`.pipe(Effect.asVoid, storeError("Outbox.schedule")),

@@ -11,6 +11,7 @@ import { approvalOf } from "./approvalOf.ts"
 import { Looks } from "./Looks.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { watchClock } from "./watchClock.ts"
+import { watchWork } from "./watchWork.ts"
 
 const waitMillis = 5_000
 /** A process that has just begun looks at the ledger first: what happened while none ran may be seen at once. */
@@ -71,7 +72,6 @@ const page = Effect.fnUntraced(function* (
 })
 
 /** The loop that no gateway holds up. */
-export const overdueLoop = Effect.all([callOverdue(), watchClock(), Effect.sleep(waitMillis)], { discard: true }).pipe(
-  payingInForce,
-  Effect.forever,
-)
+export const overdueLoop = Effect.all([callOverdue(), watchClock(), watchWork(), Effect.sleep(waitMillis)], {
+  discard: true,
+}).pipe(payingInForce, Effect.forever)

@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { hasElapsed } from "../domain/hasElapsed.ts"
 import { Confirmation, type TransferListing } from "../gateway/Confirmation.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
+import { ChainRules } from "../store/ChainRules.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
@@ -76,8 +77,13 @@ const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   yield* clearance.quarantine("the store was recovered, and what was under way is not over yet")
   const head = yield* (yield* Tip).head
   if (!(yield* isOurChain(head))) return undefined
-  const until = stored === "pending" ? head.height + BigInt(head.pow.pastBlocks) + quarantineBlocks : BigInt(stored)
-  if (stored === "pending") yield* settings.set(quarantineKey, String(until))
+  const rules = yield* ChainRules
+  const latest = head.height + BigInt(yield* rules.windowMax) + quarantineBlocks
+  const isPending = stored === "pending" || BigInt(stored) > latest
+  const unsettled = isPending ? yield* rules.unsettled(head.height, head.pow) : undefined
+  if (unsettled !== undefined) return yield* clearance.quarantine(`the store was recovered, and ${unsettled}`)
+  const until = isPending ? head.height + BigInt(head.pow.pastBlocks) + quarantineBlocks : BigInt(stored)
+  if (isPending) yield* settings.set(quarantineKey, String(until))
   if (head.height > until) {
     yield* settings.set(quarantineKey, "")
     return yield* clearance.quarantine(undefined)

@@ -3,6 +3,7 @@ import { hasElapsed } from "../domain/hasElapsed.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import { isSameWork } from "../rules/workTerms.ts"
 import { ChainRules } from "../store/ChainRules.ts"
 import type { StoreError } from "../store/StoreError.ts"
 
@@ -39,7 +40,7 @@ export class Tip extends Context.Service<
         yield* rules.see(head)
         askedAt = now
         const kept = recent.filter(
-          (h) => h.chainId === head.chainId && h.height < head.height && h.pow.difficulty === head.pow.difficulty,
+          (h) => h.chainId === head.chainId && h.height < head.height && isSameWork(h.pow, head.pow),
         )
         // What is signed on a block needs time to come into one of those of its window.
         const anchors = kept.filter((h) => 2n * (head.height - h.height) <= BigInt(head.pow.pastBlocks))

@@ -4,6 +4,7 @@ import {
   attemptsMax,
   deadlineHeight,
   isFinalAttempt,
+  longestWindow,
   marginBlocks,
 } from "../domain/Attempt.ts"
 import type { IntentState } from "../domain/Intent.ts"
@@ -26,7 +27,7 @@ export const intentStateOf = (attempt: AttemptState): "in_flight" | "unknown" =>
 
 /** Whether the window is over with all doubt about the newest height: before that nothing counts as absence. */
 export const isOver = (attempt: Attempt, tip: bigint): boolean =>
-  tip > deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks)
+  tip > deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
 
 /** A listing of the sender's transfers, as far as it bears witness. */
 export interface ListingSeen {
@@ -106,7 +107,7 @@ const proofBlocksMax = 60n
  * later, after the first listing that bore witness against it. `earlier`: blocks of such listings, the first one first.
  */
 export const isGivenUp = (attempt: Attempt, tip: bigint, earlier: ReadonlyArray<bigint> = []): boolean => {
-  const end = deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks)
+  const end = deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
   const from = earlier[0] !== undefined && earlier[0] > end ? earlier[0] : end
   return tip > from + proofBlocksMax
 }

@@ -1,5 +1,5 @@
 import { Effect, Random } from "effect"
-import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts"
+import { type Attempt, sendEnd } from "../domain/Attempt.ts"
 import type { NextStep } from "./classify.ts"
 
 /** Quick sends of one attempt; after them the same bytes go out by blocks. */
@@ -14,8 +14,7 @@ export const isLater = (nextAt: number, now: number): boolean => nextAt > now &&
 export const rebroadcastBlocks = (windowBlocks: number): bigint => BigInt(Math.max(2, Math.ceil(windowBlocks / 10)))
 
 /** Whether the bytes may still be sent at this height: never inside the margin before the window's end. */
-export const maySend = (attempt: Attempt, height: bigint): boolean =>
-  height < deadlineHeight(attempt) - marginBlocks(attempt.windowBlocks)
+export const maySend = (attempt: Attempt, height: bigint): boolean => height < sendEnd(attempt)
 
 /**
  * When the same bytes may go out again: at a time (Unix milliseconds) and from a height on. Full jitter, 0.5 s doubling

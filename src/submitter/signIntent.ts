@@ -29,7 +29,6 @@ import { trip } from "../store/trip.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
-import { powHashFunction } from "../tx/ProofOfWork.ts"
 import { transferId } from "../tx/Transaction.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
@@ -62,11 +61,7 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const tip = yield* Tip
   const head = yield* tip.head
   if (!(yield* isOurChain(head))) return false
-  if (head.pow.hashFunction !== powHashFunction) {
-    yield* Effect.logError("the network asks for an unknown proof of work", { hashFunction: head.pow.hashFunction })
-    return yield* waits(intent, `the network asks for an unknown proof of work, ${head.pow.hashFunction}`)
-  }
-  const unsettled = yield* (yield* ChainRules).unsettled(head.height)
+  const unsettled = yield* (yield* ChainRules).unsettled(head.height, head.pow)
   if (unsettled !== undefined) return yield* waits(intent, unsettled)
   const heads = [head, ...(yield* tip.recent)]
   const database = yield* Database
@@ -176,6 +171,12 @@ const planAndSign = Effect.fnUntraced(function* (
     return undefined
   }
   const anchor = yield* chooseAnchor(intent.payment.fromKey, heads)
+  // Another loop may have heard of other terms since.
+  const unsettled = anchor && (yield* (yield* ChainRules).unsettled(anchor.height, anchor.pow))
+  if (unsettled !== undefined) {
+    yield* waits(intent, unsettled)
+    return undefined
+  }
   return anchor === undefined ? undefined : yield* signAndPersist(intent, k, anchor, blockTimeMillis)
 })
 
@@ -217,6 +218,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     anchorHeight: anchor.height,
     anchorHash: anchor.hash,
     windowBlocks: anchor.pow.pastBlocks,
+    windowMax: yield* (yield* ChainRules).windowNow(anchor.height),
     inputData,
     signature,
     transferId: transferId(signature),

@@ -1,4 +1,11 @@
-import { type Attempt, deadlineHeight, type EvidenceKind, isFinalAttempt, marginBlocks } from "../domain/Attempt.ts"
+import {
+  type Attempt,
+  deadlineHeight,
+  type EvidenceKind,
+  isFinalAttempt,
+  longestWindow,
+  marginBlocks,
+} from "../domain/Attempt.ts"
 import { type FinalIntentState, type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { isOver } from "./evidence.ts"
 
@@ -147,7 +154,7 @@ const judgeNever = (facts: Facts): Judged => {
   // People are called only when the window is over; where heights are named they must say so too.
   const over = facts.height === 0n ? facts.intent.state === "manual" : isOver(attempt, facts.height)
   if (!over) {
-    const end = deadlineHeight(attempt) + marginBlocks(attempt.windowBlocks)
+    const end = deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
     const known = facts.height === 0n ? "no block is known" : `block ${facts.height} is the newest known`
     return refuse(
       `attempt ${attempt.k} may still execute: ${known}, its window is over beyond doubt after block ${end}`,

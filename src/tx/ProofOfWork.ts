@@ -1,9 +1,6 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 
-/** The only hash function that networks name; it is SHA3-256. */
-export const powHashFunction = "sha3_24_rounds"
-
 /** What a solution belongs to. The hash and the tid go in as text, so the case of their letters counts. */
 export interface Work {
   /** Hash of the block at the height inside the signed data: 64 characters exactly as the node gave them. */

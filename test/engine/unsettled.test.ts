@@ -46,22 +46,26 @@ describe("the network's rules for transactions", () => {
     ),
   )
 
-  it.effect("are told as unknown where no head was seen, or where it asks for other work than ours", () =>
+  it.effect("are told as odd where no payment can be made by them, and not by what a node says that lags", () =>
     flow(() =>
       Effect.gen(function* () {
         const rules = yield* ChainRules
-        const pow = { difficulty: 3, pastBlocks: 5, txPerBlock: 2, increasing: true }
-        const see = (height: bigint, hashFunction = "sha3_24_rounds", change: Partial<typeof pow> = {}) =>
-          rules.see({ chainId: "sandbox-1", height, pow: { ...pow, ...change, hashFunction } })
-        yield* see(100n, "md5")
+        const { pow, height } = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+        const see = (after: bigint, change: Partial<typeof pow> = {}) =>
+          rules.see({ chainId: "sandbox-1", height: height + after, pow: { ...pow, ...change } })
+        assert.isUndefined(yield* rules.unsettled(0n))
+        for (let i = 1n; i <= 11n; i++) yield* see(i, { hashFunction: "md5" })
         assert.include((yield* rules.unsettled(0n)) ?? "", "an unknown proof of work")
-        yield* see(110n)
-        assert.include((yield* rules.unsettled(0n)) ?? "", "payments go on after block 115")
-        yield* see(109n, "md5")
-        yield* see(114n)
+        assert.isString(yield* rules.odd)
+        yield* see(12n)
+        const end = height + 12n + BigInt(pow.pastBlocks)
+        assert.include((yield* rules.unsettled(0n)) ?? "", `payments go on after block ${end}`)
+        yield* see(11n, { hashFunction: "md5" })
+        yield* see(end - height - 1n)
         assert.isDefined(yield* rules.unsettled(0n), "a node that lags is not a change back")
-        assert.isUndefined(yield* rules.unsettled(115n))
-        yield* see(116n, undefined, { pastBlocks: 0 })
+        assert.isUndefined(yield* rules.unsettled(end))
+        assert.isDefined(yield* rules.unsettled(end, { ...pow, difficulty: 1 }), "no head of other terms signs")
+        yield* see(400n, { pastBlocks: 0 })
         assert.include((yield* rules.unsettled(500n)) ?? "", "does not tell for how long")
       }),
     ),

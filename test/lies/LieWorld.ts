@@ -78,9 +78,9 @@ export class LieWorld {
     return this.time.now()
   }
 
-  /** Seconds since the start. */
-  get elapsed(): number {
-    return (this.now - startMillis) / 1_000
+  /** Path of the database. */
+  get file(): string {
+    return join(this.options.dataDir, databaseFile)
   }
 
   start(): void {
@@ -148,7 +148,7 @@ export class LieWorld {
   rows<Row>(sql: string, ...values: ReadonlyArray<number | string>): ReadonlyArray<Row> {
     const own = this.replica?.mortal.db
     if (own?.isOpen === true) return own.prepare(sql).all(...values) as unknown as ReadonlyArray<Row>
-    const db = new DatabaseSync(join(this.options.dataDir, databaseFile))
+    const db = new DatabaseSync(this.file)
     try {
       return db.prepare(sql).all(...values) as unknown as ReadonlyArray<Row>
     } finally {

@@ -23,6 +23,8 @@ const headersKept = 4
 const fieldOf = ({ name }: Falsehood): string => name.split(": ")[0] ?? name
 const wayOf = ({ name }: Falsehood): string => name.split(": ").at(-1) ?? name
 const isHeader = ({ name }: Falsehood): boolean => / X-Block-/.test(name)
+/** Two fields in each other's place: each of these is the only one of its kind. */
+const isSwap = ({ name }: Falsehood): boolean => name.endsWith(" swapped")
 const fields = [...new Set(told.map(fieldOf))]
 
 /** The chain's head says what is signed, when it is dead, and how hard it is to send. */
@@ -30,7 +32,7 @@ const isGrave = ({ operation }: Falsehood): boolean => operation === "height"
 /** Asked once a minute, and at the start: half of these lies are told there. */
 const rare: ReadonlySet<Operation> = new Set(["statistics", "spam", "parameters"])
 /** Of so many lies one is told by one of three gateways too. */
-const amongThree = 6
+const amongThree = 8
 
 /** Each lie that no other stands for, in order. */
 const kept: ReadonlyArray<Falsehood> = told.filter((one, index) => {
@@ -45,17 +47,18 @@ const beginningsOf = (one: Falsehood, index: number): ReadonlyArray<LieCase["beg
   return index % 4 === 0 && isGrave(one) ? ["midway", "from the start"] : ["midway"]
 }
 
+const timeOf = (turn: number): LieCase["duration"] => durations[turn % durations.length] ?? "one answer"
+
 /**
- * The cases of the list: each kept lie alone, its time changing from one lie to the next, the grave ones for all times;
- * and some of them also from one of three gateways.
+ * The cases of the list: of the kept lies two in three alone, their time changing from one pair to the next, the grave
+ * ones all and for all times; and some of them also from one of three gateways.
  */
 const isListed = ({ falsehood, setting, duration, beginning }: LieCase): boolean => {
   const index = kept.indexOf(falsehood)
   if (index < 0 || !beginningsOf(falsehood, index).includes(beginning)) return false
-  const time = durations.indexOf(duration)
-  const turn = setting === "alone" ? index : Math.floor(index / amongThree)
-  if (setting === "one of three" && index % amongThree !== 0) return false
-  return (setting === "alone" && isGrave(falsehood) && beginning === "midway") || time === turn % durations.length
+  if (setting === "one of three") return index % amongThree === 0 && duration === timeOf(index / amongThree)
+  if (isGrave(falsehood)) return beginning === "midway" || duration === timeOf(index)
+  return (index % 3 !== 1 || isSwap(falsehood)) && duration === timeOf(Math.floor(index / 3))
 }
 
 const listed: ReadonlyArray<LieCase> = everything.filter(isListed)

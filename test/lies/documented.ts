@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { HaltReason } from "../../src/domain/Halt.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { adopt } from "../../src/submitter/adopt.ts"
+import { recover } from "../../src/submitter/recover.ts"
 import type { Services } from "../simulation/Replica.ts"
 import { payer } from "./LieTreasury.ts"
 
@@ -12,11 +13,12 @@ export interface Documented {
   /** Why it is demanded. */
   readonly source: string
   /** What src names as its end. */
-  readonly verb: "resume" | "adopt"
-  readonly perform: Effect.Effect<unknown, unknown, Services>
+  readonly verb: "resume" | "adopt" | "recover"
+  /** Given the path of the database. */
+  readonly perform: (file: string) => Effect.Effect<unknown, unknown, Services>
 }
 
-const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all", ...words }))
+const resume = () => Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all", ...words }))
 
 /** The only halts that a lie may bring about, each with what demands it. Any other one is an error. */
 export const documentedHalts: Readonly<Partial<Record<HaltReason, Documented>>> = {
@@ -24,7 +26,12 @@ export const documentedHalts: Readonly<Partial<Record<HaltReason, Documented>>> 
   foreign_payment: {
     source: "decision 11, a payment or a debit that the journal does not know",
     verb: "adopt",
-    perform: adopt([payer], words, () => Effect.void),
+    perform: () => adopt([payer], words, () => Effect.void),
+  },
+  restored_store: {
+    source: "decisions 11 and 13, a payment under this installation's own reference that the journal does not know",
+    verb: "recover",
+    perform: (file) => recover([payer], file, words, () => Effect.void),
   },
   chain_changed: { source: "decision 27, a gateway on another chain", verb: "resume", perform: resume },
 }

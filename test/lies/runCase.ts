@@ -185,7 +185,7 @@ class CaseRun {
     })
     for (const { reason, verb, perform } of found) {
       this.verbs.push(`${verb} of ${reason}`)
-      this.world.begin(perform)
+      this.world.begin(perform(this.world.file))
     }
     return found.length > 0
   }

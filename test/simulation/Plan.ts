@@ -4,8 +4,11 @@ import { type ProfileName, profileNames, profiles } from "../../src/sandbox/Prof
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { type Order, ordersOf } from "./Orders.ts"
 
-/** Who the gateways are. honest: they err, but do not lie about height and listing. hostile: all of them, about all. */
-export type Gateways = "honest" | "hostile"
+/**
+ * Who the gateways are. honest: they err, but do not lie about height and listing. hostile: all of them, about all.
+ * lying: there is one, which is honest most of the time.
+ */
+export type Gateways = "honest" | "hostile" | "lying"
 
 /** What a seed is about: everything that may go wrong is on or off for the whole run. */
 export interface Plan {

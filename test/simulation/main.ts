@@ -7,6 +7,7 @@ import { catchGuards } from "./catchGuards.ts"
 import { catchPlanted } from "./catchPlanted.ts"
 import { judgeLimits, restless } from "./judgeLimits.ts"
 import { runWithLimits } from "./limits.ts"
+import { describeLying, lyingPlanOf } from "./lyingPlan.ts"
 import { describePlan, type Gateways, planOf } from "./Plan.ts"
 import { playMonth } from "./playMonth.ts"
 import { playYear } from "./playYear.ts"
@@ -16,7 +17,7 @@ import { simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
 import { wholeYear } from "./YearWorld.ts"
 
-const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|hostile|both] [--workers N] [--trace]
+const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|hostile|both|lying] [--workers N] [--trace]
        npm run sim -- --planted [--seeds N] [--guards]
        npm run sim -- --statements
        npm run sim -- --limits
@@ -27,7 +28,8 @@ const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|
   --seeds     how many seeds are run; default 100
   --first     the first of them; default 1
   --gateways  honest: exactly-once is judged. hostile: all gateways lie, and what may leave the treasury is judged.
-              both: every other seed
+              both: every other seed. lying: there is one, which is honest most of the time; also judged is that no
+              stop is silent, and that each ends by itself or by the verb that is named to people
   --trace     prints what goes over the wire: for one seed that failed
   --statements lets each statement of a payment's day fail, once and for a while
   --limits    runs the daemon for an hour before a gateway that bans who asks too much
@@ -78,10 +80,11 @@ if (values.help) {
   console.log(usage)
   process.exit(0)
 }
-const kinds = ["honest", "hostile", "both"]
+const kinds = ["honest", "hostile", "both", "lying"]
 if (!kinds.includes(values.gateways)) fail(`--gateways ${values.gateways} is none of ${kinds.join(", ")}`)
 const gateways = (seed: number): Gateways => {
   if (values.gateways === "both") return seed % 2 === 0 ? "hostile" : "honest"
+  if (values.gateways === "lying") return "lying"
   return values.gateways === "hostile" ? "hostile" : "honest"
 }
 const seeds = whole("seeds", values.seeds)
@@ -90,13 +93,18 @@ const began = performance.now()
 const sum = { intents: 0, executed: 0, cancelled: 0, deaths: 0, manual: 0, blocks: 0 }
 let done = 0
 let violations = 0
+const outcomes = new Map<string, number>()
+
+const describe = (seed: number): string =>
+  gateways(seed) === "lying" ? describeLying(lyingPlanOf(seed)) : describePlan(planOf(seed, gateways(seed)))
 
 const hear = (verdict: Verdict): void => {
   done++
+  for (const note of new Set(verdict.notes)) outcomes.set(note, (outcomes.get(note) ?? 0) + 1)
   for (const key of Object.keys(sum) as Array<keyof typeof sum>) sum[key] += verdict[key]
   if (verdict.violations.length > 0) {
     violations++
-    console.log(`seed ${verdict.seed}: ${describePlan(planOf(verdict.seed, gateways(verdict.seed)))}`)
+    console.log(`seed ${verdict.seed}: ${describe(verdict.seed)}`)
     for (const violation of verdict.violations) console.log(`  ${violation}`)
     console.log(
       `  again: npm run sim -- --first ${verdict.seed} --seeds 1 --gateways ${gateways(verdict.seed)} --trace`,
@@ -167,6 +175,8 @@ const seconds = ((performance.now() - began) / 1000).toFixed(0)
 console.log(
   `${sum.blocks} blocks, ${sum.intents} intents, ${sum.executed} transactions executed (${sum.cancelled} cancellations), ${sum.deaths} deaths, ${sum.manual} left to a person, ${seconds} s`,
 )
+for (const [outcome, count] of [...outcomes].toSorted(([, a], [, b]) => b - a))
+  console.log(`  ${outcome}: ${count} seeds`)
 console.log(`trace ${trace.digest("hex")}`)
 console.log(`seeds ${verdicts.length} violations ${violations}`)
 process.exitCode = violations > 0 ? 1 : 0

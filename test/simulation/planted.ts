@@ -84,7 +84,7 @@ export const planted: ReadonlyArray<Planted> = [
     edits: [
       {
         file: "domain/Attempt.ts",
-        source: "attempt.anchorHeight + BigInt(attempt.windowBlocks)",
+        source: "attempt.anchorHeight + BigInt(longestWindow(attempt))",
         instead: "attempt.anchorHeight + 5n",
       },
     ],
@@ -163,9 +163,9 @@ export const planted: ReadonlyArray<Planted> = [
     name: "sends until the last block of the window",
     edits: [
       {
-        file: "submitter/schedule.ts",
-        source: "  height < deadlineHeight(attempt) - marginBlocks(attempt.windowBlocks)\n",
-        instead: "  height < deadlineHeight(attempt)\n",
+        file: "domain/Attempt.ts",
+        source: "BigInt(shortest) - marginBlocks(shortest)",
+        instead: "BigInt(shortest)",
       },
     ],
   },

@@ -58,6 +58,8 @@ export interface Verdict {
   readonly blocks: number
   /** Statements of the first process. */
   readonly statements: number
+  /** What came of the lies of a single gateway, where it lied. */
+  readonly notes?: ReadonlyArray<string>
 }
 
 /** Runs one seed to its end in virtual time. */

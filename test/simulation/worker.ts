@@ -2,6 +2,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { makeBench } from "./bench.ts"
 import type { Failing } from "./CrashPoints.ts"
 import type { Gateways } from "./Plan.ts"
+import { runLying } from "./runLying.ts"
 import { runPlan, runSeed } from "./runSeed.ts"
 import { calmPlan } from "./statements.ts"
 
@@ -27,6 +28,7 @@ port.on("message", (asked: Asked | undefined) => {
   }
   const tell = isTraced ? (line: string) => console.log(line) : undefined
   const { seed, gateways, failing } = asked
+  if (gateways === "lying") return port.postMessage(runLying(bench, seed, tell))
   port.postMessage(
     failing === undefined ? runSeed(bench, seed, gateways, tell) : { ...runPlan(bench, calmPlan, { failing }), seed },
   )

@@ -126,6 +126,7 @@ describe("the sentence", () => {
     acceptance: { accepted: 0, refused: 0, lost: 0 },
     gaps: [],
     backfills: [],
+    work: null,
     uncompared: null,
     alertsPending: 0,
     halts: [],

@@ -132,7 +132,9 @@ describe("what a payment takes of its window", () => {
       yield* sql`ALTER TABLE spends RENAME COLUMN spent_at TO block_time`
       yield* sql`UPDATE spends SET block_time = ${start - 25 * hour}`
       for (const later of ["terms", "terms_waits"]) yield* sql`DROP TABLE ${sql(later)}`
-      yield* sql`ALTER TABLE attempts DROP COLUMN signed_after`
+      for (const column of ["signed_after", "window_min", "window_max"]) {
+        yield* sql`ALTER TABLE attempts DROP COLUMN ${sql(column)}`
+      }
       yield* sql`ALTER TABLE intents DROP COLUMN asked_at`
       yield* sql`DELETE FROM migrations WHERE migration_id >= 20`
     })

@@ -139,7 +139,8 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
           const options = { treasury, mode: treasury.mode, dataDir, ...where }
           const live = (use: Flow) =>
             prepare(options).pipe(
-              Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
+              Effect.andThen(readParameters),
+              Effect.andThen(firstTerms(options, setup)),
               Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
               Effect.andThen(use(options, sandbox, client)),
               Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
@@ -151,6 +152,13 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
       ),
     ),
   )
+
+/** The first terms of work are believed at once; where no parameters vouch for them, after half a minute. */
+const firstTerms = ({ treasury }: DaemonOptions, { change = {} }: FlowSetup) => {
+  const look = pollRules(payersOf(treasury.parties.values()))
+  const later = Effect.andThen(TestClock.adjust("30 seconds"), look)
+  return change["profile"] === "specification" ? Effect.andThen(look, later) : look
+}
 
 /** What alice's key really did. */
 export const paid = (sandbox: Sandbox["Service"]) =>

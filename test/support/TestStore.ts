@@ -32,7 +32,10 @@ import { TrustedHead } from "../../src/store/TrustedHead.ts"
 /** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
 export const testStore = () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
-  const layer = () => Layer.merge(Comparisons.layerNoDeps, Epochs.layerNoDeps).pipe(Layer.provideMerge(plain()))
+  const layer = () =>
+    Layer.mergeAll(Comparisons.layerNoDeps, Epochs.layerNoDeps, ChainRules.layerNoDeps).pipe(
+      Layer.provideMerge(plain()),
+    )
   const plain = () =>
     Layer.mergeAll(
       Outbox.layerNoDeps,
@@ -41,7 +44,6 @@ export const testStore = () => {
       Brake.layerNoDeps,
       Findings.layerNoDeps,
       Asks.layerNoDeps,
-      ChainRules.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       TrustedHead.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),

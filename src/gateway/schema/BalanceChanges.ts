@@ -1,6 +1,6 @@
 import { Effect, Schema, SchemaParser } from "effect"
 import { accountTypeName } from "../../domain/AccountType.ts"
-import { Amount, enumText, Int64, Text } from "./Numbers.ts"
+import { Amount, BlockTime, enumText, Text } from "./Numbers.ts"
 import { Connection } from "./Paging.ts"
 import { type BalanceChanges, readBalanceChanges } from "./readBalanceChanges.ts"
 
@@ -12,7 +12,7 @@ export const AccountTypeText = enumText(accountTypeName)
  * text. The other fields are absent where rows are not grouped by them; `marketId` is absent or "" without a market.
  */
 export const BalanceRow = Schema.Struct({
-  timestamp: Int64,
+  timestamp: BlockTime,
   balance: Amount,
   party: Text,
   asset: Text,

@@ -1,5 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
-import { Flag, orDefault, Uint32, Uint64 } from "./Numbers.ts"
+import { chainBounds, isChainId } from "../../domain/chainBounds.ts"
+import { Flag, Hash, Height, orDefault, Uint32 } from "./Numbers.ts"
 
 /** The newest block that a node has begun, and what work it asks for. */
 export const ChainHead = Schema.Struct({
@@ -21,16 +22,20 @@ export const ChainHead = Schema.Struct({
 })
 export type ChainHead = typeof ChainHead.Type
 
+const ChainId = Schema.String.check(
+  Schema.makeFilter(isChainId, { expected: `a chain id of 1 to ${chainBounds.chainIdLengthMax} printable characters` }),
+)
+
 /** Answer of GET /blockchain/height. Chain, block and hash must be there: nothing could be built on their defaults. */
 export const ChainHeadAnswer = Schema.Struct({
-  height: Uint64,
-  hash: Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/, { expected: "64 hex characters" })),
+  height: Height,
+  hash: Hash,
   spamPowHashFunction: orDefault(Schema.String, ""),
   spamPowDifficulty: orDefault(Uint32, 0),
   spamPowNumberOfPastBlocks: orDefault(Uint32, 0),
   spamPowNumberOfTxPerBlock: orDefault(Uint32, 0),
   spamPowIncreasingDifficulty: Flag,
-  chainId: Schema.NonEmptyString,
+  chainId: ChainId,
 }).pipe(
   Schema.decodeTo(ChainHead, {
     decode: SchemaGetter.transform((wire) => ({

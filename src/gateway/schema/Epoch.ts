@@ -1,5 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
-import { SafeUint, Uint64 } from "./Numbers.ts"
+import { chainBounds } from "../../domain/chainBounds.ts"
+import { BlockTime, SafeUint } from "./Numbers.ts"
 
 /** The epoch that the network is in: its limits on what a key may send begin anew with the next. */
 export const Epoch = Schema.Struct({
@@ -11,10 +12,16 @@ export const Epoch = Schema.Struct({
 })
 export type Epoch = typeof Epoch.Type
 
+const millisMax = Number(chainBounds.timeMax / 1_000_000n)
+const rfc3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$/
+
+const isInstant = (text: string): boolean => {
+  const millis = rfc3339.test(text) ? Date.parse(text) : Number.NaN
+  return millis > 0 && millis <= millisMax
+}
+
 /** Times of a core are RFC 3339 with up to nine places; only whole milliseconds are used of them. */
-const Instant = Schema.String.check(
-  Schema.makeFilter((value: string) => Date.parse(value) > 0, { expected: "a time" }),
-).pipe(
+const Instant = Schema.String.check(Schema.makeFilter(isInstant, { expected: "a time as RFC 3339" })).pipe(
   Schema.decodeTo(Schema.Finite, {
     decode: SchemaGetter.transform((value: string) => Date.parse(value)),
     encode: SchemaGetter.transform((millis: number) => new Date(millis).toISOString()),
@@ -38,6 +45,6 @@ export const SpamAnswer = Schema.Struct({
 export const EpochAnswer = Schema.Struct({
   epoch: Schema.Struct({
     seq: SafeUint,
-    timestamps: Schema.Struct({ startTime: Uint64, expiryTime: Uint64 }),
+    timestamps: Schema.Struct({ startTime: BlockTime, expiryTime: BlockTime }),
   }),
 })

@@ -1,6 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
 import { escapeText } from "../escapeText.ts"
-import { orDefault, Text, Uint64 } from "./Numbers.ts"
+import { Hash, Height, orDefault, Text, Uint64 } from "./Numbers.ts"
 
 /** A transaction that is in a block, as an explorer shows it. */
 export const IncludedTransaction = Schema.Struct({
@@ -16,12 +16,15 @@ export const IncludedTransaction = Schema.Struct({
 })
 export type IncludedTransaction = typeof IncludedTransaction.Type
 
+/** A uint32 (CometBFT's `ExecTxResult`). */
+const Code = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 }))
+
 const Wire = Schema.Struct({
   transaction: Schema.Struct({
-    block: Uint64,
-    hash: Schema.String,
+    block: Height,
+    hash: Hash,
     submitter: Schema.String,
-    code: orDefault(Schema.Int, 0),
+    code: orDefault(Code, 0),
     error: Text,
     command: Schema.Struct({ nonce: Uint64 }),
   }),

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Amount, enumText, Int64, Text } from "./Numbers.ts"
+import { Amount, BlockTime, enumText, Text } from "./Numbers.ts"
 import { Connection } from "./Paging.ts"
 
 /** The types that say what became of a transfer; numbers of others stay as text. */
@@ -18,7 +18,7 @@ export const withdrawn = "TRANSFER_TYPE_WITHDRAW"
 /** One movement of the ledger, as far as it is looked at. */
 export const LedgerEntry = Schema.Struct({
   /** Time of the block, and a microsecond more for each entry before it in the block. Unix nanoseconds. */
-  timestamp: Int64,
+  timestamp: BlockTime,
   quantity: Amount,
   type: enumText((number) => names.get(number) ?? String(number)),
   from: Text,

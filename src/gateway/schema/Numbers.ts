@@ -1,5 +1,6 @@
 import { Option, Schema, SchemaGetter } from "effect"
 import { BaseUnitsFromString } from "../../domain/Amount.ts"
+import { chainBounds } from "../../domain/chainBounds.ts"
 
 /** Digits are looked at before BigInt sees them: BigInt("") is 0, BigInt("0x10") is 16, BigInt(" 12 ") is 12. */
 const uint = /^(0|[1-9][0-9]{0,19})$/
@@ -35,6 +36,17 @@ export const Int64 = integer("an int64", int, -(2n ** 63n), 2n ** 63n - 1n).pipe
   Schema.decodeTo(Schema.BigInt, toBigInt),
 )
 export const Uint64 = integer("a uint64", uint, 0n, 2n ** 64n - 1n).pipe(Schema.decodeTo(Schema.BigInt, toBigInt))
+
+/** A block's height, and its time in Unix nanoseconds. What is beyond is no fact of a chain, and fits no column. */
+export const Height = integer(`a height up to ${chainBounds.heightMax}`, uint, 0n, chainBounds.heightMax).pipe(
+  Schema.decodeTo(Schema.BigInt, toBigInt),
+)
+export const BlockTime = integer(`a time up to ${chainBounds.timeMax}`, uint, 0n, chainBounds.timeMax).pipe(
+  Schema.decodeTo(Schema.BigInt, toBigInt),
+)
+
+/** A hash of 32 bytes, exactly as it came: either case is in use. */
+export const Hash = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/, { expected: "64 hex characters" }))
 
 /** A 32-bit field, or a 64-bit one of which only small values make sense, as a number. */
 export const Uint32 = integer("a uint32", uint, 0n, 2n ** 32n - 1n).pipe(Schema.decodeTo(Schema.Finite, toNumber))

@@ -1,7 +1,7 @@
 import { Schema, SchemaGetter } from "effect"
 import { BaseUnits } from "../../domain/Amount.ts"
 import { AccountTypeText } from "./BalanceChanges.ts"
-import { Amount, enumText, Int64, orDefault, Text } from "./Numbers.ts"
+import { Amount, BlockTime, enumText, orDefault, Text } from "./Numbers.ts"
 import { Connection } from "./Paging.ts"
 
 /** What the ledger says about a transfer. `done` of a delayed one-off means debited, not yet delivered. */
@@ -38,6 +38,14 @@ export const ObservedTransfer = Schema.Struct({
 })
 export type ObservedTransfer = typeof ObservedTransfer.Type
 
+/** Fees are one debit with the amount: more of them than an amount can hold are none. */
+const isAmount = (fees: ReadonlyArray<{ readonly amount: bigint }>): boolean =>
+  fees.reduce((sum, { amount }) => sum + amount, 0n) <= 2n ** 256n - 1n
+
+const Fees = Schema.Array(Schema.Struct({ amount: Amount })).check(
+  Schema.makeFilter(isAmount, { expected: "fees of 2^256-1 base units at most, together" }),
+)
+
 const Wire = Schema.Struct({
   transfer: Schema.Struct({
     id: Schema.NonEmptyString,
@@ -49,11 +57,11 @@ const Wire = Schema.Struct({
     amount: Amount,
     reference: Text,
     status: enumText((number) => numbers[number] ?? String(number)),
-    timestamp: orDefault(Int64, 0),
+    timestamp: orDefault(BlockTime, 0),
     reason: Schema.optional(Schema.NullOr(Schema.String)),
     recurring: Schema.optional(Schema.NullOr(Schema.Struct({}))),
   }),
-  fees: orDefault(Schema.Array(Schema.Struct({ amount: Amount })), []),
+  fees: orDefault(Fees, []),
 })
 
 /** A transfer with its fees, as both the listing and the single answer hold it. */

@@ -1,7 +1,7 @@
 import { Schema, SchemaGetter } from "effect"
 import type { accountTypeNumbers } from "../../domain/AccountType.ts"
 import { checksummed } from "../../tx/Address.ts"
-import { Amount, enumText, Int64, orDefault, Text } from "./Numbers.ts"
+import { Amount, BlockTime, enumText, orDefault, Text } from "./Numbers.ts"
 import { Connection } from "./Paging.ts"
 import { ObservedTransfer } from "./Transfers.ts"
 
@@ -24,7 +24,7 @@ const Wire = Schema.Struct({
   amount: Amount,
   asset: Text,
   status: enumText((number) => statuses[number] ?? String(number)),
-  createdTimestamp: orDefault(Int64, 0),
+  createdTimestamp: orDefault(BlockTime, 0),
   ext: Schema.optional(
     Schema.NullOr(Schema.Struct({ erc20: Schema.optional(Schema.NullOr(Schema.Struct({ receiverAddress: Text }))) })),
   ),

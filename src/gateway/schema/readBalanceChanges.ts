@@ -1,6 +1,7 @@
 import { accountTypeName } from "../../domain/AccountType.ts"
 import { parseBaseUnits } from "../../domain/Amount.ts"
 import type { BalanceChange } from "../../domain/Balance.ts"
+import { isBlockTime } from "../../domain/chainBounds.ts"
 import type { PageInfo } from "./Paging.ts"
 
 /** The value of BalanceChangesAnswer. */
@@ -29,16 +30,15 @@ const typeOf = (value: unknown): string | undefined => {
   return Number.isSafeInteger(value) ? accountTypeName(value as number) : undefined
 }
 
-const int = /^(0|-?[1-9][0-9]{0,18})$/
-const int64Max = 2n ** 63n - 1n
+const digits = /^(0|[1-9][0-9]{0,18})$/
 
 const timeOf = (value: unknown): bigint | undefined => {
   if (typeof value === "number") {
-    return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : undefined
+    return Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0) ? BigInt(value) : undefined
   }
-  if (typeof value !== "string" || !int.test(value)) return undefined
+  if (typeof value !== "string" || !digits.test(value)) return undefined
   const time = BigInt(value)
-  return time > int64Max || time < -int64Max - 1n ? undefined : time
+  return isBlockTime(time) ? time : undefined
 }
 
 /** The rows of a block have one time: it is read once. */

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { powHashFunction } from "../../tx/ProofOfWork.ts"
+import { powHashFunction } from "../../domain/powHashFunction.ts"
 import type { Chain } from "../Chain.ts"
 import { transfersLeft } from "../checkTx.ts"
 import { rulesFor, rulesNow } from "../WorkRules.ts"

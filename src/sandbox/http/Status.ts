@@ -1,5 +1,5 @@
 import { Clock, Effect } from "effect"
-import { powHashFunction } from "../../tx/ProofOfWork.ts"
+import { powHashFunction } from "../../domain/powHashFunction.ts"
 import type { Chain } from "../Chain.ts"
 import { formatTime, toMicros } from "../Time.ts"
 import { rulesNow } from "../WorkRules.ts"

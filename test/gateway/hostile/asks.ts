@@ -13,13 +13,15 @@ import { mark } from "../GatewayServer.ts"
 export type Kind =
   | "amount"
   | "int64"
-  | "uint64"
+  | "height"
+  | "time"
   | "uint32"
   | "uint"
   | "code"
   | "quantum"
   | "text"
   | "name"
+  | "chainId"
   | "flag"
   | "enum"
 
@@ -101,7 +103,7 @@ const balances: Ask = {
   }),
   fields: [
     ...fieldsOf("balances.edges.0.node", [
-      ["timestamp", "int64", "timestamp"],
+      ["timestamp", "time", "timestamp"],
       ["balance", "amount", "balance"],
       ["partyId", "text", "party", ""],
       ["assetId", "text", "asset", ""],
@@ -191,8 +193,8 @@ const head: Ask = {
     },
   }),
   fields: fieldsOf("", [
-    ["height", "uint64", "height"],
-    ["chainId", "name", "chainId"],
+    ["height", "height", "height"],
+    ["chainId", "chainId", "chainId"],
     ["spamPowHashFunction", "text", "hashFunction", ""],
     ["spamPowDifficulty", "uint32", "difficulty", 0],
     ["spamPowNumberOfPastBlocks", "uint32", "pastBlocks", 0],
@@ -229,7 +231,7 @@ const transfer: Ask = {
       ["asset", "text", "asset", ""],
       ["amount", "amount", "amount"],
       ["reference", "text", "reference", ""],
-      ["timestamp", "int64", "timestamp", 0n],
+      ["timestamp", "time", "timestamp", 0n],
     ]),
     { path: "transferNode.fees.0.amount", kind: "amount", key: "fees" },
   ],
@@ -247,7 +249,7 @@ const transfers: Ask = {
   fields: [
     ...fieldsOf("transfers.edges.0.node.transfer", [
       ["amount", "amount", "amount"],
-      ["timestamp", "int64", "timestamp", 0n],
+      ["timestamp", "time", "timestamp", 0n],
       ["id", "name", "id"],
     ]),
   ],
@@ -274,7 +276,7 @@ const ledger: Ask = {
   }),
   value: ({ transferId = id }) => ({ counts: new Map([[transferId, 1]]), complete: true, mark }),
   fields: fieldsOf("ledgerEntries.edges.0.node", [
-    ["timestamp", "int64", "unread"],
+    ["timestamp", "time", "unread"],
     ["quantity", "amount", "unread"],
     ["transferId", "text", "transferId", ""],
   ]),

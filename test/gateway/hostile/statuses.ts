@@ -173,6 +173,9 @@ const noNumbers = [
 ]
 const page = (mark: unknown): Outcome => ({ value: { ...(asks.balances.value({}) as object), mark } })
 
+/** What fits a column with room for what is reckoned from it. */
+const latest = 9n * 10n ** 18n
+
 const marks: ReadonlyArray<BadAnswer> = [
   ...noNumbers.flatMap((text) => [marked(text, block.time, unreadable), marked(block.height, text, unreadable)]),
   marked(undefined, undefined, page(undefined)),
@@ -181,7 +184,11 @@ const marks: ReadonlyArray<BadAnswer> = [
   marked("0", block.time, page(undefined)),
   marked(block.height, "0", page(undefined)),
   marked("1", "1", page({ height: 1n, timestamp: 1n })),
-  marked(String(2n ** 64n - 1n), String(2n ** 64n - 1n), page({ height: 2n ** 64n - 1n, timestamp: 2n ** 64n - 1n })),
+  marked(String(latest), String(latest), page({ height: latest, timestamp: latest })),
+  ...[latest + 1n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n].flatMap((n) => [
+    marked(String(n), block.time, unreadable),
+    marked(block.height, String(n), unreadable),
+  ]),
   marked(block.height, "1795220344", page({ height: 120n, timestamp: 1795220344n })),
 ]
 

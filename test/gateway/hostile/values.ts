@@ -10,12 +10,13 @@ interface Written {
   readonly means: (field: Field) => { readonly value: unknown } | undefined
 }
 
-const numeric: ReadonlySet<Kind> = new Set(["amount", "int64", "uint64", "uint32", "uint", "code", "quantum"])
+const numeric: ReadonlySet<Kind> = new Set(["amount", "int64", "height", "time", "uint32", "uint", "code", "quantum"])
 const ranges: Readonly<Partial<Record<Kind, readonly [bigint, bigint]>>> = {
   amount: [0n, 2n ** 256n - 1n],
   int64: [-(2n ** 63n), 2n ** 63n - 1n],
   quantum: [0n, 10n ** 78n - 1n],
-  uint64: [0n, 2n ** 64n - 1n],
+  height: [0n, 9n * 10n ** 18n],
+  time: [0n, 9n * 10n ** 18n],
   uint32: [0n, 2n ** 32n - 1n],
   uint: [0n, 2n ** 53n - 1n],
   code: [-(2n ** 53n) + 1n, 2n ** 53n - 1n],
@@ -74,6 +75,7 @@ const odd = [
 const numbers: ReadonlyArray<Written> = [
   ...[0n, 1n, 42n, 2n ** 31n - 1n, 2n ** 31n, 2n ** 32n - 1n, 2n ** 32n].map(digits),
   ...[2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n, 2n ** 64n].map(digits),
+  ...[9n * 10n ** 18n, 9n * 10n ** 18n + 1n].map(digits),
   ...[10n ** 30n, 10n ** 77n, 2n ** 256n - 1n, 2n ** 256n, 10n ** 78n - 1n, 10n ** 78n, 10n ** 200n].map(digits),
   ...[-1n, -42n, -(2n ** 53n) + 1n, -(2n ** 53n), -(2n ** 63n), -(2n ** 63n) - 1n, -(10n ** 30n)].map(digits),
   ...[0n, 1n, 42n, 2n ** 31n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 53n - 1n, -1n].map((n) => bare(String(n), n)),
@@ -98,12 +100,17 @@ const numbers: ReadonlyArray<Written> = [
   { ...refused("1".repeat(big)), name: "two million digits" },
 ]
 
+/** A chain's id is shown, and signed with a zero byte behind it. */
+const isChainId = (value: unknown): boolean => typeof value === "string" && /^[ -~]{1,50}$/.test(value)
+
 const same = (text: string): Written => ({
   name: text.slice(0, 40),
   text,
   means: ({ kind }) => {
     const value: unknown = JSON.parse(text)
-    return kind === "name" && value === "" ? undefined : { value }
+    if (kind === "chainId" && !isChainId(value)) return undefined
+    const isNone = (kind === "name" && value === "") || (typeof value === "string" && !value.isWellFormed())
+    return isNone ? undefined : { value }
   },
 })
 

@@ -1,0 +1,56 @@
+import { Effect } from "effect"
+import type { Treasury } from "../../src/config/Treasury.ts"
+import { haltEnds } from "../../src/domain/Halt.ts"
+import { resumeScope } from "../../src/status/brakeVerbs.ts"
+import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
+import { endPayment } from "../../src/status/people.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import type { Services } from "./Replica.ts"
+
+/** One verb of the command line, as its socket does it. */
+export interface OperatorVerb {
+  /** Such as "resume (chain_changed)". */
+  readonly name: string
+  readonly perform: Effect.Effect<unknown, unknown, Services>
+}
+
+/** What an operator sees of the ledger besides the daemon: whether a transfer of this id executed. */
+export type Ledger = (transferId: string) => boolean
+
+interface Asked {
+  readonly treasury: Treasury
+  readonly dataDir: string
+  readonly ledger: Ledger
+}
+
+const words = { author: "operator", reason: "the gateway lied" }
+
+/** Verbs that end what stands in the way of payments now, each the one that the halt, the pause or the alert names. */
+export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger }: Asked) {
+  const brake = yield* Brake
+  const place = { treasury, dataDir }
+  const verbs: Array<OperatorVerb> = []
+  const halts = yield* brake.halts
+  for (const { reason } of halts) {
+    const end = Object.hasOwn(haltEnds, reason) ? haltEnds[reason as keyof typeof haltEnds] : "resume"
+    if (end === "adopt" || end === "recover")
+      verbs.push({ name: `${end} (${reason})`, perform: ledgerVerb(end, place, words) })
+    else if (end === "resume")
+      verbs.push({ name: `resume (${reason})`, perform: resumeScope(place, { scope: "all", ...words }) })
+  }
+  for (const { scope } of yield* brake.pauses)
+    verbs.push({ name: `resume ${scope}`, perform: resumeScope(place, { scope, ...words }) })
+  const outbox = yield* Outbox
+  for (const { id, state } of yield* outbox.open) {
+    if (state !== "manual" && state !== "unknown") continue
+    const attempts = yield* outbox.attempts(id)
+    const done = attempts.find(({ transferId }) => ledger(transferId))
+    const outcome = done === undefined ? { neverExecuted: true as const } : { executed: done.transferId }
+    verbs.push({
+      name: `intents resolve (${state})`,
+      perform: endPayment(treasury, id, "resolve", { ...words, ...outcome }),
+    })
+  }
+  return verbs as ReadonlyArray<OperatorVerb>
+})

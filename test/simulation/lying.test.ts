@@ -1,0 +1,20 @@
+import { assert, describe, it } from "vitest"
+import { simulate } from "./simulate.ts"
+
+describe("the simulation of a single gateway that lies at random", () => {
+  it("finds a way out of each stop, and no process that ends of a lie; the same run each time", async () => {
+    const options = { first: 1, seeds: 4, gateways: () => "lying" as const, workers: 2 }
+    const verdicts = await simulate(options)
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
+      [],
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { executed }) => sum + executed, 0),
+      16,
+    )
+    assert.isAbove(verdicts.filter(({ notes }) => !notes?.includes("untold")).length, 2)
+    const [again] = await simulate({ ...options, seeds: 1 })
+    assert.deepStrictEqual(again, verdicts[0])
+  })
+})
