@@ -1,4 +1,5 @@
 import { Context, Effect, Layer } from "effect"
+import { stepBackMax } from "../rules/headBelief.ts"
 
 /** One reading of what the ledger lists of a key. */
 export interface Look {
@@ -14,7 +15,10 @@ export class Looks extends Context.Service<
   {
     readonly last: (party: string) => Effect.Effect<Look | undefined>
     readonly note: (party: string, look: Look) => Effect.Effect<void>
-    /** The height given first: that of the newest block when the process began to look. */
+    /**
+     * The height given first: that of the newest block when the process began to look. One that lies further below than
+     * nodes differ takes its place: the first was false, and no listing would ever reach it.
+     */
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
     /** Whether a reading of the party's listing ended where the one before did. */
     readonly endsAgain: (party: string, cursor: string) => Effect.Effect<boolean>
@@ -50,7 +54,7 @@ export class Looks extends Context.Service<
         note: (party, look) => Effect.sync(() => last.set(party, look)),
         startHeight: (height) =>
           Effect.sync(() => {
-            start ??= height
+            if (start === undefined || height + stepBackMax < start) start = height
             return start
           }),
         endsAgain: (party, cursor) =>

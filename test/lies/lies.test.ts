@@ -54,6 +54,7 @@ describe("a lie", () => {
     "transfer answer: not found, four seconds, alone",
     "balanceChanges rows: no rows, four seconds, alone",
     "transfers answer: an error, for ever, one of three",
+    "height height: 600 ahead, four seconds, alone, from the start",
   ]
   it.each(some)("is survived: %s", (name) => {
     const one = casesOf(true).find((each) => nameOf(each) === name)
