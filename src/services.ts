@@ -162,7 +162,9 @@ export const gatewayLayer = (
   )
   const { chainId, quorum } = network
   return Layer.unwrap(
-    Effect.map(options, (gateways) => layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network) })),
+    Effect.map(options, (gateways) =>
+      layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network), bounds: network.head }),
+    ),
   ).pipe(Layer.provide(http))
 }
 

@@ -21,6 +21,7 @@ const commands = {
   object: async () => (await import("./object.ts")).object,
   adopt: async () => (await import("./ledgerCommands.ts")).adopt,
   recover: async () => (await import("./ledgerCommands.ts")).recover,
+  trust: async () => (await import("./trust.ts")).trust,
   backfill: async () => (await import("./backfill.ts")).backfill,
   reconcile: async () => (await import("./reconcile.ts")).reconcile,
   submit: async () => (await import("./submit.ts")).submit,

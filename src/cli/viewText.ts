@@ -34,6 +34,7 @@ export const viewText = (view: View): string => {
     ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),
     ...pastText(view),
     ...(view.work === null ? [] : [`nothing is signed since ${view.work.since}: ${view.work.detail}`]),
+    ...(view.doubted === null ? [] : [`newest block doubted since ${view.doubted.since}: ${view.doubted.detail}`]),
     ...(view.uncompared === null ? [] : [`not compared since ${view.uncompared.since}: ${view.uncompared.detail}`]),
     `mempool accepted ${accepted} of ${accepted + refused} definite answers in 24 h, ${lost} lost; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
   ].join("\n")

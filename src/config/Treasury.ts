@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { majorityOf } from "../domain/quorum.ts"
 import type { WrittenFee } from "../rules/FeeTerms.ts"
+import { type HeadBounds, headBounds } from "../rules/headBelief.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { External, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
@@ -70,6 +71,8 @@ export interface NetworkConfig {
   readonly fee: WrittenFee | undefined
   /** What the network may ask of transactions without people. */
   readonly work: WorkBounds
+  /** How far the newest block may be ahead of the last believed one. */
+  readonly head: HeadBounds
 }
 
 export type ReceiverConfig =
@@ -224,6 +227,10 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     submitType: network.submitType ?? "sync",
     fee: feeIn(network),
     work: workIn(network, report),
+    head: {
+      jumpBlocks: BigInt(network.head?.jump ?? headBounds.jumpBlocks),
+      blocksPerSecond: BigInt(network.head?.perSecond ?? headBounds.blocksPerSecond),
+    },
     fixedChain:
       fixed === undefined
         ? undefined

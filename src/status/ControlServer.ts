@@ -17,6 +17,7 @@ import { agreementFor } from "./agreement.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
 import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
 import { askBackfill } from "./askBackfill.ts"
+import { askTrustHead, TrustHeadBody } from "./askTrust.ts"
 import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
@@ -130,6 +131,11 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/object") {
       const done = yield* objectTo(yield* body(request, ObjectBody))
       return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
+    }
+    if (path === "/api/v1/trust/head") {
+      const done = yield* askTrustHead(options.treasury, yield* body(request, TrustHeadBody))
+      if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
+      return json(done, "waits" in done ? 202 : 200)
     }
     const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
     if (ledger !== undefined) {

@@ -18,6 +18,7 @@ import { Settings } from "../store/Settings.ts"
 import type { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { TermsLog } from "../store/TermsLog.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
 import { accountViews, isoOf, observationOf } from "./accountViews.ts"
 import { intentView } from "./intentView.ts"
 import { limitViews } from "./limitViews.ts"
@@ -68,6 +69,7 @@ type Needs =
   | Settings
   | TermsLog
   | SpendLog
+  | TrustedHead
 
 const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, known: ReadonlyArray<GatewayHealth>) {
   const { treasury, mode } = { ...options, ...(yield* inForceOr(options)) }
@@ -116,6 +118,7 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     ...(yield* pastView()),
     work: work?.isTold === true ? { since: new Date(work.since).toISOString(), detail: work.detail } : null,
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
+    doubted: yield* doubtedView(treasury.network.chainId, now),
     terms: yield* termsView,
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
@@ -131,6 +134,16 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
   }
   const sentence = sentenceOf(view, { today, maxAgeSeconds: treasury.network.maxAgeMillis / 1_000 })
   return { ...view, sentence: options.fromStore === true ? withoutFile(sentence) : sentence }
+})
+
+/** Longer than a gateway errs: then people are called. */
+const doubtMillis = 60_000
+
+const doubtedView = Effect.fnUntraced(function* (chainId: string, now: number) {
+  const { doubt } = yield* (yield* TrustedHead).of(chainId)
+  if (doubt === undefined) return null
+  const { since, why } = doubt
+  return { since: new Date(since).toISOString(), detail: why, isLong: now - since >= doubtMillis }
 })
 
 /** What waits to come into force. A command that opens the store beside another file shows what waits all the same. */

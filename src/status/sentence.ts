@@ -1,6 +1,7 @@
 import { signAgainIn } from "../domain/Approval.ts"
 import { remedyOf } from "../domain/Halt.ts"
 import { resumeCommand } from "../store/holdsOf.ts"
+import { headRemedy } from "../submitter/watchHead.ts"
 import type { IntentView, RuleView, View } from "./View.ts"
 
 /** How long a part of the past that was just found lost is the news. */
@@ -22,12 +23,15 @@ export const sentenceOf = (
   const manual = view.intents.filter((i) => i.state === "manual")
   if (manual.length > 0) return bad(manualText(manual))
   if (view.work !== null) return bad(`Nothing is signed since ${minute(view.work.since)}: ${view.work.detail}.`)
+  const { doubted } = view
+  if (doubted?.isLong === true) return bad(doubtedText(doubted))
   const page = view.rules.find(({ fires }) => fires === "page")
   const troubles = troublesOf(view)
   if (page !== undefined) return bad([firing(page), ...troubles].join(" "))
   if (view.pauses.length > 0) {
     return warn(view.pauses.map(pausedText).join(" "))
   }
+  if (doubted !== null) return warn(doubtedText(doubted))
   if (view.ageSeconds === null) return warn("No balance was read yet: no money moves.")
   const age = `${view.ageSeconds.toFixed(1)} s`
   if (view.ageSeconds > more.maxAgeSeconds) return warn(`Knowledge is ${age} old: no money moves.`)
@@ -51,6 +55,9 @@ export const sentenceOf = (
   if (troubles.length > 0) return warn([...troubles, ...planned, activity].join(" "))
   return { severity: "ok", text: ["All in band.", ...planned, activity].join(" ") }
 }
+
+const doubtedText = ({ since, detail }: NonNullable<View["doubted"]>): string =>
+  `The newest block is doubted since ${minute(since)}: ${detail}. Nothing is signed or sent; ${headRemedy}.`
 
 /** Until when, why, and what ends it. */
 const pausedText = ({ scope, author, reason, until }: View["pauses"][number]): string => {

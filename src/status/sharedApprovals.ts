@@ -31,6 +31,8 @@ const subjectOf = (asked: Agreement): string => {
       return `${asked.kind} ${asked.list}`
     case "resolve":
       return `resolve ${asked.payment}`
+    case "trust":
+      return `trust ${asked.words}`
   }
 }
 

@@ -11,6 +11,7 @@ import { approvalOf } from "./approvalOf.ts"
 import { Looks } from "./Looks.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { watchClock } from "./watchClock.ts"
+import { watchHead } from "./watchHead.ts"
 import { watchWork } from "./watchWork.ts"
 
 const waitMillis = 5_000
@@ -72,6 +73,9 @@ const page = Effect.fnUntraced(function* (
 })
 
 /** The loop that no gateway holds up. */
-export const overdueLoop = Effect.all([callOverdue(), watchClock(), watchWork(), Effect.sleep(waitMillis)], {
-  discard: true,
-}).pipe(payingInForce, Effect.forever)
+export const overdueLoop = Effect.all(
+  [callOverdue(), watchClock(), watchHead(), watchWork(), Effect.sleep(waitMillis)],
+  {
+    discard: true,
+  },
+).pipe(payingInForce, Effect.forever)

@@ -9,6 +9,7 @@ import { Observations } from "../store/Observations.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
 import { holdOn } from "../store/trip.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { countHistory } from "./countHistory.ts"
@@ -29,7 +30,10 @@ const waitMillisUnanswered = 2_000
 /** Blocks beyond the network's window for which a recovered store signs nothing. */
 const quarantineBlocks = 10n
 
-/** Setting that keeps a recovered store from signing: "pending", or the last block of its quarantine; "" ends it. */
+/**
+ * Setting that keeps a recovered store from signing: "pending", or the last block of its quarantine and the epoch of
+ * the node in which that was counted; "" ends it.
+ */
 export const quarantineKey = "quarantine"
 
 /**
@@ -67,6 +71,27 @@ const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) 
     ),
   )
 
+/** So long the blocks of a quarantine must be seen to have passed: one answer of a gateway ends none. */
+const passedMillis = 30_000
+const passedName = "quarantine passed"
+
+const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
+  const looks = yield* Looks
+  const now = yield* Clock.currentTimeMillis
+  if (isNow) return now - (yield* looks.since(passedName, now)) >= passedMillis
+  yield* looks.forget("", passedName)
+  return false
+})
+
+const epochOf = (chainId: string) =>
+  Effect.flatMap(TrustedHead, ({ of }) => Effect.map(of(chainId), ({ trusted }) => trusted?.epoch ?? 0))
+
+/** The last block of a quarantine and the node's epoch in which it was counted; undefined while it is pending. */
+const countedOf = (stored: string): { readonly until: bigint; readonly epoch: number } | undefined => {
+  const [until, epoch = "0"] = stored.split(" ")
+  return stored === "pending" ? undefined : { until: BigInt(until ?? 0), epoch: Number(epoch) }
+}
+
 /** What a lost store had under way either executes or dies within a window: until then nothing new is signed. */
 const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   const settings = yield* Settings
@@ -78,13 +103,16 @@ const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   const head = yield* (yield* Tip).head
   if (!(yield* isOurChain(head))) return undefined
   const rules = yield* ChainRules
+  const epoch = yield* epochOf(head.chainId)
+  const counted = countedOf(stored)
   const latest = head.height + BigInt(yield* rules.windowMax) + quarantineBlocks
-  const isPending = stored === "pending" || BigInt(stored) > latest
-  const unsettled = isPending ? yield* rules.unsettled(head.height, head.pow) : undefined
+  // In another epoch of the node, the blocks that were counted to were a lie, or were undone.
+  const isCounted = counted !== undefined && counted.epoch === epoch && counted.until <= latest
+  const unsettled = isCounted ? undefined : yield* rules.unsettled(head.height, head.pow)
   if (unsettled !== undefined) return yield* clearance.quarantine(`the store was recovered, and ${unsettled}`)
-  const until = isPending ? head.height + BigInt(head.pow.pastBlocks) + quarantineBlocks : BigInt(stored)
-  if (isPending) yield* settings.set(quarantineKey, String(until))
-  if (head.height > until) {
+  const until = isCounted ? counted.until : head.height + BigInt(head.pow.pastBlocks) + quarantineBlocks
+  if (!isCounted) yield* settings.set(quarantineKey, `${until} ${epoch}`)
+  if (yield* isPassed(head.height > until)) {
     yield* settings.set(quarantineKey, "")
     return yield* clearance.quarantine(undefined)
   }

@@ -7,6 +7,7 @@ import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
 import { Turns } from "./Turns.ts"
 import { judgeVerb, type Verb } from "./verbs.ts"
 
@@ -58,6 +59,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
     evidence: yield* outbox.evidence(intentId),
     done: new Set(done.map(({ transferId }) => transferId)),
     height: (yield* (yield* Observations).watermark)?.height ?? 0n,
+    believed: yield* believedOf(attempts.at(-1)?.chainId),
   })
   if (!judged.permitted) return yield* refused(judged.message, judged.remedy)
   yield* agree(intent)
@@ -75,6 +77,13 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   const asking = intent.state === "proposed" && judged.to === "rejected"
   const at = asking ? yield* outbox.move(intent, "awaiting_approval", { detail: `put to ${author}` }) : intent
   return yield* outbox.move(at, judged.to, settlement)
+})
+
+/** The newest block of its chain; undefined while another is told that is doubted. */
+const believedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
+  if (chainId === undefined) return undefined
+  const { trusted, doubt } = yield* (yield* TrustedHead).of(chainId)
+  return doubt === undefined ? trusted?.height : undefined
 })
 
 /** The others hear of a payment that one person has ended unpaid. */

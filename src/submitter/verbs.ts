@@ -28,6 +28,8 @@ export interface Facts {
   readonly done: ReadonlySet<string>
   /** Newest final block that was read; 0 where the gateway names none. */
   readonly height: bigint
+  /** Newest block that is believed; undefined where none is, or another is told that is doubted. */
+  readonly believed: bigint | undefined
 }
 
 export interface Permitted {
@@ -140,8 +142,17 @@ const judgeExecuted = (given: string, facts: Facts): Judged => {
 const isSeen = (attempt: Attempt, { evidence, done }: Facts): boolean =>
   done.has(attempt.transferId) || evidence.some((e) => e.k === attempt.k && e.kind === "executed")
 
+/** More blocks than any network begins in a year: 20 a second. */
+const yearBlocks = 630_720_000n
+
+/** Signed on a block that was a lie: the chain does not come to its window, whatever becomes of the bytes. */
+const isBeyondReach = ({ anchorHeight }: Attempt, { height, believed }: Facts): boolean =>
+  believed !== undefined && anchorHeight > (believed > height ? believed : height) + yearBlocks
+
 const judgeNever = (facts: Facts): Judged => {
-  if (!isStuck(facts)) return unresolvable(facts)
+  const live = liveOf(facts)
+  const isFalse = live !== undefined && isBeyondReach(live, facts)
+  if (!isStuck(facts) && !isFalse) return unresolvable(facts)
   const seen = facts.attempts.find((attempt) => isSeen(attempt, facts))
   if (seen !== undefined) {
     return refuse(
@@ -149,17 +160,20 @@ const judgeNever = (facts: Facts): Judged => {
       `"intents resolve" with --executed ${seen.transferId}`,
     )
   }
-  const attempt = liveOf(facts)
-  if (attempt === undefined) return permit("abandoned", "resolved as never executed")
+  if (live === undefined) return permit("abandoned", "resolved as never executed")
+  if (isFalse) {
+    const words = `resolved as never executed (signed on block ${live.anchorHeight}, to which no chain comes)`
+    return permit("abandoned", words, { attempt: live, to: "expired" })
+  }
   // People are called only when the window is over; where heights are named they must say so too.
-  const over = facts.height === 0n ? facts.intent.state === "manual" : isOver(attempt, facts.height)
+  const over = facts.height === 0n ? facts.intent.state === "manual" : isOver(live, facts.height)
   if (!over) {
-    const end = deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
+    const end = deadlineHeight(live) + marginBlocks(longestWindow(live))
     const known = facts.height === 0n ? "no block is known" : `block ${facts.height} is the newest known`
     return refuse(
-      `attempt ${attempt.k} may still execute: ${known}, its window is over beyond doubt after block ${end}`,
+      `attempt ${live.k} may still execute: ${known}, its window is over beyond doubt after block ${end}`,
       "let the daemon see a later block, then ask again",
     )
   }
-  return permit("abandoned", "resolved as never executed", { attempt, to: "expired" })
+  return permit("abandoned", "resolved as never executed", { attempt: live, to: "expired" })
 }

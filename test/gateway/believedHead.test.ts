@@ -11,7 +11,7 @@ import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 import { type TestStore, testStore } from "../support/TestStore.ts"
 
-const wild = 9_000_000_000_000_000_000n
+const wild = 8_000_000_000_000_000_000n
 
 /** What a gateway tells now: its newest block, the block of its row headers; undefined: it does not answer. */
 interface Shown {
@@ -174,7 +174,7 @@ describe("the newest block of one gateway", () => {
         const read = yield* readRows
         assert.isTrue(Result.isFailure(read))
         if (Result.isFailure(read))
-          assert.match(read.failure.message, /Unreadable: its headers name block 9000000000000000000/)
+          assert.match(read.failure.message, /Unreadable: its headers name block 8000000000000000000/)
         shown.a.rows = 1_000n
         assert.isTrue(Result.isSuccess(yield* readRows))
       }).pipe(Effect.provide(network(shown, 1, store)))

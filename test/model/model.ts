@@ -243,6 +243,7 @@ const peopleSteps = (world: World, rules: Rules): ReadonlyArray<Step> => {
         evidence: [],
         done: new Set(),
         height: now - BigInt(lag),
+        believed: now - BigInt(lag),
       }
       const judged = rules.judgeVerb(verb, facts)
       if (!judged.permitted) return []

@@ -10,6 +10,7 @@ import { storeLayer } from "../../src/services.ts"
 import { type Agrees, agreementFor, agreements, type VerbName } from "../../src/status/agreement.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
 import { callCofferer } from "../support/CommandLine.ts"
@@ -42,12 +43,24 @@ interface Walk {
   readonly path: string
   readonly body: object
   readonly args: ReadonlyArray<string>
-  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox>
+  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox | TrustedHead>
   /** Whether nothing was done yet. */
-  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox>
+  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox | TrustedHead>
   /** What its text says beside place and expiry. */
   readonly says: RegExp
 }
+
+const wild = 9_000_000_000_000n
+/** A newest block that the gateway tells, and that is not believed. */
+const doubtHead = Effect.flatMap(TrustedHead, ({ keep }) =>
+  keep("sandbox-1", {
+    trusted: { height: 7n, at: 0, epoch: 0, isFirst: false },
+    doubt: { since: 0, height: wild, why: "it is far ahead", run: undefined },
+  }),
+)
+const isHeadDoubted = Effect.flatMap(TrustedHead, ({ of }) =>
+  Effect.map(of("sandbox-1"), ({ doubt }) => doubt !== undefined),
+)
 
 /** Each verb that lets money move again, with what it must not end alone. */
 const walks: ReadonlyArray<Walk> = [
@@ -98,6 +111,15 @@ const walks: ReadonlyArray<Walk> = [
     ),
     says: /of a resolution, version 2\n(.+\n)*payment: .+\nwhich is: .+ -> .+\noutcome: never executed\n/,
   },
+  {
+    verb: "trust/head",
+    path: "trust/head",
+    body: { ...why, height: String(wild) },
+    args: ["trust", "head", String(wild)],
+    begin: doubtHead,
+    waits: isHeadDoubted,
+    says: /of trust in the network, version 2\n(.+\n)*trusts: block 9000000000000 as begun, where block 7 was believed\n/,
+  },
 ]
 
 const nameOf = ({ args }: Walk): string => args.slice(0, 3).join(" ").replace(manual.id, "ID")
@@ -109,7 +131,7 @@ const stopped = (
   more: string,
   use: (where: {
     readonly dataDir: string
-    readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) => Effect.Effect<A, unknown>
+    readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead>) => Effect.Effect<A, unknown>
     /** Writes the file anew, with another end. */
     readonly write: (more: string) => void
     /** What a daemon that started has left in the store. */
@@ -127,7 +149,7 @@ const stopped = (
         const der = operatorKey(name).key.export({ type: "pkcs8", format: "der" })
         writeFileSync(join(dir, name), der.subarray(-32).toString("hex"), { mode: 0o600 })
       }
-      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) =>
+      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead>) =>
         effect.pipe(Effect.provide(storeLayer({ treasury, dataDir }), { local: true }))
       const write = (next: string) => writeFileSync(file, treasury.document.text.replace(more, next))
       const started = prepare({ treasury, mode: treasury.mode, dataDir }).pipe(
@@ -166,6 +188,7 @@ describe("the table of agreement", () => {
       reload: ["reload"],
       adopt: ["adopt"],
       recover: ["recover"],
+      trust: ["trust/head"],
       backfill: ["backfill"],
       reconcile: ["reconcile"],
       submit: ["submit"],

@@ -127,6 +127,7 @@ describe("the sentence", () => {
     gaps: [],
     backfills: [],
     work: null,
+    doubted: null,
     uncompared: null,
     alertsPending: 0,
     halts: [],

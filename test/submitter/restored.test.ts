@@ -148,7 +148,7 @@ describe("a data directory that was put back", () => {
               const had = (yield* paid(world)).length
               for (let i = 0; i < 14; i++) yield* round(options, world)
               assert.lengthOf(yield* paid(world), had, "a window and ten blocks are waited for")
-              for (let i = 0; i < 20; i++) yield* round(options, world)
+              for (let i = 0; i < 45; i++) yield* round(options, world)
               assert.lengthOf(yield* paid(world), had + 1)
               assert.deepStrictEqual(yield* halts, [])
               assert.isNull((yield* verifyStore()).problem)

@@ -27,6 +27,7 @@ const facts = (state: IntentState, change: Partial<Facts> = {}): Facts => ({
   evidence: [],
   done: new Set(),
   height: 200n,
+  believed: 200n,
   ...change,
 })
 const stuck = (change: Partial<Facts> = {}) => facts("manual", { attempts: [attempt()], ...change })
@@ -50,6 +51,12 @@ describe("a person's verb", () => {
     ["cancels what waits for approval", { verb: "cancel" }, facts("awaiting_approval"), "cancelled"],
     ["cancels what is reserved and was never signed", { verb: "cancel" }, facts("reserved"), "cancelled"],
     ["abandons after a proven death", { verb: "abandon" }, facts("reserved", { attempts: [dead] }), "abandoned"],
+    [
+      "resolves what was signed on a block to which no chain comes",
+      never,
+      facts("in_flight", { attempts: [attempt({ anchorHeight: 9_000_000_000_000_000_000n })] }),
+      "abandoned",
+    ],
     ["resolves by the hash of the bare form", executed("BA".repeat(32)), stuck(), "confirmed"],
     ["resolves by the hash of the prefixed form", executed("be".repeat(32)), stuck(), "confirmed"],
     ["resolves by the transfer id", executed(attempt().transferId), stuck(), "confirmed"],
@@ -128,6 +135,24 @@ describe("a person's verb", () => {
       never,
       stuck({ done: new Set([attempt().transferId]) }),
       /executed/,
+    ],
+    [
+      "does not give up what was signed on a block to which the chain may come",
+      never,
+      stuck({ attempts: [attempt({ anchorHeight: 600_000_000n })] }),
+      /attempt 1 may still execute/,
+    ],
+    [
+      "nor what was signed on any block while the newest is doubted",
+      never,
+      stuck({ attempts: [attempt({ anchorHeight: 9_000_000_000_000_000_000n })], believed: undefined }),
+      /attempt 1 may still execute/,
+    ],
+    [
+      "nor where the rows are as far, whatever the gateway tells as the newest",
+      never,
+      stuck({ attempts: [attempt({ anchorHeight: 1_000_000_000n })], height: 999_999_990n, believed: 5n }),
+      /attempt 1 may still execute/,
     ],
     ["waits for the margin behind the window", never, stuck({ height: 108n }), /block 108.*after block 108/],
     [

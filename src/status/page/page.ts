@@ -221,6 +221,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
         <ul>${view.network.gateways.map(Gateway)}</ul>
         ${view.network.gateways.length === 1 ? "" : html`<p>${view.network.quorum} of them must agree before money moves.</p>`}
         ${view.work === null ? "" : html`<p class="bad">Nothing is signed since ${minute(view.work.since)} UTC: ${view.work.detail}</p>`}
+        ${view.doubted === null ? "" : html`<p class="bad">The newest block is doubted since ${minute(view.doubted.since)} UTC: ${view.doubted.detail}</p>`}
         ${view.uncompared === null ? "" : html`<p class="bad">Balances are not compared with the gateway's own since ${minute(view.uncompared.since)} UTC: ${view.uncompared.detail}</p>`}</section>
     </main>
     <footer>${view.treasury} · block ${view.height}, chain ${view.network.chainId} · journal ${view.journal.seq} ${view.journal.head.slice(0, 8)} · cofferer ${view.version} · ${view.at.slice(0, 19).replace("T", " ")} UTC</footer>

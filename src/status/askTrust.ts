@@ -1,0 +1,31 @@
+import { Effect, Schema } from "effect"
+import type { Treasury } from "../config/Treasury.ts"
+import { trustHead } from "../submitter/trustHead.ts"
+import { agreeing, needAgreement } from "./agreeing.ts"
+import { SignatureText } from "./approvals.ts"
+import { Words } from "./people.ts"
+import { problem } from "./stories.ts"
+
+export const HeightText = Schema.String.check(
+  Schema.isPattern(/^[0-9]{1,18}$/, { expected: "the height of a block, in digits" }),
+)
+
+export const TrustHeadBody = Schema.Struct({
+  height: HeightText,
+  reason: Words,
+  author: Words,
+  signature: Schema.optional(SignatureText),
+})
+
+/** A doubted newest block, which operators found elsewhere as well. The answer is plain JSON. */
+export const askTrustHead = Effect.fn("Control.trustHead")(function* (
+  treasury: Treasury,
+  { signature, height, reason, author }: typeof TrustHeadBody.Type,
+) {
+  const { chainId, head } = treasury.network
+  const asked = { treasury: treasury.name, chainId, height: BigInt(height), bounds: head, reason, author }
+  const trusted = trustHead(asked, (words) => needAgreement(treasury, { kind: "trust", words, reason }))
+  return yield* agreeing(treasury, signature, trusted).pipe(
+    Effect.catchTag("VerbRefused", ({ message, remedy }) => Effect.succeed(problem(message, 409, remedy))),
+  )
+})

@@ -1,0 +1,79 @@
+import { Clock, Effect } from "effect"
+import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
+import { shortId } from "../domain/Hex.ts"
+import { unsettledFrom } from "../domain/IntentWait.ts"
+import { type Belief, type Doubt, type HeadBounds, isPlausible, taken } from "../rules/headBelief.ts"
+import { Database } from "../store/Database.ts"
+import { Journal } from "../store/Journal.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
+import { say } from "../telemetry/say.ts"
+import { VerbRefused } from "./endIntent.ts"
+import { isOver } from "./evidence.ts"
+
+/** A person's word for the newest block. */
+export interface TrustedByPeople {
+  readonly treasury: string
+  readonly chainId: string
+  /** What another source than the doubted gateway shows. */
+  readonly height: bigint
+  readonly bounds: HeadBounds
+  readonly author: string
+  readonly reason: string
+}
+
+/** Asked before the block is believed: whoever must agree to it. In words that stay the same while it is doubted. */
+type Agree<E, R> = (words: string) => Effect.Effect<unknown, E, R>
+
+/**
+ * Believes a doubted newest block on people's word. Refused where nothing is doubted, where the gateway tells another
+ * block than they name, and while a payment that is out could thereby count as over that is not: it would be paid
+ * twice.
+ */
+export const trustHead = Effect.fn("People.trustHead")(function* <E, R>(asked: TrustedByPeople, agree: Agree<E, R>) {
+  const belief = yield* (yield* Database).atomically(trust(asked, agree))
+  yield* (yield* TrustedHead).keep(asked.chainId, belief)
+  const signals = yield* Signals
+  for (const loop of ["submitter", "confirm", "reconcile"] as const) yield* signals.wake(loop)
+  return { trusted: String(belief.trusted?.height) }
+})
+
+const trust = Effect.fnUntraced(function* <E, R>(asked: TrustedByPeople, agree: Agree<E, R>) {
+  const { treasury, chainId, height, bounds, author, reason } = asked
+  const now = yield* Clock.currentTimeMillis
+  const belief = yield* (yield* TrustedHead).of(chainId)
+  const { doubt } = belief
+  if (doubt === undefined) return yield* refused("no head is doubted", "nothing is left to do")
+  if (!isPlausible(doubt.height, { height, at: doubt.since }, now, bounds)) {
+    const message = `the gateway tells block ${doubt.height}, which cannot follow block ${height}`
+    return yield* refused(message, "where another source shows yours, the gateway is wrong: replace it")
+  }
+  const open = (yield* (yield* Outbox).live).find((attempt) => isEndedBy(attempt, belief, doubt, now))
+  if (open !== undefined) {
+    const until = new Date(unsettledFrom(open)).toISOString()
+    return yield* refused(
+      `payment ${shortId(open.intentId)} may execute until block ${deadlineHeight(open)}, and would count as over`,
+      `"intents resolve" it where the ledger shows it as executed, or ask again after ${until}`,
+    )
+  }
+  const before = belief.trusted === undefined ? "none" : `block ${belief.trusted.height}`
+  yield* agree(`block ${height} as begun, where ${before} was believed`)
+  const detail = `${author} trusts the newest block ${doubt.height}: ${reason}`
+  yield* (yield* Journal).append({
+    kind: "config",
+    subject: treasury,
+    body: { detail, trusted: String(doubt.height), named: String(height), before, reason, author },
+  })
+  yield* say("trusted", { subject: treasury, detail })
+  return taken(belief, doubt.height, now)
+})
+
+/** Whether an attempt that is out would count as over by this block, while by time it need not be. */
+const isEndedBy = (attempt: Attempt, { trusted }: Belief, { height }: Doubt, now: number): boolean =>
+  attempt.state !== "signed" &&
+  isOver(attempt, height) &&
+  !(trusted !== undefined && isOver(attempt, trusted.height)) &&
+  now < unsettledFrom(attempt)
+
+const refused = (message: string, remedy: string) => new VerbRefused({ message, remedy, isBusy: false })

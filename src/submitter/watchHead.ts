@@ -1,0 +1,57 @@
+import { Effect } from "effect"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
+import { makeTrouble, type Noted } from "../store/makeTrouble.ts"
+import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+
+/** The newest block may be doubted for so long before people hear of it. */
+const tellAfterMillis = 60_000
+const key = "headDoubted"
+
+/** The doubt as people are told of it; undefined while the newest block is believed. */
+export const headTrouble = Effect.map(Settings, (settings) => makeTrouble(settings, key, tellAfterMillis))
+
+/** Calls people where the newest block is doubted for long. It asks the store and the clock alone. */
+export const watchHead = Effect.fn("Overdue.head")(function* () {
+  const { chainId } = yield* SubmitterOptions
+  const trouble = yield* headTrouble
+  const { doubt } = yield* (yield* TrustedHead).of(chainId)
+  const round = Effect.gen(function* () {
+    if (doubt === undefined) {
+      const over = yield* trouble.end
+      return over?.isTold === true ? yield* raiseOver(over) : false
+    }
+    const noted = yield* trouble.note(doubt.why)
+    return noted?.isTold === true ? yield* raiseDoubt(noted) : false
+  })
+  if (yield* (yield* Database).atomically(round)) yield* (yield* Signals).wake("alerts")
+})
+
+/** What people do about it. */
+export const headRemedy =
+  'compare with another source: where the gateway is wrong, replace it; where it is right, "cofferer trust head HEIGHT"'
+
+const raiseDoubt = Effect.fnUntraced(function* ({ since, detail }: Noted) {
+  return yield* (yield* AlertQueue).raise({
+    dedup: `head-doubted/${since}`,
+    severity: "page",
+    kind: "head",
+    subject: "newest block doubted",
+    detail: `nothing is signed, sent or counted as over: ${detail}; ${headRemedy}`,
+    fields: { since: new Date(since).toISOString() },
+  })
+})
+
+const raiseOver = Effect.fnUntraced(function* ({ since }: Noted) {
+  return yield* (yield* AlertQueue).raise({
+    dedup: `head-doubted/${since}/over`,
+    severity: "page",
+    kind: "head",
+    subject: "newest block believed",
+    detail: `the newest block is believed again; it was doubted since ${new Date(since).toISOString()}`,
+    fields: { since: new Date(since).toISOString(), over: true },
+  })
+})

@@ -1,0 +1,117 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { headBounds } from "../../src/rules/headBelief.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { TrustedHead } from "../../src/store/TrustedHead.ts"
+import { trustHead } from "../../src/submitter/trustHead.ts"
+import { watchHead } from "../../src/submitter/watchHead.ts"
+import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { flow } from "../support/Flow.ts"
+
+const chainId = "sandbox-1"
+const wild = 9_000_000_000_000_000n
+
+const doubt = (height: bigint, since = 0) =>
+  Effect.flatMap(TrustedHead, ({ keep }) =>
+    keep(chainId, {
+      trusted: { height: 50n, at: 0, epoch: 0, isFirst: false },
+      doubt: { since, height, why: `block ${height} is odd`, run: undefined },
+    }),
+  )
+const believed = Effect.flatMap(TrustedHead, ({ of }) => of(chainId))
+const trust = (height: bigint) =>
+  Effect.map(
+    Effect.result(
+      trustHead(
+        { treasury: "flow", chainId, height, bounds: headBounds, author: "zoe", reason: "the explorer" },
+        () => Effect.void,
+      ),
+    ),
+    (done) => (Result.isSuccess(done) ? done.success.trusted : done.failure.message),
+  )
+
+/** A payment that is in the network until block 110. */
+const inFlight = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const intent = intentOf("5")
+  yield* outbox.record(intent)
+  const reserved = yield* outbox.move(intent, "reserved", { detail: "permitted" })
+  const createdAt = yield* Clock.currentTimeMillis
+  yield* outbox.persist(reserved, { ...attemptOf(reserved, 1), anchorHeight: 10n, windowBlocks: 100, createdAt })
+  return reserved
+})
+
+const told = Effect.gen(function* () {
+  const queue = yield* AlertQueue
+  const due = (yield* queue.due(100)).filter(({ kind }) => kind === "head")
+  for (const delivery of due) yield* queue.delivered(delivery)
+  return [...new Set(due.map(({ severity, subject }) => `${severity} ${subject}`))]
+})
+
+describe("a newest block that people trust", () => {
+  it.effect("is believed from then on, and journalled", () =>
+    flow(() =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* trust(7n), "no head is doubted")
+        yield* doubt(wild)
+        assert.strictEqual(yield* trust(60n), `the gateway tells block ${wild}, which cannot follow block 60`)
+        assert.strictEqual(yield* trust(wild - 900n), String(wild))
+        assert.deepStrictEqual([(yield* believed).trusted?.height, (yield* believed).doubt], [wild, undefined])
+        const entry = yield* (yield* Journal).last("flow", "config")
+        assert.include(entry?.body, `zoe trusts the newest block ${wild}: the explorer`)
+      }),
+    ),
+  )
+
+  it.effect("begins a new epoch where it is lower", () =>
+    flow(() =>
+      Effect.gen(function* () {
+        yield* doubt(7n)
+        assert.strictEqual(yield* trust(7n), "7")
+        assert.containSubset(yield* believed, { trusted: { height: 7n, epoch: 1 } })
+      }),
+    ),
+  )
+
+  it.effect("is refused while a payment that is out would count as over by it, and not by time", () =>
+    flow(() =>
+      Effect.gen(function* () {
+        const intent = yield* inFlight
+        yield* doubt(wild)
+        const outbox = yield* Outbox
+        const attempt = (yield* outbox.attempts(intent.id))[0]!
+        yield* outbox.beginSend({ attempt, gateway: "main", framing: "bare", first: true, txHash: "ab" })
+        assert.match(yield* trust(wild), /may execute until block 110, and would count as over$/)
+        yield* TestClock.adjust("2 hours")
+        assert.strictEqual(yield* trust(wild), String(wild))
+      }),
+    ),
+  )
+})
+
+describe("a doubted newest block", () => {
+  it.effect("calls people after a minute, once, and when it is over", () =>
+    flow(() =>
+      Effect.gen(function* () {
+        yield* watchHead()
+        yield* doubt(wild)
+        yield* watchHead()
+        yield* TestClock.adjust("59 seconds")
+        yield* watchHead()
+        assert.deepStrictEqual(yield* told, [])
+        yield* TestClock.adjust("1 second")
+        yield* watchHead()
+        assert.deepStrictEqual(yield* told, ["page newest block doubted"])
+        yield* TestClock.adjust("1 hour")
+        yield* watchHead()
+        assert.deepStrictEqual(yield* told, [])
+        yield* trust(wild)
+        yield* watchHead()
+        assert.deepStrictEqual(yield* told, ["page newest block believed"])
+      }),
+    ),
+  )
+})
