@@ -3,7 +3,7 @@ import { Option, Schema } from "effect"
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { PublicKey } from "../domain/Hex.ts"
-import type { CancelLine, Policy, PolicyLine } from "./Policy.ts"
+import type { CancelLine, Policy, PolicyLine, PolicyNames } from "./Policy.ts"
 import type { Share as Fraction, Party } from "./Rule.ts"
 import type { Terms } from "./weakens.ts"
 import { workBounds } from "./workTerms.ts"
@@ -150,13 +150,23 @@ const lineOf = ({ approval, ...line }: typeof Line.Type): PolicyLine => ({
 
 const cancelOf = (line: typeof Cancel.Type): CancelLine => ({ ...line, from: new Set(line.from) })
 
-const policyOf = ({ maxFee, lines, cancels, groups, digest, hash }: StoredTerms["policy"]): Policy => ({
-  maxFee: shareOf(maxFee),
-  lines: lines.map(lineOf),
-  ...(cancels.length === 0 ? {} : { cancels: cancels.map(cancelOf) }),
-  groups: groups.map(groupOf),
-  digest,
-  hash,
+const policyOf = ({ policy, parties, assets }: Pick<StoredTerms, "policy" | "parties" | "assets">): Policy => {
+  const { maxFee, lines, cancels, groups, digest, hash } = policy
+  return {
+    names: namesOf(parties, assets),
+    maxFee: shareOf(maxFee),
+    lines: lines.map(lineOf),
+    ...(cancels.length === 0 ? {} : { cancels: cancels.map(cancelOf) }),
+    groups: groups.map(groupOf),
+    digest,
+    hash,
+  }
+}
+
+/** As the file named them: what people approve under stored terms names nobody otherwise than before. */
+const namesOf = (parties: StoredTerms["parties"], assets: StoredTerms["assets"]): PolicyNames => ({
+  parties: new Map(parties.map(({ publicKey, name }) => [publicKey, name])),
+  assets: new Map(assets.map(({ id, symbol, decimals }) => [id, { symbol, decimals }])),
 })
 
 const partyOf = ({ name, publicKey, signer, floor, transfersKept }: typeof StoredParty.Type): Party => ({
@@ -173,7 +183,7 @@ export const decodeTerms = (text: string): Terms | undefined =>
     Option.map(decode(text), ({ policy, parties, assets, fee, ...plain }) => ({
       ...plain,
       ...(fee === undefined ? {} : { fee: { factor: shareOf(fee.factor), maxQuantum: shareOf(fee.maxQuantum) } }),
-      policy: policyOf(policy),
+      policy: policyOf({ policy, parties, assets }),
       parties: new Map(parties.map((party) => [party.name, partyOf(party)])),
       assets: new Map(assets.map((asset) => [asset.symbol, asset])),
     })),

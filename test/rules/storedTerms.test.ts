@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { BaseUnits } from "../../src/domain/Amount.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
+import { namesIn } from "../../src/rules/Policy.ts"
 import { decodeTerms, encodeTerms, termsHash } from "../../src/rules/storedTerms.ts"
 import { type Terms, weakens } from "../../src/rules/weakens.ts"
 
@@ -65,6 +66,16 @@ describe("terms in the store", () => {
     assert.deepStrictEqual(weakens(read, terms), [])
     assert.deepStrictEqual(read.policy.lines[0], terms.policy.lines[0])
     assert.deepStrictEqual(read.parties.get("hot"), hot)
+  })
+
+  it("name parties and amounts as they did: who approves a payment under them reads the same text", () => {
+    const { policy } = decodeTerms(encodeTerms(terms))!
+    assert.deepStrictEqual(namesIn(policy, { from: "a", to: "b", assetId: "u" }), {
+      fromName: "hot",
+      toName: "bob",
+      symbol: "USDT",
+      decimals: 2,
+    })
   })
 
   it.each(["", "{}", "[]", encodeTerms(terms).replace('"per24h":"', '"per24h":"-')])("are none: %s", (text) => {
