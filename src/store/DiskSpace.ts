@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto"
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs"
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statfsSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Context, Effect, Layer } from "effect"
+import { databaseFile } from "./Database.ts"
 
 const mebibyte = 1_048_576
 
@@ -41,7 +42,7 @@ export class DiskSpace extends Context.Service<
     /** Writes the reserve where it is not whole; false where the disk does not take it. */
     readonly keepReserve: Effect.Effect<boolean>
     readonly giveUpReserve: Effect.Effect<void>
-    /** Whether the disk takes a few pages beside the store's own files. */
+    /** Whether the disk takes a few pages beside the store's own files, and these may still grow by as many. */
     readonly probe: Effect.Effect<boolean>
   }
 >()("cofferer/store/DiskSpace") {
@@ -63,7 +64,7 @@ export class DiskSpace extends Context.Service<
           const file = join(dir, "cofferer.probe")
           const taken = writeBytes(file, probeBytes)
           remove(file)
-          return taken
+          return taken && mayGrow(dir)
         }),
       })
     })
@@ -80,13 +81,35 @@ const roomIn = (dir: string): Room => {
   }
 }
 
-const isWhole = (file: string): boolean => {
+const sizeOf = (file: string): number => {
   try {
-    return statSync(file).size === reserveBytes
+    return statSync(file).size
   } catch {
-    return false
+    return 0
   }
 }
+
+/**
+ * Bytes that a file of this process may have. SQLite calls a write beyond it an I/O error where nothing of it was
+ * written, and a full disk else. Only Linux tells it; nothing is tried on the store's own files, since closing one
+ * would end SQLite's locks.
+ */
+const fileBytesMax = (): number => {
+  try {
+    const [, limit] = /^Max file size +([0-9]+) /m.exec(readFileSync("/proc/self/limits", "utf8")) ?? []
+    return limit === undefined ? Number.POSITIVE_INFINITY : Number(limit)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+/** The log grows, and the database by at most what is in the log. */
+const mayGrow = (dir: string): boolean => {
+  const database = join(dir, databaseFile)
+  return sizeOf(database) + sizeOf(`${database}-wal`) + probeBytes <= fileBytesMax()
+}
+
+const isWhole = (file: string): boolean => sizeOf(file) === reserveBytes
 
 const remove = (file: string): void => {
   try {

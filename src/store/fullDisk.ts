@@ -34,13 +34,16 @@ export const checkDiskSpace = Effect.fn("DiskSpace.check")(function* () {
   if (room.free !== undefined && room.free < room.needed) yield* haltOnFullDisk(room)
 })
 
-/** Halts on a disk with little room, and ends that halt by itself once there is enough, the reserve included. */
+/**
+ * Halts on a disk with little room, and ends that halt by itself once there is enough, the reserve included, and files
+ * may grow.
+ */
 export const watchDiskSpace = Effect.fn("DiskSpace.watch")(function* () {
   const space = yield* DiskSpace
   const room = yield* space.room
   if (!(yield* isFull)) return yield* checkDiskSpace()
   if (room.free !== undefined && room.free < enough(room)) return
-  if (!(yield* space.keepReserve)) return
+  if (!(yield* space.keepReserve) || !(yield* space.probe)) return
   yield* holdOn()
   const detail = room.free === undefined ? "the disk takes writes again" : `${mebibytesText(room.free)} are free again`
   yield* (yield* Brake).release(reason, detail)
