@@ -5,6 +5,7 @@ import { type AlertConfig, pagedNoMore } from "../config/storedAlerts.ts"
 import { adoptRules, keepRules } from "../engine/adoptRules.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { termsHash } from "../rules/storedTerms.ts"
+import type { Terms } from "../rules/weakens.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Journal } from "../store/Journal.ts"
@@ -13,6 +14,7 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { TermsLog } from "../store/TermsLog.ts"
 import { holdNewRules } from "./holdNewRules.ts"
+import { operatorsIn } from "./startingWith.ts"
 
 const hashKey = "configHash"
 
@@ -52,7 +54,10 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
   if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, ...names })
   else yield* log.note(names)
-  if (known !== undefined && head !== undefined) yield* tellUnpaged(head.seq, treasury.name, known.alerts, alerts)
+  if (known !== undefined && head !== undefined) {
+    yield* tellUnpaged(head.seq, treasury.name, known.alerts, alerts)
+    if (isOther) yield* tellOperators(head.seq, treasury.name, { before: known.terms, now: terms })
+  }
   if (last !== after) yield* settings.set(hashKey, after)
   if (last === undefined || (before === undefined && last === after)) yield* keepRules(treasury.rules)
   else yield* adoptRules(treasury.rules, before)
@@ -69,6 +74,35 @@ const tellUnpaged = Effect.fnUntraced(function* (seq: number, subject: string, b
     kind: "config",
     subject,
     detail: `pages go to ${names.join(", ")} no more; if this is not meant: halt, and put the old alerts back`,
+    fields: {},
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** With so few the loss of one key leaves nobody who can agree to anything. */
+const operatorsFew = 2
+
+/** Who may let money move again: from now on anybody named, or fewer people than before. */
+const tellOperators = Effect.fnUntraced(function* (
+  seq: number,
+  subject: string,
+  terms: { readonly before: Terms; readonly now: Terms },
+) {
+  const [before, now] = [terms.before, terms.now].map((one) => [...operatorsIn(one).keys()])
+  if (before === undefined || now === undefined) return
+  const gone = before.filter((name) => !now.includes(name))
+  const isFirst = before.length === 0 && now.length > 0
+  if (!isFirst && (gone.length === 0 || now.length > operatorsFew)) return
+  const names = now.length === 0 ? "nobody" : now.join(", ")
+  const detail = isFirst
+    ? `operators are named for the first time: ${names}; resume, recover and weaker terms need them from now on`
+    : `operators removed: ${gone.join(", ")}; left: ${names}; with a key lost, weaker terms wait 24 hours`
+  yield* (yield* AlertQueue).raise({
+    dedup: `operators/${seq}`,
+    severity: "ticket",
+    kind: "config",
+    subject,
+    detail: `${detail}. If this is not meant: halt, and put the old file back`,
     fields: {},
   })
   yield* (yield* Signals).wake("alerts")

@@ -14,9 +14,10 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { approvalOfTerms } from "./approvalOfTerms.ts"
 import { orphanProblems } from "./holdNewRules.ts"
-import { asOne, hashLastSeen, putInForce } from "./putInForce.ts"
+import { asOne, type Entry, hashLastSeen, putInForce } from "./putInForce.ts"
 import { type Refusal, refusedFor, refuseReload } from "./refuseReload.ts"
 import { operatorsIn } from "./startingWith.ts"
+import { changedGateways, gatewayWords, tellGateways } from "./tellGateways.ts"
 import { termsHeld } from "./termsApproval.ts"
 import { keepWaiting, tellStart, tellWeaker } from "./waitingTerms.ts"
 
@@ -132,9 +133,21 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
         ? "the terms of the configuration"
         : `started with another configuration${waiting === undefined ? "" : ", whose terms wait"}`
   const entry = { detail, before, after, weaker, policy: treasury.policy.hash, mode }
-  const seq = yield* asOne(Effect.andThen(keepWaiting(inForce), putInForce(inForce, entry, undefined)))
+  const seq = yield* asOne(Effect.andThen(keepWaiting(inForce), started(inForce, entry)))
   yield* tellStart()
   yield* tellWeaker(seq, weaker)
+})
+
+/** Gateways change at a start alone. */
+const started = Effect.fnUntraced(function* (inForce: InForce, entry: Entry) {
+  const { treasury } = inForce
+  const change = yield* changedGateways(treasury)
+  if (change === undefined) return yield* putInForce(inForce, entry, undefined)
+  const { removed, added } = change
+  const detail = `${entry.detail}; ${gatewayWords(change)}`
+  const seq = yield* putInForce(inForce, { ...entry, detail, gateways: { removed, added } }, undefined)
+  yield* tellGateways(seq, treasury, change)
+  return seq
 })
 
 const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
