@@ -145,8 +145,11 @@ class CaseRun {
     const until = began + secondsMax * 1_000
     const goesOn = () => this.confirmedSince(began + underMillis) > 0
     if (this.runUntil(goesOn, until)) return "goes on"
-    if (this.isUnsettled() && this.runUntil(goesOn, until + windowSecondsMax * 1_000)) return "goes on after a window"
     const isTold = () => this.alertsSince(began).length > 0 && this.isRed()
+    if (this.isUnsettled()) {
+      this.runUntil(() => goesOn() || isTold(), until + windowSecondsMax * 1_000)
+      if (goesOn()) return "goes on after a window"
+    }
     while (!isTold() && world.now - began < toldMillisMax && !goesOn()) world.minutes()
     if (goesOn()) return "goes on late"
     const minutes = Math.round((world.now - began) / 60_000)
