@@ -11,10 +11,13 @@ const agreedText = (texts: ReadonlyArray<string>, quorum: number): string | unde
 
 const workOf = ({ pow }: ChainHead): string => JSON.stringify(pow)
 
+/** Where no quorum asks for the same work, none can be made: nothing is signed, and the block is known all the same. */
+const noWork: ChainHead["pow"] = { hashFunction: "", difficulty: 0, pastBlocks: 0, txPerBlock: 0, increasing: false }
+
 /**
  * The head to go by: of the newest block that a quorum has begun, with the work that a quorum asks for, since that
  * says how long a signature lives. One gateway alone may know that block already, but none may name another hash for it
- * unless a quorum stands against that one. Undefined where too few told, or told the same.
+ * unless a quorum stands against that one. Undefined where too few told, or told the same block.
  */
 export const agreedHead = (heads: ReadonlyArray<ChainHead>, quorum: number): ChainHead | undefined => {
   const tip = quorumTip(
@@ -28,8 +31,8 @@ export const agreedHead = (heads: ReadonlyArray<ChainHead>, quorum: number): Cha
   )
   const head = there.find((one) => one.hash === hash)
   const work = agreedText(heads.map(workOf), quorum)
-  const pow = heads.find((one) => workOf(one) === work)?.pow
-  return head === undefined || pow === undefined ? undefined : { ...head, pow }
+  const pow = heads.find((one) => workOf(one) === work)?.pow ?? noWork
+  return head === undefined ? undefined : { ...head, pow }
 }
 
 /** Whether a gateway shows another chain at a block whose hash a quorum names alike. */
