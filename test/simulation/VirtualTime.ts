@@ -2,7 +2,7 @@ import { type Clock, Duration, Effect, type Scheduler } from "effect"
 import type { Dice } from "../support/Dice.ts"
 
 interface Sleeper {
-  readonly at: number
+  at: number
   readonly seq: number
   readonly wake: () => void
 }
@@ -29,6 +29,8 @@ export interface VirtualTime {
   readonly runTo: (millis: number) => void
   /** Lets time pass until the given Unix milliseconds, and wakes nobody: what came due wakes late, in its order. */
   readonly passTo: (millis: number) => void
+  /** The machine sleeps until then: clocks go on, while the monotonic one and all that waits by it stand still. */
+  readonly sleepTo: (millis: number) => void
 }
 
 /** Tasks run in the order in which they came, save that the dice let one of the next few come first. */
@@ -38,18 +40,20 @@ const tasksMax = 2_000_000
 
 export const makeVirtualTime = (startMillis: number, dice: Dice): VirtualTime => {
   let now = startMillis
+  let slept = 0
   let seq = 0
   let tasks: Array<Task> = []
   const sleepers: Array<Sleeper> = []
 
   const currentTimeNanosUnsafe = () => BigInt(now) * 1_000_000n
+  const monotonicTimeNanosUnsafe = () => BigInt(now - slept) * 1_000_000n
   const clock: Clock.Clock = {
     currentTimeMillisUnsafe: () => now,
     currentTimeMillis: Effect.sync(() => now),
     currentTimeNanosUnsafe,
     currentTimeNanos: Effect.sync(currentTimeNanosUnsafe),
-    monotonicTimeNanosUnsafe: currentTimeNanosUnsafe,
-    monotonicTimeNanos: Effect.sync(currentTimeNanosUnsafe),
+    monotonicTimeNanosUnsafe,
+    monotonicTimeNanos: Effect.sync(monotonicTimeNanosUnsafe),
     sleep: (duration) =>
       Effect.callback<void>((resume) => {
         const at = now + Math.max(0, Math.ceil(Duration.toMillis(duration)))
@@ -97,6 +101,14 @@ export const makeVirtualTime = (startMillis: number, dice: Dice): VirtualTime =>
     passTo: (millis) => {
       drain()
       now = Math.max(now, millis)
+    },
+    sleepTo: (millis) => {
+      drain()
+      const by = Math.max(0, millis - now)
+      now += by
+      slept += by
+      // All by the same, so that their order stays.
+      for (const sleeper of sleepers) sleeper.at += by
     },
     runTo: (millis) => {
       drain()

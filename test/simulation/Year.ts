@@ -214,6 +214,33 @@ export class Year {
     this.isDown = false
   }
 
+  /** Hours in which nobody answers us, while the chain goes on. */
+  apart(hours: number, blocksPerHour: number): void {
+    this.isDown = true
+    for (let n = 0; n < hours * blocksPerHour; n++) {
+      this.time.passTo(this.time.now() + 3_598_000 / blocksPerHour)
+      this.block()
+      this.time.runTo(this.time.now() + 2_000 / blocksPerHour)
+    }
+    this.isDown = false
+  }
+
+  /** The machine sleeps for hours, while the chain goes on; its monotonic clock stops meanwhile. */
+  sleep(hours: number, blocksPerHour: number): void {
+    for (let n = 0; n < hours * blocksPerHour; n++) {
+      this.time.sleepTo(this.time.now() + 3_600_000 / blocksPerHour)
+      this.block()
+    }
+  }
+
+  /** Seconds in which there is a block only where a transaction waits for one. */
+  sparse(seconds: number): void {
+    for (let n = 0; n < seconds; n++) {
+      this.time.runTo(this.time.now() + 1_000)
+      if (this.network.chain.mempool.pending.size > 0) this.block()
+    }
+  }
+
   /** Minutes without blocks; the daemon lives through the last seconds of each. */
   waitMinutes(minutes: number): void {
     for (let n = 0; n < minutes; n++) {

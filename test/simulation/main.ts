@@ -3,15 +3,17 @@ import { parseArgs } from "node:util"
 import { runTrafficTwice } from "../support/runTrafficTwice.ts"
 import { makeBench } from "./bench.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
+import { calmNames } from "./calm.ts"
 import { catchGuards } from "./catchGuards.ts"
 import { catchPlanted } from "./catchPlanted.ts"
 import { judgeLimits, restless } from "./judgeLimits.ts"
+import type { JudgedMonth } from "./judgeMonth.ts"
 import { runWithLimits } from "./limits.ts"
 import { describeLying, lyingPlanOf } from "./lyingPlan.ts"
 import { describePlan, type Gateways, planOf } from "./Plan.ts"
-import { playMonth } from "./playMonth.ts"
+import { playCalm, playMonth } from "./playMonth.ts"
 import { playYear } from "./playYear.ts"
-import { isMonthProfile, monthDays, monthProfiles } from "./runMonth.ts"
+import { isMonthProfile, type MonthProfile, monthDays, monthProfiles } from "./runMonth.ts"
 import type { Verdict } from "./runSeed.ts"
 import { simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
@@ -24,6 +26,7 @@ const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|
        npm run sim -- --traffic
        npm run sim -- --year
        npm run sim -- --month [--profile 0.74|0.75]
+       npm run sim -- --calm [--profile 0.74|0.75]
 
   --seeds     how many seeds are run; default 100
   --first     the first of them; default 1
@@ -37,6 +40,8 @@ const usage = `usage: npm run sim -- [--seeds N] [--first S] [--gateways honest|
   --year      runs the daemon for a year, through both changes of the clocks, a leap day, votes and upgrades
   --month     runs the daemon for thirty days on networks of 0.74 and 0.75, with lag, votes and outages, and counts what
               waits for a guard outside of these
+  --calm      runs the daemon through what is no lie: an outage of a week, a chain without empty blocks, a vote on each
+              parameter, nights in which the machine sleeps; and counts what waits for a guard where none should
   --profile   of the month: one of the networks; default both
   --planted   plants known mistakes into the product, and ends each at the first seed that catches it; then those that
               no seed can show, each with the test that must notice it
@@ -61,6 +66,7 @@ const readArguments = () => {
         traffic: { type: "boolean", default: false },
         year: { type: "boolean", default: false },
         month: { type: "boolean", default: false },
+        calm: { type: "boolean", default: false },
         profile: { type: "string", default: "" },
         planted: { type: "boolean", default: false },
         guards: { type: "boolean", default: false },
@@ -113,19 +119,35 @@ const hear = (verdict: Verdict): void => {
   if (done % 500 === 0) console.log(`${done} of ${seeds} seeds, ${Math.round((performance.now() - began) / 1000)} s`)
 }
 
+const chosenProfiles = (): ReadonlyArray<MonthProfile> => {
+  const { profile } = values
+  if (profile === "") return monthProfiles
+  return isMonthProfile(profile) ? [profile] : fail(`--profile ${profile} is none of ${monthProfiles.join(", ")}`)
+}
+
+const printed = (name: string, { waits, guards, violations, payments }: JudgedMonth): boolean => {
+  for (const line of [...waits, ...violations]) console.log(`  ${line}`)
+  for (const [guard, count] of guards) console.log(`  waited for ${guard}: ${count}`)
+  console.log(`${name}: ${payments} payments, waits ${waits.length} violations ${violations.length}`)
+  return waits.length + violations.length === 0
+}
+
 const runMonths = async (): Promise<boolean> => {
   installCrashPoints()
-  const { profile } = values
-  if (profile !== "" && !isMonthProfile(profile)) fail(`--profile ${profile} is none of ${monthProfiles.join(", ")}`)
   let isRight = true
-  for (const one of monthProfiles) {
-    if (profile !== "" && profile !== one) continue
-    const { waits, guards, violations, payments } = await playMonth(one)
-    for (const line of [...waits, ...violations]) console.log(`  ${line}`)
-    for (const [guard, count] of guards) console.log(`  waited for ${guard}: ${count}`)
-    console.log(`profile ${one}: ${payments} payments`)
-    console.log(`days ${monthDays} waits ${waits.length} violations ${violations.length}`)
-    isRight &&= waits.length + violations.length === 0
+  for (const profile of chosenProfiles()) {
+    isRight = printed(`profile ${profile}, days ${monthDays}`, await playMonth(profile)) && isRight
+  }
+  return isRight
+}
+
+const runCalm = async (): Promise<boolean> => {
+  installCrashPoints()
+  let isRight = true
+  for (const profile of chosenProfiles()) {
+    for (const name of calmNames) {
+      isRight = printed(`profile ${profile}, ${name}`, await playCalm(profile, name, false)) && isRight
+    }
   }
   return isRight
 }
@@ -162,6 +184,7 @@ if (values.year) {
   process.exit(violations.length > 0 ? 1 : 0)
 }
 if (values.month) process.exit((await runMonths()) ? 0 : 1)
+if (values.calm) process.exit((await runCalm()) ? 0 : 1)
 if (values.planted) {
   const isCaught = values.guards || (await catchPlanted(whole("seeds", values.seeds), gateways))
   process.exit(catchGuards() && isCaught ? 0 : 1)

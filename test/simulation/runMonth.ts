@@ -25,8 +25,8 @@ export interface Away {
   readonly until: number
 }
 
-/** The poll after an outage is done by then. */
-export const pollMillis = 3_000
+/** The poll after an outage is done by then: each of its answers counts between two heads of its gateway. */
+export const pollMillis = 6_000
 
 const lag: FaultSpec = { operation: "any", kind: "lagging_replica", blocks: 2, rate: 0.3 }
 const slow: FaultSpec = { operation: "any", kind: "delay", delayMillis: 900, rate: 0.3 }
@@ -43,12 +43,12 @@ export interface Month {
 }
 
 /** Something is away while `happens` goes on, and for these milliseconds after it; undefined: nothing is away. */
-interface Event {
+export interface Event {
   readonly happens: (year: Year) => void
   readonly awayMillis: number | undefined
 }
-const event = (happens: Event["happens"]): Event => ({ happens, awayMillis: undefined })
-const away = (happens: Event["happens"]): Event => ({ happens, awayMillis: pollMillis })
+export const event = (happens: Event["happens"]): Event => ({ happens, awayMillis: undefined })
+export const away = (happens: Event["happens"]): Event => ({ happens, awayMillis: pollMillis })
 /** A daemon that was started has read nothing, and must compare its balances first. */
 const start = (happens: Event["happens"]): Event => ({ happens, awayMillis: longLook * 1_000 })
 
@@ -105,22 +105,47 @@ const withFault = (year: Year, fault: FaultSpec, minutes: number): void => {
   year.calm()
 }
 
-const live = (year: Year, seconds: number): void => {
+/** So many seconds with a block each. */
+export const live = (year: Year, seconds: number): void => {
   for (let n = 0; n < seconds; n++) year.second()
 }
 
+/** Days of the treasury, and what happens at noon of some. */
+export interface Days {
+  readonly count: number
+  readonly events: ReadonlyMap<number, Event>
+  /** At noon of each day, once what happens has happened. */
+  readonly after: (year: Year, day: number) => void
+}
+
 /** Plays thirty days on a network of the profile. The daemon still runs at their end. */
-export const runMonth = (profile: MonthProfile, options: Omit<YearOptions, "perDay" | "scenario">): Month => {
+export const runMonth = (profile: MonthProfile, options: Omit<YearOptions, "perDay" | "scenario">): Month =>
+  runDays(profile, options, {
+    count: monthDays,
+    events: eventsOf(profile),
+    after: (year, day) => {
+      if (!longDays.has(day)) return
+      live(year, longSeconds)
+      year.take("hot")
+      live(year, liveSeconds)
+    },
+  })
+
+/** Plays the days. The daemon still runs at their end. */
+export const runDays = (
+  profile: MonthProfile,
+  options: Omit<YearOptions, "perDay" | "scenario">,
+  { count, events, after }: Days,
+): Month => {
   const scenario = yearScenario.replace('profile: "0.74"', `profile: "${profile}"`)
   const year = new Year({ ...options, scenario, latencyMillis, perDay: monthPlan.perDay })
-  const events = eventsOf(profile)
   const polls: Array<Away> = []
   const begins = year.time.now()
   year.start()
   year.look(begins + 1_000, longLook)
   // A new daemon has read nothing, and compared no balance yet.
   const aways: Array<Away> = [{ from: begins, until: year.time.now() }]
-  for (let day = 0; day < monthDays; day++) {
+  for (let day = 0; day < count; day++) {
     const midnight = firstDay + day * dayMillis
     const noon = midnight + liveMinute * 60_000
     const looks = [...monthPlan.looks.map((minute) => midnight + minute * 60_000), noon]
@@ -136,11 +161,7 @@ export const runMonth = (profile: MonthProfile, options: Omit<YearOptions, "perD
         if (now?.awayMillis !== undefined) aways.push({ from: at, until: end + now.awayMillis })
         year.look(end, longLook)
         live(year, liveSeconds)
-        if (longDays.has(day)) {
-          live(year, longSeconds)
-          year.take("hot")
-          live(year, liveSeconds)
-        }
+        after(year, day)
       }
     }
   }
