@@ -21,7 +21,7 @@ import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
 import { isRehearsed, judgeOn } from "./judgeAll.ts"
 import { lockRules } from "./lockRules.ts"
 import { notifyAssets } from "./notifyAssets.ts"
-import { isMadeUp, tellLate, tellLetGo } from "./plannedTimes.ts"
+import { isMadeUp, tellLate, tellLetGo, tellUnseen } from "./plannedTimes.ts"
 import { record } from "./record.ts"
 import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
@@ -131,6 +131,7 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
   if (before !== undefined && !isRehearsed(mode, subject.rule)) {
     if (letGo !== undefined) yield* tellLetGo(subject, letGo, before)
     yield* tellLate(outcome, decision, before)
+    yield* tellUnseen(outcome, before)
   }
   const isBroken = outcome.look.need?._tag === "Broken"
   if (isBroken) yield* tellBroken(memory, before)

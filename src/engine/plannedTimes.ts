@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Decision, HoldReason } from "../domain/Decision.ts"
 import { clockGap } from "../rules/clockGap.ts"
 import type { LetGo } from "../rules/Need.ts"
-import { lateOf, lateText, letGoText } from "../rules/payout.ts"
+import { lateOf, lateText, letGoText, unseenOf, unseenText } from "../rules/payout.ts"
 import type { Subject } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
@@ -65,5 +65,24 @@ export const tellLate = Effect.fnUntraced(function* (
     subject: rule.name,
     detail: `${rule.name}: ${lateText(rule, late, decision)}`,
     fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, first: new Date(late.first).toISOString() },
+  })
+})
+
+/** Tells people of what was planned while no look at the rule had seen a block yet, with the first that does. */
+export const tellUnseen = Effect.fnUntraced(function* (
+  { look: { subject, snapshot }, judgement: { concluded } }: Outcome,
+  before: RuleMemory,
+) {
+  if (subject.kind !== "payout" || concluded === undefined || before.episode !== 0) return
+  const { rule, name } = subject
+  const unseen = unseenOf(rule, before.reasonSince, snapshot.now)
+  if (unseen === undefined) return
+  yield* (yield* AlertQueue).raise({
+    dedup: `unseen/${rule.name}/${name}/${unseen.last}`,
+    severity: "ticket",
+    kind: "payout",
+    subject: rule.name,
+    detail: `${rule.name}: ${unseenText(rule, unseen)}`,
+    fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, last: new Date(unseen.last).toISOString() },
   })
 })

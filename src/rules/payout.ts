@@ -42,6 +42,20 @@ export const madeUp: Decision = {
   detail: "a payment that was signed later stands for it",
 }
 
+/**
+ * What was planned between the first look at a rule and the first that saw a block, of which nothing is owed. Unix
+ * milliseconds.
+ */
+export const unseenOf = ({ schedule }: PayoutRule, since: number, now: number): LetGo | undefined => {
+  const last = plannedUntil(schedule, now)
+  return last <= since ? undefined : { first: firstAfter(schedule, since), last }
+}
+
+/** The same for people. */
+export const unseenText = (rule: PayoutRule, unseen: LetGo): string =>
+  `${sumText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
+  `and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
+
 /** What keeps a rule silent, and its sentence. */
 interface Held {
   readonly reason: HoldReason | undefined

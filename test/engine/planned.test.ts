@@ -77,3 +77,41 @@ describe("a planned payment that is held before it is decided", () => {
     ),
   )
 })
+
+describe("a planned payment of a new rule, before which no block was read", () => {
+  it.effect("is not owed, and people hear of it once blocks are read", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const blind = new Set(["poll", "compare", "reconcile", "submit", "confirm"])
+          yield* rounds(options, sandbox, 2, blind)
+          yield* TestClock.adjust("10 minutes")
+          yield* rounds(options, sandbox, 2, blind)
+          assert.deepStrictEqual(yield* told, [])
+          yield* rounds(options, sandbox, 6)
+          assert.deepStrictEqual(yield* paidOf, [])
+          const [alert, ...others] = yield* told
+          assert.match(
+            alert ?? "",
+            /^ticket wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is not paid: no block was read/,
+          )
+          assert.match(alert ?? "", /"cofferer submit"/)
+          assert.deepStrictEqual(others, [])
+        }),
+      { rules: wage("1 8 15 * *") },
+    ),
+  )
+
+  it.effect("says nothing where nothing was planned meanwhile", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 2, new Set(["poll", "compare", "reconcile", "submit", "confirm"]))
+          yield* TestClock.adjust("10 minutes")
+          yield* rounds(options, sandbox, 6)
+          assert.deepStrictEqual(yield* told, [])
+        }),
+      { rules: wage("1 9 15 * *") },
+    ),
+  )
+})
