@@ -108,7 +108,7 @@ describe("the daemon at its end", () => {
   it.effect("waits for an answer that is awaited, but not for ever", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
-        yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+        yield* (yield* Settings).rememberFraming(chainId, "bare")
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
         const fault = { operation: "submit", kind: "accept_drop_answer", count: 1 }
         yield* request(client, "/sandbox/faults", { body: JSON.stringify(fault) })

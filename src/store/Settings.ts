@@ -8,7 +8,7 @@ import { type StoreError, storeError } from "./StoreError.ts"
 const SettingRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 const FramingRow = Schema.Struct({ framing: Schema.Literals(["prefixed", "bare"]) })
 
-/** Small facts that outlive the process: who this installation is, and which wire form a gateway takes. */
+/** Small facts that outlive the process: who this installation is, and which wire form a chain takes. */
 export class Settings extends Context.Service<
   Settings,
   {
@@ -16,10 +16,10 @@ export class Settings extends Context.Service<
     readonly set: (key: string, value: string) => Effect.Effect<void, StoreError>
     /** The stored value; where there is none, `make` gives it and it is stored. */
     readonly getOrMake: (key: string, make: Effect.Effect<string>) => Effect.Effect<string, StoreError>
-    /** The wire form in which a transaction was executed through this gateway on this chain, if one was. */
-    readonly framing: (gateway: string, chainId: string) => Effect.Effect<Framing | undefined, StoreError>
-    readonly rememberFraming: (gateway: string, chainId: string, framing: Framing) => Effect.Effect<void, StoreError>
-    readonly forgetFraming: (gateway: string, chainId: string) => Effect.Effect<void, StoreError>
+    /** The wire form in which a transaction was executed on this chain, if one was: all its gateways take the same. */
+    readonly framing: (chainId: string) => Effect.Effect<Framing | undefined, StoreError>
+    readonly rememberFraming: (chainId: string, framing: Framing) => Effect.Effect<void, StoreError>
+    readonly forgetFraming: (chainId: string) => Effect.Effect<void, StoreError>
   }
 >()("cofferer/store/Settings") {
   static readonly layer = Layer.effect(
@@ -49,22 +49,23 @@ export class Settings extends Context.Service<
           yield* set(key, value)
           return value
         }),
-        framing: Effect.fn("Settings.framing")((gateway: string, chainId: string) =>
-          sql`SELECT framing FROM framings WHERE gateway = ${gateway} AND chain_id = ${chainId}`.pipe(
+        // Earlier versions kept one for each address: the newest of them holds.
+        framing: Effect.fn("Settings.framing")((chainId: string) =>
+          sql`SELECT framing FROM framings WHERE chain_id = ${chainId} ORDER BY at DESC LIMIT 1`.pipe(
             rowsOf(FramingRow, "Settings.framing"),
             Effect.map((rows) => rows[0]?.framing),
           ),
         ),
         rememberFraming: Effect.fn("Settings.rememberFraming")(
-          function* (gateway: string, chainId: string, framing: Framing) {
+          function* (chainId: string, framing: Framing) {
             const at = yield* Clock.currentTimeMillis
-            yield* sql`INSERT INTO framings ${sql.insert({ gateway, chain_id: chainId, framing, at })}
-              ON CONFLICT (gateway, chain_id) DO UPDATE SET framing = excluded.framing, at = excluded.at`
+            yield* sql`DELETE FROM framings WHERE chain_id = ${chainId}`
+            yield* sql`INSERT INTO framings ${sql.insert({ gateway: "", chain_id: chainId, framing, at })}`
           },
-          (effect) => effect.pipe(storeError("Settings.rememberFraming")),
+          (effect) => effect.pipe(sql.withTransaction, storeError("Settings.rememberFraming")),
         ),
-        forgetFraming: Effect.fn("Settings.forgetFraming")((gateway: string, chainId: string) =>
-          sql`DELETE FROM framings WHERE gateway = ${gateway} AND chain_id = ${chainId}`.pipe(
+        forgetFraming: Effect.fn("Settings.forgetFraming")((chainId: string) =>
+          sql`DELETE FROM framings WHERE chain_id = ${chainId}`.pipe(
             Effect.asVoid,
             storeError("Settings.forgetFraming"),
           ),

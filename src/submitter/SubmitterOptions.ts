@@ -10,7 +10,7 @@ export interface SubmitterSettings {
   readonly treasury: string
   readonly mode: "observe" | "shadow" | "live"
   readonly chainId: string
-  /** Name and address of the first gateway: the wire form that the network takes is remembered by it. */
+  /** Name and address of the first gateway. */
   readonly gateway: { readonly name: string; readonly url: string }
   /** "auto" starts with the specification's form and changes over once, where the gateway asks for it. */
   readonly framing: "auto" | Framing

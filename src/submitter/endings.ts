@@ -94,7 +94,7 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const told = fee !== undefined && fee > intent.feeMax ? pageOvercharged(intent, fee, settled) : settled
   yield* isWithdrawn ? tellWithdrawn(intent, settled) : told
   if (attempt.framing !== undefined) {
-    yield* (yield* Settings).rememberFraming(options.gateway.url, options.chainId, attempt.framing)
+    yield* (yield* Settings).rememberFraming(options.chainId, attempt.framing)
   }
   metrics.intentsFinished.inc({ treasury: options.treasury, outcome: "confirmed" })
   const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
@@ -123,7 +123,7 @@ export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt
   const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
   const settled = outbox.settle(intent, attempt, "expired", next, { detail })
   const said = `${detail} (${proof})`
-  yield* (yield* Settings).forgetFraming(options.gateway.url, options.chainId)
+  yield* (yield* Settings).forgetFraming(options.chainId)
   if (next === "abandoned") {
     const ending = { state: next, sentence: `is ${next}: ${said}`, detail: said, severity: "ticket" } as const
     return yield* endAndTell(intent, ending, settled)

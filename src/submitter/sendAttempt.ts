@@ -7,7 +7,6 @@ import { Health } from "../gateway/Health.ts"
 import type { Turn } from "../gateway/Limiter.ts"
 import { ProofOfWork } from "../pow/ProofOfWork.ts"
 import { Outbox, type Send, type SendStart } from "../store/Outbox.ts"
-import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { violated } from "../store/trip.ts"
 import { Witness } from "../store/Witness.ts"
@@ -19,6 +18,7 @@ import { beginSend, heightNow } from "./beginSend.ts"
 import { classifyAnswer, classifyError, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
 import { stateAfterSend } from "./evidence.ts"
+import { knownFraming } from "./knownFraming.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { isLater, maySend, nextSend } from "./schedule.ts"
 
@@ -57,12 +57,6 @@ const takeTurn = Effect.fn("Submitter.takeTurn")(function* (attempt: Attempt) {
   return yield* Effect.firstSuccessOf(
     (yield* gatewaysFor(attempt)).map((gateway) => Effect.map(writer.turn({ gateway }), (turn) => ({ gateway, turn }))),
   )
-})
-
-/** The form in which this gateway is known to execute, or the configured one; undefined where it must be found out. */
-const knownFraming = Effect.gen(function* () {
-  const { framing, gateway, chainId } = yield* SubmitterOptions
-  return framing === "auto" ? yield* (yield* Settings).framing(gateway.url, chainId) : framing
 })
 
 /** The specification's form first; after a code 60 to it the other, and from then on the one that was last sent. */

@@ -34,6 +34,7 @@ import { approvalOf } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { feeTermsOf } from "./feeTermsOf.ts"
 import { isOurChain } from "./isOurChain.ts"
+import { otherFindsForm } from "./knownFraming.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 import { Wanted } from "./Wanted.ts"
@@ -168,6 +169,11 @@ const planAndSign = Effect.fnUntraced(function* (
   const used = yield* usedUp(intent)
   if (used !== undefined) {
     yield* waits(intent, used)
+    return undefined
+  }
+  const finding = yield* otherFindsForm(intent)
+  if (finding !== undefined) {
+    yield* waits(intent, finding)
     return undefined
   }
   const anchor = yield* chooseAnchor(intent.payment.fromKey, heads)

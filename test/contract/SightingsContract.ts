@@ -201,17 +201,17 @@ export const memoryContract = (name: string, restart: Restart<RuleStates | Setti
           yield* states.save(memory, undefined)
           yield* states.save({ ...memory, firingSince: 7, observations: 2 }, memory)
           assert.strictEqual(yield* settings.getOrMake("installation", Effect.succeed("one")), "one")
-          yield* settings.rememberFraming("g", "c", "prefixed")
-          yield* settings.rememberFraming("g", "c", "bare")
+          yield* settings.rememberFraming("c", "prefixed")
+          yield* settings.rememberFraming("c", "bare")
         }),
         Effect.gen(function* () {
           const settings = yield* Settings
           assert.deepStrictEqual(yield* (yield* RuleStates).all, [{ ...memory, firingSince: 7, observations: 2 }])
           assert.strictEqual(yield* settings.getOrMake("installation", Effect.succeed("two")), "one")
-          assert.strictEqual(yield* settings.framing("g", "c"), "bare")
-          assert.isUndefined(yield* settings.framing("g", "another chain"))
-          yield* settings.forgetFraming("g", "c")
-          assert.isUndefined(yield* settings.framing("g", "c"))
+          assert.strictEqual(yield* settings.framing("c"), "bare")
+          assert.isUndefined(yield* settings.framing("another chain"))
+          yield* settings.forgetFraming("c")
+          assert.isUndefined(yield* settings.framing("c"))
         }),
       ),
     )

@@ -22,9 +22,9 @@ import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowSetup, lives, paid, states } from "../support/Flow.ts"
-import { type Front, type Manner, startFront } from "../support/Fronts.ts"
+import { altered, type Front, type Manner, startFront, startFronts } from "../support/Fronts.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
-import { one, scenarioText, usdt } from "../support/TestSandbox.ts"
+import { chainId, one, scenarioText, usdt } from "../support/TestSandbox.ts"
 
 const otherAsset = "c".repeat(64)
 
@@ -151,6 +151,9 @@ const behindOneAddress = (
     )
   })
 
+/** What stood in the store before the exchange. */
+let kept: ReadonlyArray<string> = []
+
 const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all", reason: "it is back", author: "ana" }))
 
 describe("another chain behind the same address", () => {
@@ -188,4 +191,63 @@ describe("another chain behind the same address", () => {
         }).pipe(Effect.scoped, Effect.orDie),
     ]),
   )
+
+  it.effect("halts over a restart, which reads nothing of it either", () =>
+    behindOneAddress(
+      [
+        (front, ...args) =>
+          Effect.gen(function* () {
+            for (let i = 0; i < 8 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3)
+            yield* steps(args, 6)
+            const other = yield* otherNetwork
+            kept = yield* contents
+            front.manner = elsewhere(other.url)
+            yield* steps(args, 1, other)
+            // The process ends here, and the next one begins before the other network.
+            front.manner = altered(
+              ({ method, url }) => method === "GET" && url.pathname === "/blockchain/height",
+              (answer) => ({ ...answer, text: answer.text.replaceAll(chainId, "other-1") }),
+            )
+          }).pipe(Effect.scoped, Effect.orDie),
+        (front, ...args) =>
+          Effect.gen(function* () {
+            yield* steps(args, 10)
+            assert.deepStrictEqual(yield* halts, ["chain_changed"])
+            assert.deepStrictEqual(yield* contents, kept)
+            front.manner = (_, ask) => ask()
+            yield* resume
+            yield* steps(args, 20)
+            assert.deepStrictEqual([yield* halts, yield* (yield* Drifts).all], [[], []])
+          }),
+      ],
+      { unlisted: true },
+    ),
+  )
+
+  it.effect("of one of three gateways is left out and told, and the others go on", () => {
+    let fronts: ReadonlyArray<Front> = []
+    const gateways = (url: string) =>
+      Effect.map(startFronts(url), (started) => {
+        fronts = started
+        return started.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+      })
+    const use: Flow = (...args) =>
+      Effect.gen(function* () {
+        const other = yield* otherNetwork
+        yield* steps(args, 3, other, (name) => name !== "decide")
+        fronts[1]!.manner = elsewhere(other.url)
+        for (let i = 0; i < 10 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3, other)
+        assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
+        const ofGateways = Effect.map(alerts, (all) => all.filter((one) => one.includes("gateway")))
+        assert.deepStrictEqual(yield* ofGateways, ["ticket gateway b"])
+        const sql = yield* SqlClient.SqlClient
+        assert.lengthOf(yield* sql`SELECT id FROM assets WHERE id = ${otherAsset}`, 0)
+        fronts[1]!.manner = (_, ask) => ask()
+        yield* steps(args, 3, other)
+        assert.deepStrictEqual(yield* ofGateways, ["ticket gateway b", "info gateway b"])
+        assert.deepStrictEqual(yield* (yield* Drifts).all, [])
+      }).pipe(Effect.scoped, Effect.orDie)
+    const pow = "{ difficulty: 3, pastBlocks: 40, txPerBlock: 2, increaseDifficulty: true }"
+    return lives([use], { gateways, change: { pow } })
+  })
 })

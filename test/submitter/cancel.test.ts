@@ -229,7 +229,7 @@ describe("a cancellation", () => {
       (options, sandbox, client) =>
         Effect.gen(function* () {
           yield* ordered(client, sandbox)
-          yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
           yield* until(options, sandbox, "proposed", new Set(["submit"]))
           yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 2 })
           const sending = yield* Effect.forkChild(submitOnce())

@@ -27,7 +27,7 @@ describe("a payment from its decision to its end", () => {
             ["bare", "accepted", 0, 1],
           ],
         )
-        assert.strictEqual(yield* (yield* Settings).framing(sandbox.url, chainId), "bare")
+        assert.strictEqual(yield* (yield* Settings).framing(chainId), "bare")
         const executed = yield* paid(sandbox)
         assert.strictEqual(executed.length, 1)
         assert.strictEqual(executed[0]?.hash, sends[1]?.txHash, "the hash was known before the send")
@@ -36,6 +36,31 @@ describe("a payment from its decision to its end", () => {
         assert.strictEqual(intent?.fee, 150_000n, "0.1 % of 150, under the cap of one")
         assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
         assert.strictEqual(yield* reason, "in_band")
+      }),
+    ),
+  )
+
+  it.effect("is not refused for its form where another one is finding that out", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["decide", "submit", "confirm"]))
+        for (const key of ["a", "b"]) {
+          const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "20" }
+          yield* submitPayment(options.treasury, "live", { idempotencyKey: key, transfer })
+        }
+        yield* round(options, sandbox, new Set(["decide", "confirm"]))
+        const open = yield* outbox.open
+        assert.lengthOf(open, 2)
+        assert.lengthOf(yield* outbox.live, 1)
+        assert.isTrue(open.some(({ detail }) => detail.endsWith("finds out which wire form the network takes")))
+        for (let i = 0; i < 8; i++) yield* round(options, sandbox, new Set(["decide"]))
+        assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+        const sends = yield* Effect.forEach(yield* outbox.recent(2), ({ id }) => outbox.sends(id))
+        assert.lengthOf(
+          sends.flat().filter(({ outcome }) => outcome === "framing"),
+          1,
+        )
       }),
     ),
   )

@@ -90,7 +90,7 @@ describe("a second execution of a payment", () => {
           (options, sandbox, client) =>
             Effect.gen(function* () {
               const body = JSON.stringify({ operation: "submit", kind: "execution_failure" })
-              yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+              yield* (yield* Settings).rememberFraming(chainId, "bare")
               for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
               yield* request(client, "/sandbox/faults", { body })
               yield* round(options, sandbox, settling)

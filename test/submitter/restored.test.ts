@@ -175,7 +175,7 @@ describe("a watermark outside the data directory", () => {
           yield* life(
             options,
             Effect.gen(function* () {
-              yield* (yield* Settings).rememberFraming(outer.gatewayUrl ?? "", chainId, "bare")
+              yield* (yield* Settings).rememberFraming(chainId, "bare")
               const only = new Set(["submit", "confirm"])
               for (let i = 0; i < 3; i++) yield* round(options, world, only)
               copyTo(home, copy)

@@ -44,7 +44,7 @@ describe("a payment in trouble", () => {
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
-          yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
           for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
           yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
           const sending = yield* Effect.forkChild(submitOnce())
@@ -74,7 +74,7 @@ describe("a payment in trouble", () => {
   it.effect("waits while the network is down, and is sent as it was signed once it is back", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
-        yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+        yield* (yield* Settings).rememberFraming(chainId, "bare")
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
         yield* arm(client, { operation: "submit", kind: "drop_before" })
         yield* submitOnce()
@@ -155,7 +155,7 @@ describe("a payment in trouble", () => {
     it.effect(`that was signed is not sent again under ${what}, and goes on after it`, () =>
       flow((options, sandbox, client) =>
         Effect.gen(function* () {
-          yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
           for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
           yield* arm(client, { operation: "submit", kind: "drop_before" })
           yield* submitOnce()

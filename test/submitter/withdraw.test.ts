@@ -121,7 +121,7 @@ describe("a withdrawal", () => {
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
-          yield* (yield* Settings).rememberFraming(sandbox.url, chainId, "bare")
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
           yield* until(options, sandbox, "proposed", new Set(["submit"]))
           yield* arm(client, { operation: "submit", kind: "accept_drop_answer", count: 2 })
           const sending = yield* Effect.forkChild(submitOnce())

@@ -1,0 +1,29 @@
+import { Clock, Effect } from "effect"
+import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Settings } from "../store/Settings.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+
+/** The form in which this chain is known to execute, or the configured one; undefined where it must be found out. */
+export const knownFraming = Effect.gen(function* () {
+  const { framing, chainId } = yield* SubmitterOptions
+  return framing === "auto" ? yield* (yield* Settings).framing(chainId) : framing
+})
+
+/** A payment that is under way for longer finds nothing out: the others try for themselves, as it did. */
+const waitMillisMax = 30_000
+
+/**
+ * Whether another payment is finding out which wire form the chain takes: one alone does, so that not each of several
+ * is refused once. In words; undefined where nobody is to be waited for. Call it in the transaction that signs.
+ */
+export const otherFindsForm = Effect.fnUntraced(function* (intent: Intent) {
+  if ((yield* knownFraming) !== undefined) return undefined
+  const now = yield* Clock.currentTimeMillis
+  const others = (yield* (yield* Outbox).live).filter(({ intentId }) => intentId !== intent.id)
+  const [first] = others
+  if (first === undefined || others.some(({ createdAt }) => Math.abs(now - createdAt) >= waitMillisMax))
+    return undefined
+  return `payment ${shortId(first.intentId).slice(0, 4)} finds out which wire form the network takes`
+})
