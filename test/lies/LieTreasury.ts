@@ -49,8 +49,8 @@ policy:
   return Effect.flatMap(parseYaml(join(dir, "lies.yaml"), text), treasuryOf)
 }
 
-/** Its network: a block a second by hand, and somebody who takes money from both accounts when told to. */
-export const lieScenario = `sandbox:
+/** Its network, and somebody who takes money from both accounts at given blocks. */
+const scenarioOf = (hot: string, warm: string): string => `sandbox:
   seed: ${keySeed}
   listen: "127.0.0.1:0"
   profile: "0.75"
@@ -66,6 +66,15 @@ export const lieScenario = `sandbox:
     - { party: hot, asset: USDT, amount: "20_000" }
     - { party: warm, asset: USDT, amount: "20_000" }
   spenders:
-    - { from: hot, to: spender, asset: USDT, at: [] }
-    - { from: warm, to: spender, asset: USDT, at: [] }
+    - { from: hot, to: spender, asset: USDT, ${hot} }
+    - { from: warm, to: spender, asset: USDT, ${warm} }
 `
+
+/** Nobody takes money but when told to. */
+export const lieScenario = scenarioOf("at: []", "at: []")
+/** Money is taken by itself, from each account every so many blocks. */
+export const restlessScenario = (blocks: number): string => {
+  const every = (since: number) =>
+    `at: [{ block: ${since}, amount: "${spent}" }], every: { blocks: ${blocks}, amount: "${spent}" }`
+  return scenarioOf(every(4), every(4 + Math.floor(blocks / 2)))
+}

@@ -1,16 +1,18 @@
 import { parseArgs } from "node:util"
 import { casesOf } from "./cases.ts"
 import { nameOf } from "./LieCase.ts"
+import { tryOverHttp } from "./overHttp.ts"
 import type { Fault, LieVerdict } from "./runCase.ts"
 import { tryAll } from "./tryAll.ts"
 
-const usage = `usage: npm run lies -- [--only TEXT] [--first N] [--count N] [--all] [--trace] [--told] [--workers N]
+const usage = `usage: npm run lies -- [--only TEXT] [--first N] [--count N] [--all] [--http] [--trace] [--told] [--workers N]
 
   --only     the cases whose name holds this text, or the case of this number
   --first    the first case to be tried, by its place in the list; default 1
   --count    how many
   --step     of these each so many-th one; default 1
   --all      every lie for every time and from every place, instead of the list
+  --http     twenty of them over real HTTP, with real threads and seconds: some minutes
   --trace    prints what goes over the wire
   --told     prints what came of each case, also where nothing is wrong`
 
@@ -30,6 +32,7 @@ const readArguments = () => {
         workers: { type: "string", default: "2" },
         all: { type: "boolean", default: false },
         trace: { type: "boolean", default: false },
+        http: { type: "boolean", default: false },
         told: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -47,6 +50,7 @@ if (values.help) {
   console.log(usage)
   process.exit(0)
 }
+if (values.http) process.exit((await tryOverHttp((line) => console.log(line))) > 0 ? 1 : 0)
 const first = whole("first", values.first)
 const count = whole("count", values.count)
 const step = whole("step", values.step)
