@@ -46,8 +46,10 @@ import { SpendLog } from "./store/SpendLog.ts"
 import { TermsLog } from "./store/TermsLog.ts"
 import { TrustedHead } from "./store/TrustedHead.ts"
 import { Witness } from "./store/Witness.ts"
+import { BlockPace } from "./submitter/BlockPace.ts"
 import { Draining } from "./submitter/Draining.ts"
 import { Looks } from "./submitter/Looks.ts"
+import { Solving } from "./submitter/Solving.ts"
 import { cancellingOf, SubmitterOptions } from "./submitter/SubmitterOptions.ts"
 import { Tip } from "./submitter/Tip.ts"
 import { Turns } from "./submitter/Turns.ts"
@@ -285,6 +287,8 @@ const servicesOf = (options: DaemonOptions, fileMode: Mode, machine: Machine = r
     wantedLayer.pipe(Layer.provideMerge(engine)),
     submitter,
     Draining.layer,
+    Solving.layer,
+    BlockPace.layer,
     Looks.layer,
     Reconciliation.layer,
     Turns.layer,

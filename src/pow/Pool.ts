@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads"
-import { PowError, QueueFull, Stopped, WorkerDied } from "./PowError.ts"
+import { makeHashRate } from "./HashRate.ts"
+import { OutOfTime, PowError, QueueFull, Stopped, WorkerDied } from "./PowError.ts"
 
 /**
  * Searches that may wait for a worker. A treasury has a handful of payments in flight; more waiting than this means
@@ -7,65 +8,132 @@ import { PowError, QueueFull, Stopped, WorkerDied } from "./PowError.ts"
  */
 export const queueSizeMax = 64
 
+/** A thread that does not answer for so long hangs: it answers ten times a second, also while it finds nothing. */
+export const silentMillisMax = 5_000
+/** Looks at a silent thread before it is ended. A process that was stopped and goes on makes one look, not all. */
+const looks = 5
+
 /** Sent to a worker. The preimage ends in the 8 bytes of the nonce; difficulty is 0 to 32. */
 export interface WorkerJob {
   readonly preimage: Uint8Array
   readonly difficulty: number
+  /** The first nonce to try. */
+  readonly from: number
 }
 
-/** Sent back; undefined when the search was cancelled. `millis` is the time of the search alone. */
-export type WorkerAnswer = { readonly nonce: number; readonly millis: number } | undefined
-export type Found = NonNullable<WorkerAnswer>
+/** Sent back after a part of the search: the nonce, or undefined and where to go on. `millis` is that part's time. */
+export interface WorkerAnswer {
+  readonly nonce: number | undefined
+  readonly next: number
+  readonly millis: number
+}
 
-/** Starts a thread that answers each WorkerJob with one WorkerAnswer and stops when `cancelled[0]` is not 0. */
+/** `millis` is the time of the search alone. */
+export interface Found {
+  readonly nonce: number
+  readonly millis: number
+}
+
+/** Starts a thread that answers each WorkerJob with one WorkerAnswer, at once when `cancelled[0]` is not 0. */
 export type Spawn = (cancelled: Int32Array<SharedArrayBuffer>) => Worker
 
 export interface PoolOptions {
   /** Threads, at most; each is started when a search first needs it. */
   readonly size: number
   readonly queueSizeMax: number
+  readonly silentMillisMax: number
   readonly spawn: Spawn
 }
 
+export type Job = Omit<WorkerJob, "from">
 type Done = (outcome: Found | PowError) => void
 interface Entry {
-  readonly job: WorkerJob
+  readonly job: Job
+  /** The lower one goes first. */
+  readonly rank: number
+  /** Whether it ends with its first part, whatever that found. */
+  readonly once: boolean
   /** Undefined once the caller no longer waits. */
   done: Done | undefined
+  from: number
+  millis: number
 }
 interface Slot {
   readonly worker: Worker
   readonly cancelled: Int32Array
   entry: Entry | undefined
+  looks: number
 }
 
 export interface Pool {
   /** Begins or queues a search and returns its cancellation. `done` is called at most once, and not after that. */
-  readonly run: (job: WorkerJob, done: Done) => () => void
+  readonly run: (job: Job, done: Done) => () => void
+  /** Searches for a moment before all else, so that there is a rate; `done` as above. */
+  readonly measure: (job: Job, done: Done) => () => void
+  /** Hashes a millisecond of one thread, once measured. */
+  readonly rate: () => number | undefined
+  /** Hashes that one thread is expected to make before it begins with work of this difficulty. */
+  readonly ahead: (difficulty: number) => number
   /** Ends all threads; what still waits is told `Stopped`. */
   readonly close: () => Promise<void>
 }
 
-/** A fixed number of threads, each searching for one piece of work at a time, and a bounded queue before them. */
+/**
+ * A fixed number of threads, each searching for one piece of work at a time, and a bounded queue before them. Who asks
+ * for less work goes first, also before a search that has begun, which then goes on where it was.
+ */
 export const makePool = (options: PoolOptions): Pool => {
   const slots = new Set<Slot>()
   const queue: Array<Entry> = []
+  const rate = makeHashRate()
   let closed = false
+  let watch: ReturnType<typeof setInterval> | undefined
+
+  const enqueue = (entry: Entry) => {
+    const before = queue.findIndex(({ rank }) => rank > entry.rank)
+    queue.splice(before < 0 ? queue.length : before, 0, entry)
+  }
+
+  const answered = (slot: Slot, { nonce, next, millis }: WorkerAnswer) => {
+    const { entry } = slot
+    slot.entry = undefined
+    if (entry === undefined) return
+    rate.note(next - entry.from, millis)
+    entry.from = next
+    entry.millis += millis
+    if (nonce !== undefined) finish(entry, { nonce, millis: entry.millis })
+    else if (entry.once) finish(entry, failure(new OutOfTime({ detail: "it was for the measurement alone" })))
+    else if (entry.done !== undefined) enqueue(entry)
+  }
 
   const assign = () => {
-    while (!closed && queue.length > 0) {
+    if (closed) return
+    while (queue.length > 0) {
       let slot = [...slots].find((slot) => slot.entry === undefined)
-      if (slot === undefined && slots.size >= options.size) return
+      if (slot === undefined && slots.size >= options.size) break
       const entry = queue.shift()!
       try {
-        slot ??= start(options.spawn, slots, assign)
+        slot ??= start(options.spawn, { slots, answered, assign })
       } catch (error) {
         finish(entry, failure(new WorkerDied({ detail: `no thread could be started: ${describe(error)}` })))
         continue
       }
       slot.entry = entry
+      slot.looks = 0
       Atomics.store(slot.cancelled, 0, 0)
-      slot.worker.postMessage(entry.job)
+      slot.worker.postMessage({ ...entry.job, from: entry.from })
+    }
+    yieldToEasier(slots, queue[0])
+    watchThreads()
+  }
+
+  const watchThreads = () => {
+    const isBusy = [...slots].some(({ entry }) => entry !== undefined)
+    if (isBusy === (watch !== undefined)) return
+    if (isBusy) watch = setInterval(() => endSilent(slots), options.silentMillisMax / looks).unref()
+    else {
+      clearInterval(watch)
+      watch = undefined
     }
   }
 
@@ -76,19 +144,29 @@ export const makePool = (options: PoolOptions): Pool => {
     for (const slot of slots) if (slot.entry === entry) Atomics.store(slot.cancelled, 0, 1)
   }
 
+  const begin = (entry: Entry) => {
+    enqueue(entry)
+    assign()
+    if (closed) for (const left of queue.splice(0)) finish(left, failure(new Stopped()))
+    else if (queue.length > options.queueSizeMax) {
+      finish(queue.pop(), failure(new QueueFull({ queueSizeMax: options.queueSizeMax })))
+    }
+    return () => cancel(entry)
+  }
+
   return {
-    run: (job, done) => {
-      const entry: Entry = { job, done }
-      queue.push(entry)
-      assign()
-      if (closed) finish(queue.pop(), failure(new Stopped()))
-      else if (queue.length > options.queueSizeMax) {
-        finish(queue.pop(), failure(new QueueFull({ queueSizeMax: options.queueSizeMax })))
-      }
-      return () => cancel(entry)
+    run: (job, done) => begin({ job, done, rank: job.difficulty, once: false, from: 0, millis: 0 }),
+    measure: (job, done) => begin({ job, done, rank: -1, once: true, from: 0, millis: 0 }),
+    rate: rate.perMilli,
+    ahead: (difficulty) => {
+      const begun = [...slots].flatMap(({ entry }) => (entry?.done === undefined ? [] : [entry]))
+      const before = [...begun, ...queue].filter(({ job }) => job.difficulty <= difficulty)
+      if (before.length < options.size) return 0
+      return before.reduce((sum, { job }) => sum + 2 ** job.difficulty, 0) / options.size
     },
     close: async () => {
       closed = true
+      clearInterval(watch)
       for (const entry of queue.splice(0)) finish(entry, failure(new Stopped()))
       for (const slot of slots) finish(slot.entry, failure(new Stopped()))
       await Promise.all([...slots].map((slot) => slot.worker.terminate()))
@@ -96,15 +174,37 @@ export const makePool = (options: PoolOptions): Pool => {
   }
 }
 
-const start = (spawn: Spawn, slots: Set<Slot>, onIdle: () => void): Slot => {
+/** Where all threads are at harder work than what waits first, one of them is asked to answer now. */
+const yieldToEasier = (slots: ReadonlySet<Slot>, first: Entry | undefined): void => {
+  if (first === undefined) return
+  const hardest = [...slots].reduce((a, b) => (rankOf(b) > rankOf(a) ? b : a))
+  if (rankOf(hardest) > first.rank) Atomics.store(hardest.cancelled, 0, 1)
+}
+
+const rankOf = ({ entry }: Slot): number => entry?.rank ?? 0
+
+/** Ends the threads that have not answered at one look after the other. */
+const endSilent = (slots: ReadonlySet<Slot>): void => {
+  for (const slot of slots) {
+    if (slot.entry === undefined) continue
+    slot.looks++
+    if (slot.looks === looks) void slot.worker.terminate()
+  }
+}
+
+interface Around {
+  readonly slots: Set<Slot>
+  readonly answered: (slot: Slot, answer: WorkerAnswer) => void
+  readonly assign: () => void
+}
+
+const start = (spawn: Spawn, { slots, answered, assign }: Around): Slot => {
   const cancelled = new Int32Array(new SharedArrayBuffer(4))
-  const slot: Slot = { worker: spawn(cancelled), cancelled, entry: undefined }
+  const slot: Slot = { worker: spawn(cancelled), cancelled, entry: undefined, looks: 0 }
   let detail = "the thread ended"
   slot.worker.on("message", (answer: WorkerAnswer) => {
-    const { entry } = slot
-    slot.entry = undefined
-    if (answer !== undefined) finish(entry, answer)
-    onIdle()
+    answered(slot, answer)
+    assign()
   })
   slot.worker.on("error", (error) => {
     detail = describe(error)
@@ -112,8 +212,9 @@ const start = (spawn: Spawn, slots: Set<Slot>, onIdle: () => void): Slot => {
   // A dead thread is replaced by the next search, not here: one that cannot start must not be started for ever.
   slot.worker.on("exit", (code) => {
     slots.delete(slot)
-    finish(slot.entry, failure(new WorkerDied({ detail: `${detail} (exit ${code})` })))
-    onIdle()
+    const why = slot.looks >= looks ? "the thread gave no answer and was ended" : detail
+    finish(slot.entry, failure(new WorkerDied({ detail: `${why} (exit ${code})` })))
+    assign()
   })
   slots.add(slot)
   return slot

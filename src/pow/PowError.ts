@@ -21,6 +21,20 @@ export class WorkRefused extends Schema.TaggedError<WorkRefused>()("WorkRefused"
   readonly isRetryable = false
 }
 
+/** By the rate that was measured the work is not to be expected in the time there is for it. No search was begun. */
+export class TooSlow extends Schema.TaggedError<TooSlow>()("TooSlow", {
+  detail: Schema.String,
+  /** Whether it would be in time, were it not for the searches before it. */
+  isQueued: Schema.Boolean,
+}) {
+  readonly isRetryable = false
+}
+
+/** The time for it is over, and nothing was found. */
+export class OutOfTime extends Schema.TaggedError<OutOfTime>()("OutOfTime", { detail: Schema.String }) {
+  readonly isRetryable = true
+}
+
 /** All workers are busy and the queue is at its bound. */
 export class QueueFull extends Schema.TaggedError<QueueFull>()("QueueFull", { queueSizeMax: Schema.Int }) {
   readonly isRetryable = true
@@ -44,14 +58,38 @@ export class Stopped extends Schema.TaggedError<Stopped>()("Stopped", {}) {
 /** Why no proof of work was found. */
 export class PowError extends Schema.TaggedError<PowError>()("PowError", {
   operation: Schema.String,
-  reason: Schema.Union([DifficultyRefused, WorkRefused, QueueFull, WorkerDied, WrongNonce, Stopped]),
+  reason: Schema.Union([
+    DifficultyRefused,
+    WorkRefused,
+    TooSlow,
+    OutOfTime,
+    QueueFull,
+    WorkerDied,
+    WrongNonce,
+    Stopped,
+  ]),
 }) {
   /** Whether the same work may be asked for again with hope. */
   get isRetryable(): boolean {
     return this.reason.isRetryable
   }
   override get message(): string {
-    const detail = "detail" in this.reason ? `: ${this.reason.detail}` : ""
-    return `${this.operation}: ${this.reason._tag}${detail}`
+    return `${this.operation}: ${this.reason._tag}: ${this.words}`
+  }
+  /** Why, for people. */
+  get words(): string {
+    const { reason } = this
+    switch (reason._tag) {
+      case "DifficultyRefused":
+        return `difficulty ${reason.difficulty} is not one of 0 to ${reason.difficultyMax}, above which no machine finds work in time`
+      case "QueueFull":
+        return `${reason.queueSizeMax} searches wait already`
+      case "WrongNonce":
+        return `the thread's nonce ${reason.nonce} is no solution`
+      case "Stopped":
+        return "the process ends"
+      default:
+        return reason.detail
+    }
   }
 }

@@ -3,13 +3,16 @@ import { Worker } from "node:worker_threads"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { isSolved, powPreimage, type Work } from "../tx/ProofOfWork.ts"
-import { type Found, makePool, queueSizeMax, type Spawn, type WorkerJob } from "./Pool.ts"
-import { DifficultyRefused, difficultyMax, PowError, WorkRefused, WrongNonce } from "./PowError.ts"
+import { judgeWork, type Pace, type Wanted } from "./judgeWork.ts"
+import { type Found, type Job, makePool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
+import { OutOfTime, PowError, WorkRefused, WrongNonce } from "./PowError.ts"
 import { makeSearch } from "./search.ts"
 
 /** What is asked for: a nonce whose hash has at least `difficulty` leading zero bits, 0 to `difficultyMax`. */
 export interface WorkRequest extends Work {
   readonly difficulty: number
+  /** Milliseconds after which nobody needs it any more. Absent: it is needed however long it takes. */
+  readonly millisMax?: number
 }
 
 export interface Solution {
@@ -26,15 +29,25 @@ export interface PoolSettings {
   readonly size?: number
   /** Solves that may wait for a worker. Default: `queueSizeMax`. */
   readonly queueSizeMax?: number
+  /** Default: `silentMillisMax`. */
+  readonly silentMillisMax?: number
   readonly spawn?: Spawn
 }
 
-type Solver = (job: WorkerJob) => Effect.Effect<Found, PowError>
+/** What searches: threads, or this one. */
+interface Machine extends Pace {
+  readonly search: (job: Job, millisMax: number) => Effect.Effect<Found, PowError>
+}
 
 const failure = (reason: PowError["reason"]) => new PowError({ operation: "solve", reason })
 
 /** Hashes of one slice on the calling thread: about 3 ms, after which other fibers and the network have their turn. */
 const inlineSliceHashes = 1_024
+/** Hashes a millisecond of the calling thread, written down: in virtual time a search takes none. */
+const inlinePerMilli = 50
+
+/** Any work that takes long: a part of it measures the rate. */
+const measured: Job = { preimage: powPreimage({ blockHash: "0".repeat(64), tid: "rate" }, 0n), difficulty: 32 }
 
 const spawnWorker: Spawn = (cancelled) =>
   new Worker(new URL("./worker.ts", import.meta.url), {
@@ -54,7 +67,12 @@ const spawnWorker: Spawn = (cancelled) =>
  */
 export class ProofOfWork extends Context.Service<
   ProofOfWork,
-  { readonly solve: (request: WorkRequest) => Effect.Effect<Solution, PowError> }
+  {
+    /** With `millisMax` it fails at once where it is not to be expected by then, and then where it was not found. */
+    readonly solve: (request: WorkRequest) => Effect.Effect<Solution, PowError>
+    /** Why such work is not to be expected in its time, by what was measured; undefined: it is. */
+    readonly judge: (wanted: Wanted) => Effect.Effect<PowError | undefined>
+  }
 >()("cofferer/pow/ProofOfWork") {
   /** A pool of worker threads, ended with the layer's scope. */
   static readonly layerWith = (settings: PoolSettings): Layer.Layer<ProofOfWork, never, Metrics> =>
@@ -64,20 +82,23 @@ export class ProofOfWork extends Context.Service<
         const options = {
           size: settings.size ?? Math.max(1, availableParallelism() - 1),
           queueSizeMax: settings.queueSizeMax ?? queueSizeMax,
+          silentMillisMax: settings.silentMillisMax ?? silentMillisMax,
           spawn: settings.spawn ?? spawnWorker,
         }
         const pool = yield* Effect.acquireRelease(
           Effect.sync(() => makePool(options)),
           (pool) => Effect.promise(pool.close),
         )
-        return yield* make((job) =>
+        const asked = (begin: typeof pool.run) => (job: Job) =>
           Effect.callback<Found, PowError>((resume) => {
-            const cancel = pool.run(job, (outcome) =>
+            const cancel = begin(job, (outcome) =>
               resume(outcome instanceof PowError ? Effect.fail(outcome) : Effect.succeed(outcome)),
             )
             return Effect.sync(cancel)
-          }),
-        )
+          })
+        // Whatever ends it: without a rate nothing is refused for being slow, and the search itself says what is wrong.
+        const measure = Effect.ignore(asked(pool.measure)(measured))
+        return yield* make({ search: asked(pool.run), rate: pool.rate, ahead: pool.ahead, measure })
       }),
     )
 
@@ -86,36 +107,48 @@ export class ProofOfWork extends Context.Service<
   /** On the calling thread, in slices that let others run: for simulations, where a thread would break the order. */
   static readonly layerInline = Layer.effect(
     ProofOfWork,
-    Effect.suspend(() => make(solveInline)),
+    Effect.suspend(() =>
+      make({ search: searchInline, rate: () => inlinePerMilli, ahead: () => 0, measure: Effect.void }),
+    ),
   )
 }
 
-const make = Effect.fnUntraced(function* (solver: Solver) {
+const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
   const metrics = yield* Metrics
+  const judge = (wanted: Wanted) => judgeWork(wanted, pace)
   const solve = Effect.fn("ProofOfWork.solve")(function* (request: WorkRequest) {
-    const { difficulty } = request
-    if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > difficultyMax) {
-      return yield* failure(new DifficultyRefused({ difficulty, difficultyMax }))
-    }
+    const { difficulty, millisMax = Number.POSITIVE_INFINITY } = request
+    const refused = yield* judge({ difficulty, millisMax })
+    if (refused !== undefined) return yield* refused
     if (request.blockHash.length !== 64 || request.tid.length === 0) {
       return yield* failure(new WorkRefused({ detail: "a block hash has 64 characters and a tid at least one" }))
     }
-    const found = yield* solver({ preimage: powPreimage(request, 0n), difficulty })
+    const found = yield* inTime(search({ preimage: powPreimage(request, 0n), difficulty }, millisMax), millisMax)
     const nonce = BigInt(found.nonce)
     // Checked by other code than found it: a wrong nonce would cost the payment its block window.
     if (!isSolved(request, nonce, difficulty)) return yield* failure(new WrongNonce({ nonce }))
     metrics.workSolve.observe(found.millis / 1_000)
     return { nonce, hashes: nonce + 1n, millis: found.millis }
   })
-  return ProofOfWork.of({ solve })
+  return ProofOfWork.of({ solve, judge })
 })
 
-const solveInline: Solver = Effect.fnUntraced(function* ({ preimage, difficulty }: WorkerJob) {
+const outOfTime = (millisMax: number) =>
+  failure(new OutOfTime({ detail: `nothing was found within the ${Math.round(millisMax / 1_000)} s that there were` }))
+
+const inTime = (search: Effect.Effect<Found, PowError>, millisMax: number) =>
+  millisMax === Number.POSITIVE_INFINITY
+    ? search
+    : Effect.timeoutOrElse(search, { duration: millisMax, orElse: () => outOfTime(millisMax) })
+
+/** Its time is counted in hashes: the clock may stand still meanwhile. */
+const searchInline: Machine["search"] = Effect.fnUntraced(function* ({ preimage, difficulty }, millisMax) {
   const began = yield* Clock.currentTimeNanos
   const search = makeSearch(preimage, difficulty)
-  for (let from = 0; ; from += inlineSliceHashes) {
+  for (let from = 0; from < millisMax * inlinePerMilli; from += inlineSliceHashes) {
     const nonce = search(from, inlineSliceHashes)
     if (nonce !== undefined) return { nonce, millis: Number((yield* Clock.currentTimeNanos) - began) / 1e6 }
     yield* Effect.yieldNow
   }
+  return yield* outOfTime(millisMax)
 })

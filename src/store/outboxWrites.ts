@@ -234,10 +234,11 @@ const saveWork = Effect.fnUntraced(function* (
   work: SolvedWork,
 ) {
   const at = yield* Clock.currentTimeMillis
-  // Settled while the work was solved: an attempt that is over needs none.
+  // Settled while the work was solved: an attempt that is over needs none. What may have been sent stays as it is.
   const done = yield* sql`UPDATE attempts SET pow_tid = ${work.tid}, pow_nonce = ${work.nonce.toString()},
     hash_bare = ${work.hashBare}, hash_prefixed = ${work.hashPrefixed}, updated_at = ${at}
-    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)} RETURNING k`
+    WHERE intent_id = ${attempt.intentId} AND k = ${attempt.k} AND state IN ${sql.in(liveAttemptStates)}
+    AND work_index = ${attempt.workIndex} AND pow_tid IS NULL RETURNING k`
   if (done.length === 0) return
   yield* journal.append({ kind: "work", subject: attempt.intentId, body: { k: attempt.k, ...work } })
 })

@@ -7,11 +7,13 @@ import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { awaitApproval } from "./awaitApproval.ts"
+import { BlockPace } from "./BlockPace.ts"
 import { brakeFor } from "./brakeFor.ts"
 import { Draining } from "./Draining.ts"
 import { intentStateOf } from "./evidence.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
+import { Solving } from "./Solving.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
@@ -78,6 +80,8 @@ const reflect = Effect.fn("Submitter.reflect")(function* (intentId: string) {
 export const submitOnce = Effect.fn("Submitter.round")(function* () {
   const { mode } = yield* SubmitterOptions
   if (mode !== "live") return true
+  // The time of a block is measured from round to round.
+  yield* (yield* BlockPace).millis
   const outbox = yield* Outbox
   const open = (yield* outbox.open).filter((i) => i.state !== "manual")
   const answered = yield* Effect.forEach(
@@ -103,11 +107,11 @@ export const submitOnce = Effect.fn("Submitter.round")(function* () {
   return answered.every((ok) => ok)
 })
 
-/** The loop that moves money. It alone requires the writer. */
+/** The loop that moves money. It alone requires the writer. Searches for work end with it. */
 export const submitLoop = Effect.gen(function* () {
   const cycle = yield* Cycle
   const signals = yield* Signals
   const answered = yield* cycle.counted("submitter", submitOnce())
   if (!answered) yield* Effect.sleep(waitMillisUnanswered)
   yield* signals.wait("submitter", waitMillis)
-}).pipe(payingInForce, Effect.forever)
+}).pipe(payingInForce, Effect.forever, Effect.ensuring(Effect.flatMap(Solving, ({ stop }) => stop)))

@@ -1,5 +1,5 @@
 import { Clock, Effect, Option } from "effect"
-import { isFinalAttempt } from "../domain/Attempt.ts"
+import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import { Database } from "../store/Database.ts"
 import { Lease } from "../store/Lease.ts"
@@ -25,29 +25,33 @@ export const heightNow = Effect.fnUntraced(function* ({ solved }: { readonly sol
 })
 
 /**
+ * Whether the attempt may go out as things stand at this height, by what the store knows: nothing that stops payments
+ * is in force, be it the end of the attempt, a halt, a pause, the margin of its window, another process that took over,
+ * or the end of this one.
+ */
+export const mayGoOut = Effect.fnUntraced(function* ({ intentId, k }: Attempt, height: bigint) {
+  const outbox = yield* Outbox
+  if (yield* (yield* Draining).isDraining) return false
+  if (!(yield* (yield* Lease).isHeld)) return false
+  const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
+  if (intent === undefined || isFinalIntent(intent.state)) return false
+  if ((yield* brakeFor(intent)) !== undefined) return false
+  const stored = (yield* outbox.attempts(intentId)).find((attempt) => attempt.k === k)
+  if (stored === undefined || isFinalAttempt(stored.state)) return false
+  const observed = (yield* (yield* Observations).watermark)?.height ?? 0n
+  return maySend(stored, observed > height ? observed : height)
+})
+
+/**
  * Begins the send: from this commit on the POST may leave. Undefined where anything that stops payments has come into
- * force since it was decided to send, by what this very transaction reads: the end of the attempt, a halt, a pause, the
- * margin of its window, another process that took over, the end of this one.
+ * force since it was decided to send, by what this very transaction reads.
  */
 export const beginSend = Effect.fnUntraced(function* (start: SendStart, height: bigint) {
   const outbox = yield* Outbox
-  const { intentId, k } = start.attempt
-  const database = yield* Database
-  const lease = yield* Lease
-  const draining = yield* Draining
-  const observations = yield* Observations
-  return yield* database.atomically(
+  const isFree = mayGoOut(start.attempt, height)
+  return yield* (yield* Database).atomically(
     Effect.gen(function* () {
-      if (yield* draining.isDraining) return undefined
-      if (!(yield* lease.isHeld)) return undefined
-      const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
-      if (intent === undefined || isFinalIntent(intent.state)) return undefined
-      if ((yield* brakeFor(intent)) !== undefined) return undefined
-      const stored = (yield* outbox.attempts(intentId)).find((attempt) => attempt.k === k)
-      if (stored === undefined || isFinalAttempt(stored.state)) return undefined
-      const observed = (yield* observations.watermark)?.height ?? 0n
-      if (!maySend(stored, observed > height ? observed : height)) return undefined
-      return yield* outbox.beginSend(start)
+      return (yield* isFree) ? yield* outbox.beginSend(start) : undefined
     }),
   )
 })

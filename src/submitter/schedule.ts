@@ -16,6 +16,9 @@ export const rebroadcastBlocks = (windowBlocks: number): bigint => BigInt(Math.m
 /** Whether the bytes may still be sent at this height: never inside the margin before the window's end. */
 export const maySend = (attempt: Attempt, height: bigint): boolean => height < sendEnd(attempt)
 
+/** Blocks from this height on in which the bytes may be sent. */
+export const blocksLeft = (attempt: Attempt, height: bigint): bigint => sendEnd(attempt) - height
+
 /**
  * When the same bytes may go out again: at a time (Unix milliseconds) and from a height on. Full jitter, 0.5 s doubling
  * to 8 s, for the quick sends; then by blocks. `sends` counts the one just made.

@@ -5,15 +5,13 @@ import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayWriter } from "../gateway/GatewayWriter.ts"
 import { Health } from "../gateway/Health.ts"
 import type { Turn } from "../gateway/Limiter.ts"
-import { ProofOfWork } from "../pow/ProofOfWork.ts"
 import { Outbox, type Send, type SendStart } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { violated } from "../store/trip.ts"
 import { Witness } from "../store/Witness.ts"
 import { codeLabel, Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
-import { sha3Hex } from "../tx/sha3Hex.ts"
-import { type Framing, frame, type Transaction, transactionBytes, txHash, txVersions } from "../tx/Transaction.ts"
+import { type Framing, type Transaction, transactionBytes, txHash } from "../tx/Transaction.ts"
 import { beginSend, heightNow } from "./beginSend.ts"
 import { classifyAnswer, classifyError, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
@@ -21,17 +19,21 @@ import { stateAfterSend } from "./evidence.ts"
 import { knownFraming } from "./knownFraming.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { isLater, maySend, nextSend } from "./schedule.ts"
+import { solveWork } from "./solveWork.ts"
+import { transactionOf } from "./transactionOf.ts"
 
 /**
  * Sends a stored attempt if it is due: the bytes on disk, never new ones. That a POST begins is durable before it
- * does, and what came of it is durable before anything follows from it.
+ * does, and what came of it is durable before anything follows from it. One whose work takes long is sent by the round
+ * that finds it stored.
  */
 export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attempt, height: bigint) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   if (isFinalAttempt(stored.state) || isLater(stored.nextAt, now) || stored.nextHeight > height) return
   if (!maySend(stored, height) || (yield* (yield* Draining).isDraining)) return
-  const attempt = stored.work === undefined ? yield* solve(stored) : stored
+  const attempt = stored.work === undefined ? yield* solveWork(stored, height) : stored
+  if (attempt === undefined) return
   const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)
   const known = yield* knownFraming
   const framing = known ?? nextForm(sends)
@@ -66,30 +68,6 @@ const nextForm = (sends: ReadonlyArray<Send>): Framing => {
   if (last.outcome !== "framing") return last.framing
   return last.framing === "prefixed" ? "bare" : "prefixed"
 }
-
-/** The proof of work, with a tid that follows from the signature: a crash solves the same work again. */
-const solve = Effect.fn("Submitter.solve")(function* (attempt: Attempt) {
-  const pow = yield* ProofOfWork
-  const outbox = yield* Outbox
-  const tid = sha3Hex(`cofferer tid v1/${attempt.signature}/${attempt.workIndex}`)
-  const { nonce } = yield* pow.solve({ blockHash: attempt.anchorHash, tid, difficulty: attempt.difficulty })
-  const work = { tid, nonce }
-  const solved = { ...attempt, work }
-  const hashBare = txHash(transactionBytes(transactionOf(solved, work, "bare")))
-  const hashPrefixed = txHash(transactionBytes(transactionOf(solved, work, "prefixed")))
-  yield* outbox.saveWork(attempt, { ...work, hashBare, hashPrefixed })
-  return { ...solved, hashBare, hashPrefixed }
-})
-
-type Work = NonNullable<Attempt["work"]>
-
-const transactionOf = (attempt: Attempt, work: Work, framing: Framing): Transaction => ({
-  inputData: frame(framing, attempt.chainId, attempt.inputData),
-  signature: attempt.signature,
-  pubKey: attempt.party,
-  version: txVersions.TX_VERSION_V3,
-  pow: work,
-})
 
 interface Post {
   readonly framing: Framing

@@ -36,6 +36,7 @@ import { feeTermsOf } from "./feeTermsOf.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { otherFindsForm } from "./knownFraming.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { tooSlow } from "./solveWork.ts"
 import { Tip } from "./Tip.ts"
 import { Wanted } from "./Wanted.ts"
 import { isDroppedInPart, waits } from "./waiting.ts"
@@ -64,6 +65,8 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   if (!(yield* isOurChain(head))) return false
   const unsettled = yield* (yield* ChainRules).unsettled(head.height, head.pow)
   if (unsettled !== undefined) return yield* waits(intent, unsettled)
+  const slow = yield* tooSlow(head)
+  if (slow !== undefined) return yield* waits(intent, slow)
   const heads = [head, ...(yield* tip.recent)]
   const database = yield* Database
   const planned = planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))

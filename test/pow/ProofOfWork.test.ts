@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process"
 import { Worker } from "node:worker_threads"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
+import { TestClock } from "effect/testing"
 import type { Spawn } from "../../src/pow/Pool.ts"
 import { difficultyMax } from "../../src/pow/PowError.ts"
-import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
+import { ProofOfWork, type WorkRequest } from "../../src/pow/ProofOfWork.ts"
 import { Metrics, type MetricsOptions } from "../../src/telemetry/Metrics.ts"
 import { isSolved } from "../../src/tx/ProofOfWork.ts"
 
@@ -84,6 +85,20 @@ const watched = (size: number, queueSizeMax?: number) => {
 const turn = Effect.callback<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
+
+/** One of five tries takes less than 10 ms, whatever else the machine does. */
+const quickly = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const millis: Array<number> = []
+    let last: A
+    do {
+      const began = performance.now()
+      last = yield* effect
+      millis.push(performance.now() - began)
+    } while (millis.length < 5)
+    assert.isBelow(Math.min(...millis), 10)
+    return last
+  })
 
 /** Until the thread has computed for 20 ms without a pause: it is in the middle of a search. */
 const busy = (worker: Worker | undefined) =>
@@ -250,6 +265,104 @@ describe("the pool of threads", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("lets easier work go before a search that has begun, which then goes on to the same nonce", () => {
+    const { workers, layer } = watched(1)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      const ended: Array<string> = []
+      const named = (name: string, work: WorkRequest) =>
+        Effect.tap(pow.solve(work), () => Effect.sync(() => ended.push(name)))
+      const hard = yield* Effect.forkChild(named("hard", request(vectors[4])))
+      yield* turn
+      yield* busy(workers[0])
+      yield* Effect.forkChild(named("endless", endless))
+      yield* named("easy", easy)
+      assert.strictEqual((yield* Fiber.join(hard)).nonce, vectors[4][1])
+      assert.deepStrictEqual(ended, ["easy", "hard"])
+      assert.lengthOf(workers, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("refuses within 10 ms what the measured rate cannot find in time, and measures before it refuses", () => {
+    const { workers, layer } = watched(1)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      assert.isUndefined(yield* pow.judge({ difficulty: 15, millisMax: 90_000 }), "every machine finds it")
+      assert.lengthOf(workers, 0)
+      const window = { difficulty: 30, millisMax: 90_000 }
+      const judged = yield* pow.judge(window)
+      assert.strictEqual(judged?.reason._tag, "TooSlow")
+      assert.match(
+        judged?.words ?? "",
+        /^difficulty 30 takes about \d+ (min|h) at \d+(\.\d+)? million hashes a second$/,
+      )
+      assert.lengthOf(workers, 1, "it was measured")
+      const error = yield* quickly(Effect.flip(pow.solve({ ...easy, ...window })))
+      assert.deepStrictEqual([error.reason._tag, error.isRetryable], ["TooSlow", false])
+      assert.strictEqual((yield* pow.solve({ ...easy, millisMax: 90_000 })).nonce, easyNonce)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect.each([40, 32])("refuses difficulty %s at once, before anything was measured", (difficulty) => {
+    const { workers, layer } = watched(1)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      const error = yield* quickly(Effect.flip(pow.solve({ ...easy, difficulty, millisMax: 90_000 })))
+      assert.include(["TooSlow", "DifficultyRefused"], error.reason._tag)
+      assert.lengthOf(workers, 0)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("counts the searches that come first", () => {
+    const { layer } = watched(1)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      let millisMax = 1_000_000
+      const judge = Effect.suspend(() => pow.judge({ difficulty: 32, millisMax }))
+      while ((yield* judge) !== undefined) millisMax *= 2
+      const before = yield* Effect.forkChild(Effect.forEach([endless, endless, endless], pow.solve, { concurrency: 3 }))
+      yield* turn
+      assert.match((yield* judge)?.words ?? "", /^the work of other payments comes first/)
+      assert.isUndefined(yield* pow.judge({ difficulty: 15, millisMax: 90_000 }), "easier work goes before them")
+      yield* Fiber.interrupt(before)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("gives up when the time of the work is over", () => {
+    const { workers, layer } = watched(1)
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      // Any machine has made some hashes by then, and none has made so many.
+      const search = yield* Effect.forkChild(Effect.flip(pow.solve({ ...endless, millisMax: 2 ** 32 })))
+      yield* turn
+      yield* busy(workers[0])
+      yield* TestClock.adjust(2 ** 32)
+      assert.strictEqual((yield* Fiber.join(search)).reason._tag, "OutOfTime")
+      assert.strictEqual((yield* pow.solve(easy)).nonce, easyNonce)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("ends a thread that hangs, and replaces it for the next search", () => {
+    let started = 0
+    const spawn: Spawn = (cancelled) => {
+      started++
+      return started === 1
+        ? new Worker('require("node:worker_threads").parentPort.on("message", () => { for (;;) {} })', { eval: true })
+        : new Worker(new URL("../../src/pow/worker.ts", import.meta.url), { workerData: cancelled })
+    }
+    return Effect.gen(function* () {
+      const pow = yield* ProofOfWork
+      const error = yield* Effect.flip(pow.solve(easy))
+      assert.strictEqual(error.reason._tag, "WorkerDied")
+      assert.match(error.words, /gave no answer/)
+      assert.isTrue(error.isRetryable)
+      assert.strictEqual((yield* pow.solve(easy)).nonce, easyNonce)
+      assert.strictEqual(started, 2)
+    }).pipe(
+      Effect.provide(ProofOfWork.layerWith({ size: 1, spawn, silentMillisMax: 1_000 }).pipe(Layer.provide(metrics))),
+    )
+  })
+
   it.effect("starts no more threads than its size, and none before the first search", () => {
     const { workers, layer } = watched(2)
     return Effect.gen(function* () {
@@ -266,7 +379,7 @@ describe("the pool of threads", () => {
     { fault: "exits when asked", source: `${port} port.on("message", () => process.exit(3))`, reason: "WorkerDied" },
     {
       fault: "answers with a wrong nonce",
-      source: `${port} port.on("message", () => port.postMessage({ nonce: 1, millis: 0 }))`,
+      source: `${port} port.on("message", () => port.postMessage({ nonce: 1, next: 2, millis: 1 }))`,
       reason: "WrongNonce",
     },
   ])("fails with a typed error when a thread $fault", ({ source, reason }) => {

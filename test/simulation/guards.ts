@@ -121,7 +121,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "submitter/beginSend.ts",
-        source: "      if ((yield* brakeFor(intent)) !== undefined) return undefined\n",
+        source: "  if ((yield* brakeFor(intent)) !== undefined) return false\n",
         instead: "",
       },
     ],
@@ -133,8 +133,8 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "submitter/beginSend.ts",
-        source: "      if (!maySend(stored, observed > height ? observed : height)) return undefined\n",
-        instead: "",
+        source: "  return maySend(stored, observed > height ? observed : height)\n",
+        instead: "  return true\n",
       },
     ],
   },

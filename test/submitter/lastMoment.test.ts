@@ -106,7 +106,7 @@ const moments: Readonly<Record<string, (stage: Stage, change: Change) => Change>
     const context = yield* Effect.context<Services>()
     const solve: typeof pow.solve = (work) =>
       Effect.tap(pow.solve(work), () => Effect.orDie(Effect.provideContext(change, context)))
-    yield* Effect.provideService(submitOnce(), ProofOfWork, { solve })
+    yield* Effect.provideService(submitOnce(), ProofOfWork, { ...pow, solve })
   }),
   "while it waits for its turn": Effect.fnUntraced(function* (stage, change) {
     yield* dueAgain(stage)

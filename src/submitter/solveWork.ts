@@ -1,0 +1,164 @@
+import { Cause, Clock, Effect, type Exit, Option } from "effect"
+import { type Attempt, deadlineHeight, marginBlocks } from "../domain/Attempt.ts"
+import { shortId } from "../domain/Hex.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
+import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import type { PowError } from "../pow/PowError.ts"
+import { ProofOfWork } from "../pow/ProofOfWork.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { ChainRules } from "../store/ChainRules.ts"
+import { Database } from "../store/Database.ts"
+import { tripFor } from "../store/guarded.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { StoreError } from "../store/StoreError.ts"
+import { sha3Hex } from "../tx/sha3Hex.ts"
+import { BlockPace } from "./BlockPace.ts"
+import { mayGoOut } from "./beginSend.ts"
+import { Solving } from "./Solving.ts"
+import { blocksLeft } from "./schedule.ts"
+import { Tip } from "./Tip.ts"
+import { hashesOf } from "./transactionOf.ts"
+
+/** A search looks so often whether it is still needed. */
+const lookMillis = 100
+const dayMillis = 86_400_000
+
+/**
+ * The attempt with its proof of work; undefined where the search goes on beside the rounds, or is not begun: it is not
+ * to be expected before the window's margin, or what the network asks for is odd. What comes of it is durable before
+ * anybody sends it.
+ */
+export const solveWork = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
+  if ((yield* (yield* ChainRules).odd) !== undefined) return undefined
+  const millisMax = Number(blocksLeft(attempt, height)) * (yield* (yield* BlockPace).millis)
+  const search = Effect.raceFirst(solve(attempt, millisMax), untilOver(attempt, height))
+  const noted = search.pipe(
+    Effect.tap(() => Effect.flatMap(Signals, (signals) => signals.wake("submitter"))),
+    Effect.catchTag("PowError", (error) => unsolved(attempt, error)),
+  )
+  return yield* (yield* Solving).join(attempt, noted, tellLate(attempt))
+})
+
+/** The proof of work, with a tid that follows from the signature: a crash solves the same work again. */
+const solve = Effect.fn("Submitter.solve")(function* (attempt: Attempt, millisMax: number) {
+  const pow = yield* ProofOfWork
+  const outbox = yield* Outbox
+  const tid = sha3Hex(`cofferer tid v1/${attempt.signature}/${attempt.workIndex}`)
+  const { anchorHash: blockHash, difficulty } = attempt
+  const { nonce } = yield* pow.solve({ blockHash, tid, difficulty, millisMax })
+  const work = { tid, nonce }
+  const solved = { ...attempt, work }
+  const { hashBare, hashPrefixed } = hashesOf(solved, work)
+  yield* outbox.saveWork(attempt, { ...work, hashBare, hashPrefixed })
+  return { ...solved, hashBare, hashPrefixed }
+})
+
+/** Returns once nothing may be sent of the attempt, or its work may be another one: the search is of no use then. */
+const untilOver = Effect.fnUntraced(function* (attempt: Attempt, height: bigint) {
+  const tip = yield* Tip
+  const rules = yield* ChainRules
+  const isNeeded = Effect.gen(function* () {
+    if ((yield* rules.odd) !== undefined) return false
+    const heads = (yield* tip.recent).filter(({ chainId }) => chainId === attempt.chainId)
+    return yield* mayGoOut(
+      attempt,
+      heads.reduce((newest, head) => (head.height > newest ? head.height : newest), height),
+    )
+  })
+  do yield* Effect.sleep(lookMillis)
+  while (yield* isNeeded)
+  yield* Effect.logInfo("a search for work ended with its attempt", { intent: attempt.intentId, attempt: attempt.k })
+  return undefined
+})
+
+/** Whether the same work is refused again in the next round. */
+const isHopeless = ({ reason: { _tag } }: PowError): boolean =>
+  _tag === "TooSlow" || _tag === "DifficultyRefused" || _tag === "WorkRefused"
+
+/** Shows why the attempt is not sent, and calls people where its whole window would not suffice. */
+const unsolved = Effect.fn("Submitter.unsolved")(function* (attempt: Attempt, error: PowError) {
+  if (!isHopeless(error)) return yield* error
+  const outbox = yield* Outbox
+  const { intentId, k, difficulty, windowBlocks } = attempt
+  const intent = Option.getOrUndefined(yield* outbox.byId(intentId))
+  const words = `attempt ${k} is not sent: its proof of work is not to be expected in time`
+  if (intent === undefined || isFinalIntent(intent.state) || intent.detail.startsWith(words)) return undefined
+  const last = deadlineHeight(attempt)
+  const end =
+    attempt.sends === 0 ? `it ends after block ${last}` : `what was sent of it may execute until block ${last}`
+  const detail = `${words} (${error.words}); ${end}, and the payment is judged anew then`
+  const shown = outbox.move(intent, intent.state, { detail })
+  const needed = yield* (yield* ProofOfWork).judge({ difficulty, millisMax: yield* usefulMillis(windowBlocks) })
+  yield* isTold(needed) ? tellPayment(intent, attempt, { detail, shown }) : shown
+  yield* Effect.logWarning("an attempt is not sent", { intent: intentId, attempt: k, reason: error.message })
+  return undefined
+})
+
+/** What only waits for other searches is nobody's business. */
+const isTold = (refused: PowError | undefined): boolean =>
+  refused !== undefined && !(refused.reason._tag === "TooSlow" && refused.reason.isQueued)
+
+/** Milliseconds from an anchor on in which what is signed on it may be sent. */
+const usefulMillis = Effect.fnUntraced(function* (windowBlocks: number) {
+  return (windowBlocks - Number(marginBlocks(windowBlocks))) * (yield* (yield* BlockPace).millis)
+})
+
+const remedy =
+  "Compare the difficulty at another gateway; if it is right, payments need a machine that makes more hashes a second"
+
+interface Shown<R> {
+  readonly detail: string
+  readonly shown: Effect.Effect<unknown, StoreError, R>
+}
+
+const tellPayment = Effect.fnUntraced(function* <R>(intent: Intent, { k }: Attempt, { detail, shown }: Shown<R>) {
+  const { id, rule, payment, decimals, state } = intent
+  const alert = (yield* AlertQueue).raise({
+    dedup: `work/${id}/${k}`,
+    severity: "ticket",
+    kind: "work",
+    subject: shortId(id).slice(0, 4),
+    detail: `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to}: ${detail}. ${remedy}`,
+    fields: { intent: id, state },
+  })
+  yield* (yield* Database).atomically(Effect.andThen(shown, alert))
+  yield* (yield* Signals).wake("alerts")
+})
+
+/**
+ * Why nothing is to be signed on this head: its proof of work is not to be expected within its window. People hear of
+ * it at once, since no payment goes on by itself; undefined: it is.
+ */
+export const tooSlow = Effect.fn("Submitter.tooSlow")(function* ({ pow: { difficulty, pastBlocks } }: ChainHead) {
+  const millisMax = yield* usefulMillis(pastBlocks)
+  if (millisMax <= 0) return undefined
+  const refused = yield* (yield* ProofOfWork).judge({ difficulty, millisMax })
+  if (refused === undefined) return undefined
+  const detail = `the network's proof of work is not to be expected within its window of ${pastBlocks} blocks: ${refused.words}`
+  if (!isTold(refused)) return detail
+  const day = Math.floor((yield* Clock.currentTimeMillis) / dayMillis)
+  const isNew = yield* (yield* AlertQueue).raise({
+    dedup: `work/${difficulty}/${pastBlocks}/${day}`,
+    severity: "ticket",
+    kind: "work",
+    subject: String(difficulty),
+    detail: `nothing is signed: ${detail}. ${remedy}`,
+    fields: { difficulty, window: pastBlocks },
+  })
+  if (isNew) yield* (yield* Signals).wake("alerts")
+  return detail
+})
+
+/** What a search that nobody waits for any more fails with. */
+const tellLate =
+  ({ intentId, k }: Attempt) =>
+  ({ cause }: Exit.Failure<unknown, PowError | StoreError>) => {
+    if (Cause.hasInterruptsOnly(cause)) return Effect.void
+    const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+    if (error instanceof StoreError) return tripFor(error)
+    const fields = { intent: intentId, attempt: k }
+    if (error === undefined) return Effect.logError("a search for work failed", cause, fields)
+    return Effect.logWarning("no proof of work was found", { ...fields, reason: error.message })
+  }
