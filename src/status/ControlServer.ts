@@ -17,7 +17,7 @@ import { agreementFor } from "./agreement.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
 import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
 import { askBackfill } from "./askBackfill.ts"
-import { askTrustHead, TrustHeadBody } from "./askTrust.ts"
+import { askTrustHead, askTrustWork, TrustHeadBody, TrustWorkBody } from "./askTrust.ts"
 import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
@@ -132,8 +132,10 @@ const answer = Effect.fn("Control.answer")(function* (
       const done = yield* objectTo(yield* body(request, ObjectBody))
       return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
     }
-    if (path === "/api/v1/trust/head") {
-      const done = yield* askTrustHead(options.treasury, yield* body(request, TrustHeadBody))
+    if (path === "/api/v1/trust/head" || path === "/api/v1/trust/work") {
+      const done = path.endsWith("head")
+        ? yield* askTrustHead(options.treasury, yield* body(request, TrustHeadBody))
+        : yield* askTrustWork(options.treasury, yield* body(request, TrustWorkBody))
       if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
       return json(done, "waits" in done ? 202 : 200)
     }

@@ -27,6 +27,7 @@ export const agreements = {
   recover: { agrees: "operators", why: "it ends the halt of a restored store" },
   "intents/*/resolve": { agrees: "operators", why: "what is called never executed is decided and paid anew" },
   "trust/head": { agrees: "operators", why: "nothing is signed while the newest block is doubted" },
+  "trust/work": { agrees: "operators", why: "nothing is signed while the work for transactions is not believed" },
   reload: { agrees: "what is weaker", why: "terms bound the money" },
   submit: { agrees: "the policy", why: "it is a payment" },
   "intents/*/approve": { agrees: "nobody", why: "it is an operator's own signature" },

@@ -23,8 +23,8 @@ export interface TrustedByPeople {
   readonly reason: string
 }
 
-/** Asked before the block is believed: whoever must agree to it. In words that stay the same while it is doubted. */
-type Agree<E, R> = (words: string) => Effect.Effect<unknown, E, R>
+/** Asked before something is believed: whoever must agree to it. In words that stay the same while it is doubted. */
+export type Agree<E, R> = (words: string) => Effect.Effect<unknown, E, R>
 
 /**
  * Believes a doubted newest block on people's word. Refused where nothing is doubted, where the gateway tells another

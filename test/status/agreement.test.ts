@@ -9,6 +9,7 @@ import { prepare } from "../../src/daemon.ts"
 import { storeLayer } from "../../src/services.ts"
 import { type Agrees, agreementFor, agreements, type VerbName } from "../../src/status/agreement.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
@@ -43,9 +44,9 @@ interface Walk {
   readonly path: string
   readonly body: object
   readonly args: ReadonlyArray<string>
-  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox | TrustedHead>
+  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox | TrustedHead | ChainRules>
   /** Whether nothing was done yet. */
-  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox | TrustedHead>
+  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox | TrustedHead | ChainRules>
   /** What its text says beside place and expiry. */
   readonly says: RegExp
 }
@@ -61,6 +62,10 @@ const doubtHead = Effect.flatMap(TrustedHead, ({ keep }) =>
 const isHeadDoubted = Effect.flatMap(TrustedHead, ({ of }) =>
   Effect.map(of("sandbox-1"), ({ doubt }) => doubt !== undefined),
 )
+
+const pow = { hashFunction: "sha3_24_rounds", difficulty: 3, pastBlocks: 90, txPerBlock: 2, increasing: false }
+const doubtWork = Effect.flatMap(ChainRules, ({ see }) => see({ chainId: "sandbox-1", height: 7n, pow }))
+const isWorkDoubted = Effect.flatMap(ChainRules, (rules) => Effect.map(rules.doubt(7n), (doubt) => doubt !== undefined))
 
 /** Each verb that lets money move again, with what it must not end alone. */
 const walks: ReadonlyArray<Walk> = [
@@ -120,6 +125,15 @@ const walks: ReadonlyArray<Walk> = [
     waits: isHeadDoubted,
     says: /of trust in the network, version 2\n(.+\n)*trusts: block 9000000000000 as begun, where block 7 was believed\n/,
   },
+  {
+    verb: "trust/work",
+    path: "trust/work",
+    body: why,
+    args: ["trust", "work"],
+    begin: doubtWork,
+    waits: isWorkDoubted,
+    says: /of trust in the network, version 2\n(.+\n)*trusts: the work for transactions: .+90/,
+  },
 ]
 
 const nameOf = ({ args }: Walk): string => args.slice(0, 3).join(" ").replace(manual.id, "ID")
@@ -131,7 +145,9 @@ const stopped = (
   more: string,
   use: (where: {
     readonly dataDir: string
-    readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead>) => Effect.Effect<A, unknown>
+    readonly stored: <A>(
+      effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead | ChainRules>,
+    ) => Effect.Effect<A, unknown>
     /** Writes the file anew, with another end. */
     readonly write: (more: string) => void
     /** What a daemon that started has left in the store. */
@@ -149,7 +165,7 @@ const stopped = (
         const der = operatorKey(name).key.export({ type: "pkcs8", format: "der" })
         writeFileSync(join(dir, name), der.subarray(-32).toString("hex"), { mode: 0o600 })
       }
-      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead>) =>
+      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead | ChainRules>) =>
         effect.pipe(Effect.provide(storeLayer({ treasury, dataDir }), { local: true }))
       const write = (next: string) => writeFileSync(file, treasury.document.text.replace(more, next))
       const started = prepare({ treasury, mode: treasury.mode, dataDir }).pipe(
@@ -188,7 +204,7 @@ describe("the table of agreement", () => {
       reload: ["reload"],
       adopt: ["adopt"],
       recover: ["recover"],
-      trust: ["trust/head"],
+      trust: ["trust/head", "trust/work"],
       backfill: ["backfill"],
       reconcile: ["reconcile"],
       submit: ["submit"],
