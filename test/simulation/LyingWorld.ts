@@ -36,6 +36,8 @@ export class LyingWorld {
   private readonly context: Context.Context<never>
   private replica: Replica | undefined
   private restartAt = 0
+  /** Whether its end is ours. */
+  private isKilled = false
   private kills: ReadonlyArray<number>
 
   constructor(bench: Bench, plan: LyingPlan, tell: (line: string) => void) {
@@ -105,14 +107,15 @@ export class LyingWorld {
   start(): void {
     const { bench, dice, plan, network } = this
     const onEnd = () => {
-      if (this.replica !== undefined) {
+      if (!this.isKilled) {
         this.exits += 1
         this.hear("the process ended by itself")
       }
       this.replica = undefined
       this.restartAt = this.now + 1 + dice.below(downMillisMax)
     }
-    this.replica = startReplica({
+    let own: Replica | undefined
+    own = startReplica({
       treasury: bench.treasury,
       metrics: bench.metrics,
       dataDir: this.dataDir,
@@ -126,7 +129,7 @@ export class LyingWorld {
       onEnd,
       onError: (text) => {
         // The last words of a process that is dead.
-        if (this.db === undefined) return
+        if (own?.mortal.alive === false) return
         this.tell(`${this.elapsed} ERROR ${text}`)
         if (text.startsWith("a loop failed")) this.wrong.push(`a loop failed: ${text.split("\n")[0]?.slice(0, 300)}`)
       },
@@ -143,6 +146,7 @@ export class LyingWorld {
         onArrival: () => {},
       },
     })
+    if (own.mortal.alive) this.replica = own
     this.time.runTo(this.now)
   }
 
@@ -151,8 +155,9 @@ export class LyingWorld {
     const { replica } = this
     if (replica === undefined) return
     this.deaths += 1
-    this.replica = undefined
+    this.isKilled = true
     replica.kill()
+    this.isKilled = false
   }
 
   /** A second, and a block at its end. */
@@ -206,8 +211,7 @@ export class LyingWorld {
   }
 
   end(): void {
-    const { replica } = this
-    this.replica = undefined
-    replica?.kill()
+    this.isKilled = true
+    this.replica?.kill()
   }
 }

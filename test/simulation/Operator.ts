@@ -1,11 +1,16 @@
 import { Effect } from "effect"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { haltEnds } from "../../src/domain/Halt.ts"
+import { askTrustHead } from "../../src/status/askTrust.ts"
 import { resumeScope } from "../../src/status/brakeVerbs.ts"
 import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
 import { endPayment } from "../../src/status/people.ts"
+import { reconcileNow } from "../../src/status/reconcileNow.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { Drifts } from "../../src/store/Drifts.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { Signals } from "../../src/store/Signals.ts"
+import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import type { Services } from "./Replica.ts"
 
 /** One verb of the command line, as its socket does it. */
@@ -22,12 +27,14 @@ interface Asked {
   readonly treasury: Treasury
   readonly dataDir: string
   readonly ledger: Ledger
+  /** The newest block that another source shows. */
+  readonly height: number
 }
 
 const words = { author: "operator", reason: "the gateway lied" }
 
 /** Verbs that end what stands in the way of payments now, each the one that the halt, the pause or the alert names. */
-export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger }: Asked) {
+export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger, height }: Asked) {
   const brake = yield* Brake
   const place = { treasury, dataDir }
   const verbs: Array<OperatorVerb> = []
@@ -41,6 +48,11 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
   }
   for (const { scope } of yield* brake.pauses)
     verbs.push({ name: `resume ${scope}`, perform: resumeScope(place, { scope, ...words }) })
+  const advance = Effect.flatMap(Signals, (signals) => Effect.andThen(signals.wake("balances"), Effect.sleep(200)))
+  if ((yield* (yield* Drifts).all).length > 0)
+    verbs.push({ name: "reconcile", perform: reconcileNow({ treasury, mode: "live" }, advance) })
+  if (yield* (yield* TrustedHead).isDoubted)
+    verbs.push({ name: "trust head", perform: askTrustHead(treasury, { height: String(height), ...words }) })
   const outbox = yield* Outbox
   for (const { id, state } of yield* outbox.open) {
     if (state !== "manual" && state !== "unknown") continue

@@ -160,15 +160,14 @@ class LyingRun {
     const { world } = this
     const executed = world.executed()
     const ledger = (id: string) => executed.has(id)
-    const asked = { treasury: world.treasury, dataDir: world.dataDir, ledger }
+    const asked = { treasury: world.treasury, dataDir: world.dataDir, ledger, height: world.network.chain.height }
     const verbs = world.ask(documentedVerbs(asked)) ?? []
     const begun: Array<readonly [string, Fiber.Fiber<unknown, unknown> | undefined]> = []
     for (const { name, perform } of verbs) begun.push([name, world.begin(perform)])
     for (let n = 0; n < 5 && begun.length > 0; n++) world.second()
     for (const [name, fiber] of begun) {
       const exit = fiber?.pollUnsafe()
-      const answer =
-        exit === undefined ? "no answer" : Exit.isSuccess(exit) ? answerText(exit.value) : String(exit.cause)
+      const answer = exit === undefined ? "" : Exit.isSuccess(exit) ? answerText(exit.value) : String(exit.cause)
       this.notes.push(`${name}${answer}`)
     }
     return verbs.length > 0
