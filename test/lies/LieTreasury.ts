@@ -5,7 +5,7 @@ import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import { chainId, keySeed } from "../simulation/Network.ts"
-import { usdt } from "../support/TestSandbox.ts"
+import { usdt, vega } from "../support/TestSandbox.ts"
 
 const keyOf = (name: string) => publicKeyOf(keySeed, name)
 export const payer = keyOf("reserve")
@@ -61,6 +61,7 @@ const scenarioOf = (hot: string, warm: string): string => `sandbox:
   parties: [reserve, hot, warm, spender]
   assets:
     - { id: ${usdt}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: {}, status: { enabled: 0 } }
+    - { id: ${vega}, name: Vega, symbol: VEGA, decimals: 18, quantum: "1", builtin: {}, status: { enabled: 0 } }
   deposits:
     - { party: reserve, asset: USDT, amount: "5_000_000" }
     - { party: hot, asset: USDT, amount: "20_000" }

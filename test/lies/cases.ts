@@ -4,7 +4,19 @@ import { beginnings, durations, type LieCase, settings } from "./LieCase.ts"
 /** Nobody asks for these in the treasury of the list. */
 const unasked: ReadonlySet<Operation> = new Set(["epoch", "withdrawal", "withdrawals"])
 
-const told: ReadonlyArray<Falsehood> = falsehoods.filter(({ operation }) => !unasked.has(operation))
+/** True in the network of the list: all transfers are done, few pages have two of them, submissions name block 0. */
+const noLies: ReadonlySet<string> = new Set([
+  "transfers id: shifted by a row",
+  "transfers status: shifted by a row",
+  "submit height: 0",
+  "submit height: 3 behind",
+  "submit height: 30 behind",
+  "submit height: doubled",
+])
+
+const told: ReadonlyArray<Falsehood> = falsehoods.filter(
+  ({ operation, name }) => !unasked.has(operation) && !noLies.has(name),
+)
 
 const combinations = settings.flatMap((setting) =>
   durations.flatMap((duration) => beginnings.map((beginning) => ({ setting, duration, beginning }))),

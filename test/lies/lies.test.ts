@@ -1,10 +1,13 @@
+import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { haltEnds, haltReasons, remedyOf } from "../../src/domain/Halt.ts"
-import { falsehoods } from "../simulation/falsehoods.ts"
+import { type Falsehood, falsehoods } from "../simulation/falsehoods.ts"
+import type { Told } from "../simulation/Wire.ts"
 import { casesOf } from "./cases.ts"
 import { documentedHalts } from "./documented.ts"
 import { type LieBench, makeLieBench } from "./LieBench.ts"
 import { beginnings, durations, nameOf, settings } from "./LieCase.ts"
+import { LieWorld } from "./LieWorld.ts"
 import { runCase } from "./runCase.ts"
 
 const cases = casesOf(false)
@@ -47,6 +50,26 @@ describe("a lie", () => {
     bench = await makeLieBench()
   })
   afterAll(() => bench.close())
+
+  it("changes an answer that the daemon gets", () => {
+    const heard: Array<{ readonly method: string; readonly path: string; readonly told: Told }> = []
+    const world = new LieWorld({
+      treasury: bench.treasuries.alone,
+      metrics: bench.metrics,
+      dataDir: join(bench.dir, "honest"),
+      lie: () => (asked, told) => {
+        heard.push({ ...asked, told })
+        return told
+      },
+      tell: () => {},
+    })
+    world.start()
+    for (let second = 0; second < 75; second++) world.second()
+    world.end()
+    const isTold = ({ concerns, tell }: Falsehood) => heard.some((one) => concerns(one) && tell(one.told) !== one.told)
+    const untold = cases.filter(({ falsehood }) => !isTold(falsehood)).map(nameOf)
+    assert.deepStrictEqual(untold, [])
+  })
 
   /** One of each kind, by the operation that it is about. */
   const some = [
