@@ -62,7 +62,13 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       : since(last?.number ?? 0),
   )
   const after = Effect.suspend(() => since(asked))
-  const sure: Sure = (ask) => before.pipe(Effect.andThen(ask), Effect.tap(after))
+  // Where it was on our chain the last time, the first head is asked for beside the question: nobody waits for it.
+  const sure: Sure = (ask) =>
+    Effect.suspend(() =>
+      named === chainId
+        ? Effect.map(Effect.all([ask, before], { concurrency: 2 }), ([value]) => value)
+        : Effect.andThen(before, ask),
+    ).pipe(Effect.tap(after))
 
   /** What executed is known by an id that no other chain has; that there is none says nothing elsewhere. */
   const seen = (ask: Effect.Effect<TransferSighting, GatewayError>) =>
