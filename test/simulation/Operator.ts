@@ -1,12 +1,13 @@
 import { Effect } from "effect"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { haltEnds } from "../../src/domain/Halt.ts"
-import { askTrustHead } from "../../src/status/askTrust.ts"
+import { askTrustHead, askTrustWork } from "../../src/status/askTrust.ts"
 import { resumeScope } from "../../src/status/brakeVerbs.ts"
 import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
 import { endPayment } from "../../src/status/people.ts"
 import { reconcileNow } from "../../src/status/reconcileNow.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Signals } from "../../src/store/Signals.ts"
@@ -53,6 +54,8 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
     verbs.push({ name: "reconcile", perform: reconcileNow({ treasury, mode: "live" }, advance) })
   if (yield* (yield* TrustedHead).isDoubted)
     verbs.push({ name: "trust head", perform: askTrustHead(treasury, { height: String(height), ...words }) })
+  if ((yield* (yield* ChainRules).doubted) !== undefined)
+    verbs.push({ name: "trust work", perform: askTrustWork(treasury, words) })
   const outbox = yield* Outbox
   for (const { id, state } of yield* outbox.open) {
     if (state !== "manual" && state !== "unknown") continue
