@@ -72,6 +72,7 @@ export interface Pool {
   readonly measure: (job: Job, done: Done) => () => void
   /** Hashes a millisecond of one thread, once measured. */
   readonly rate: () => number | undefined
+  readonly isOld: () => boolean
   /** Hashes that one thread is expected to make before it begins with work of this difficulty. */
   readonly ahead: (difficulty: number) => number
   /** Ends all threads; what still waits is told `Stopped`. */
@@ -156,8 +157,12 @@ export const makePool = (options: PoolOptions): Pool => {
 
   return {
     run: (job, done) => begin({ job, done, rank: job.difficulty, once: false, from: 0, millis: 0 }),
-    measure: (job, done) => begin({ job, done, rank: -1, once: true, from: 0, millis: 0 }),
+    measure: (job, done) => {
+      rate.forget()
+      return begin({ job, done, rank: -1, once: true, from: 0, millis: 0 })
+    },
     rate: rate.perMilli,
+    isOld: rate.isOld,
     ahead: (difficulty) => {
       const begun = [...slots].flatMap(({ entry }) => (entry?.done === undefined ? [] : [entry]))
       const before = [...begun, ...queue].filter(({ job }) => job.difficulty <= difficulty)

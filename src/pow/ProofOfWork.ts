@@ -98,7 +98,7 @@ export class ProofOfWork extends Context.Service<
           })
         // Whatever ends it: without a rate nothing is refused for being slow, and the search itself says what is wrong.
         const measure = Effect.ignore(asked(pool.measure)(measured))
-        return yield* make({ search: asked(pool.run), rate: pool.rate, ahead: pool.ahead, measure })
+        return yield* make({ search: asked(pool.run), rate: pool.rate, isOld: pool.isOld, ahead: pool.ahead, measure })
       }),
     )
 
@@ -108,7 +108,13 @@ export class ProofOfWork extends Context.Service<
   static readonly layerInline = Layer.effect(
     ProofOfWork,
     Effect.suspend(() =>
-      make({ search: searchInline, rate: () => inlinePerMilli, ahead: () => 0, measure: Effect.void }),
+      make({
+        search: searchInline,
+        rate: () => inlinePerMilli,
+        isOld: () => false,
+        ahead: () => 0,
+        measure: Effect.void,
+      }),
     ),
   )
 }

@@ -9,6 +9,8 @@ const perMilliMin = 20
 export interface Pace {
   /** Hashes a millisecond of one search; undefined before it was measured. */
   readonly rate: () => number | undefined
+  /** Whether that was so long ago that nothing is to be refused by it. */
+  readonly isOld: () => boolean
   /** Hashes to be made before a search of this difficulty begins. */
   readonly ahead: (difficulty: number) => number
   /** Searches for a moment, so that there is a rate. */
@@ -23,8 +25,7 @@ export interface Wanted {
 
 /**
  * Why the work is not to be expected in its time, by the number of hashes that it takes on average; undefined: it is.
- * Asked at once, without a search, but for the first time in a process that lies between what every machine does and
- * what none does.
+ * Answered at once, without a search, but where a measurement is missing or old and the answer follows from it.
  */
 export const judgeWork = Effect.fnUntraced(function* ({ difficulty, millisMax }: Wanted, pace: Pace) {
   if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > difficultyMax) {
@@ -32,7 +33,9 @@ export const judgeWork = Effect.fnUntraced(function* ({ difficulty, millisMax }:
   }
   const hashes = 2 ** difficulty
   const isLate = (perMilli: number) => pace.ahead(difficulty) + hashes > millisMax * perMilli
-  if (pace.rate() === undefined && isLate(perMilliMin) && !isLate(perMilliMax)) yield* pace.measure
+  const known = pace.rate()
+  const isDoubtful = known === undefined ? isLate(perMilliMin) : isLate(known) && pace.isOld()
+  if (isDoubtful && !isLate(perMilliMax)) yield* pace.measure
   const perMilli = pace.rate()
   if (!isLate(perMilli ?? perMilliMax)) return undefined
   const millis = hashes / (perMilli ?? perMilliMax)

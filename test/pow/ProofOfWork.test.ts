@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { judgeWork } from "../../src/pow/judgeWork.ts"
 import type { Spawn } from "../../src/pow/Pool.ts"
 import { difficultyMax } from "../../src/pow/PowError.ts"
 import { ProofOfWork, type WorkRequest } from "../../src/pow/ProofOfWork.ts"
@@ -311,6 +312,25 @@ describe("the pool of threads", () => {
       assert.include(["TooSlow", "DifficultyRefused"], error.reason._tag)
       assert.lengthOf(workers, 0)
     }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("measures anew before it refuses by an old measurement", () => {
+    let measured = 0
+    let perMilli = 1
+    const pace = {
+      rate: () => perMilli,
+      isOld: () => measured === 0,
+      ahead: () => 0,
+      measure: Effect.sync(() => {
+        measured++
+        perMilli = 700
+      }),
+    }
+    return Effect.gen(function* () {
+      assert.isUndefined(yield* judgeWork({ difficulty: 22, millisMax: 90_000 }, pace), "it was busy, and is not now")
+      assert.strictEqual((yield* judgeWork({ difficulty: 28, millisMax: 90_000 }, pace))?.reason._tag, "TooSlow")
+      assert.strictEqual(measured, 1)
+    })
   })
 
   it.effect("counts the searches that come first", () => {
