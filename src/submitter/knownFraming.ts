@@ -13,6 +13,8 @@ export const knownFraming = Effect.gen(function* () {
 
 /** A payment that is under way for longer finds nothing out: the others try for themselves, as it did. */
 const waitMillisMax = 30_000
+/** One without its proof of work after this has nothing to send, and may not have for long. */
+const unsolvedMillisMax = 2_000
 
 /**
  * Whether another payment is finding out which wire form the chain takes: one alone does, so that not each of several
@@ -21,7 +23,10 @@ const waitMillisMax = 30_000
 export const otherFindsForm = Effect.fnUntraced(function* (intent: Intent) {
   if ((yield* knownFraming) !== undefined) return undefined
   const now = yield* Clock.currentTimeMillis
-  const others = (yield* (yield* Outbox).live).filter(({ intentId }) => intentId !== intent.id)
+  const others = (yield* (yield* Outbox).live).filter(
+    ({ intentId, work, createdAt }) =>
+      intentId !== intent.id && (work !== undefined || Math.abs(now - createdAt) < unsolvedMillisMax),
+  )
   const [first] = others
   if (first === undefined || others.some(({ createdAt }) => Math.abs(now - createdAt) >= waitMillisMax))
     return undefined
