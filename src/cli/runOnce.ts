@@ -75,8 +75,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
 
 /** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
-  yield* readParameters
-  yield* pollRules(payersOf(options.treasury.parties.values()))
+  yield* pollRules(payersOf(options.treasury.parties.values()), readParameters)
   yield* pollAssets([...options.treasury.assets.values()])
   while (yield* pollOf(options)) yield* Effect.yieldNow
   yield* compareOnce(options)

@@ -70,6 +70,14 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
         : Effect.andThen(before, ask),
     ).pipe(Effect.tap(after))
 
+  /** One asked for since now. Whoever waits for his turn shares the next one: a slow gateway is asked once for all. */
+  const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.suspend(() => {
+    const before = asked
+    return lock.withPermits(1)(
+      Effect.suspend(() => (last !== undefined && last.number > before ? last.exit : head)),
+    )
+  })
+
   /** What executed is known by an id that no other chain has; that there is none says nothing elsewhere. */
   const seen = (ask: Effect.Effect<TransferSighting, GatewayError>) =>
     Effect.gen(function* () {
@@ -80,7 +88,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       yield* after
       return sighting
     })
-  return { ...gateway, chain: { head }, ...guarded(gateway, sure, seen) } satisfies Gateway
+  return { ...gateway, chain: { head: fresh }, ...guarded(gateway, sure, seen) } satisfies Gateway
 })
 
 const guarded = (

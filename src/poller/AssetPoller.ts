@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import { assetsReadKey } from "../domain/readings.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
@@ -97,6 +98,9 @@ const tell = ({ kind, symbol, from, to, changes }: AssetEvent) => {
   return say("asset", { subject: escapeText(symbol), detail: escapeText(words[kind]), status: to })
 }
 
+/** No round takes so long that the machine did not sleep in it, or its answers did. */
+const sleptMillis = 60_000
+
 export const assetLoop = (options: {
   readonly pollMillis: number
   readonly pins: ReadonlyArray<PinnedAsset>
@@ -105,9 +109,9 @@ export const assetLoop = (options: {
 }) =>
   Effect.gen(function* () {
     const cycle = yield* Cycle
-    // By itself, and first: payments wait for what it tells, whatever becomes of the listing.
-    yield* readParameters
-    yield* pollRules(options.payers)
+    const begun = yield* Clock.currentTimeMillis
+    // Before the listing, whatever becomes of it: payments wait for what these tell.
+    yield* pollRules(options.payers, readParameters)
     yield* cycle
       .counted("assets", pollAssets(options.pins))
       .pipe(
@@ -115,5 +119,7 @@ export const assetLoop = (options: {
           Effect.logWarning("assets could not be read", { reason: error.message }),
         ),
       )
+    // A machine that slept meanwhile has old terms, for which payments wait.
+    if (hasElapsed(begun, yield* Clock.currentTimeMillis, sleptMillis)) return
     yield* Effect.sleep(options.pollMillis)
   }).pipe(Effect.forever)

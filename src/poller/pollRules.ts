@@ -20,11 +20,16 @@ export const payersOf = (parties: Iterable<Party>): ReadonlyArray<string> =>
 
 /**
  * Looks at what the network asks of transactions, and at what the payers have used of its limits: once a minute, and
- * at every call while one is not known or an epoch should be over. What cannot be read stays as it was.
+ * at every call while one is not known or an epoch should be over. What cannot be read stays as it was. `before` is
+ * read beside the epoch, and first of what work is asked for: parameters that say the same let it be believed at once.
  */
-export const pollRules = Effect.fn("Poller.rules")(function* (payers: ReadonlyArray<string>) {
-  yield* told("what work the network asks for could not be read", pollHead)
-  yield* told("the network's epoch could not be read", pollEpoch(payers))
+export const pollRules = Effect.fn("Poller.rules")(function* <R = never>(
+  payers: ReadonlyArray<string>,
+  before: Effect.Effect<void, StoreError, R> = Effect.void,
+) {
+  const work = Effect.andThen(before, told("what work the network asks for could not be read", pollHead))
+  const epoch = told("the network's epoch could not be read", pollEpoch(payers))
+  yield* Effect.all([work, epoch], { concurrency: 2, discard: true })
 })
 
 const told = <R>(what: string, look: Effect.Effect<void, GatewayError | StoreError, R>) =>

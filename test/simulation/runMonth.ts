@@ -25,8 +25,8 @@ export interface Away {
   readonly until: number
 }
 
-/** The poll after an outage is done by then: each of its answers counts between two heads of its gateway. */
-export const pollMillis = 6_000
+/** The poll after an outage is done by then. */
+export const pollMillis = 3_000
 
 const lag: FaultSpec = { operation: "any", kind: "lagging_replica", blocks: 2, rate: 0.3 }
 const slow: FaultSpec = { operation: "any", kind: "delay", delayMillis: 900, rate: 0.3 }
