@@ -73,9 +73,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
   /** One asked for since now. Whoever waits for his turn shares the next one: a slow gateway is asked once for all. */
   const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.suspend(() => {
     const before = asked
-    return lock.withPermits(1)(
-      Effect.suspend(() => (last !== undefined && last.number > before ? last.exit : head)),
-    )
+    return lock.withPermits(1)(Effect.suspend(() => (last !== undefined && last.number > before ? last.exit : head)))
   })
 
   /** What executed is known by an id that no other chain has; that there is none says nothing elsewhere. */

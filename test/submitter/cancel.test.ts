@@ -207,6 +207,8 @@ describe("a cancellation", () => {
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
+          // Else it would wait for keep-bob's payment to find out the wire form.
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
           const order = yield* ordered(client, sandbox)
           yield* until(options, sandbox, "proposed", new Set(["submit"]))
           const dying = yield* Effect.forkChild(submitOnce())

@@ -10,6 +10,7 @@ import { Command } from "../../src/domain/Command.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { verifyStore } from "../../src/store/verifyStore.ts"
@@ -113,6 +114,7 @@ describe("payments that a new store does not know", () => {
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
+          yield* (yield* Brake).pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
           yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
           yield* sandbox.stepBlock
           yield* rounds(options, sandbox, 3)

@@ -72,7 +72,8 @@ describe("the network's fee, when a payment is signed", () => {
         manner,
         (front, options, sandbox) =>
           Effect.gen(function* () {
-            for (let i = 0; i < 2; i++) yield* round(options, sandbox, still)
+            // Work for which no parameter vouches is believed after ten blocks.
+            for (let i = 0; i < 12; i++) yield* round(options, sandbox, still)
             const { intentId } = yield* handIn(options)
             for (let i = 0; i < 3; i++) yield* round(options, sandbox, still)
             assert.match(yield* details, says)

@@ -166,6 +166,8 @@ describe("a withdrawal", () => {
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
+          // Else it would wait for keep-bob's payment to find out the wire form.
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
           yield* until(options, sandbox, "proposed", new Set(["submit"]))
           // Somebody else is faster: nothing is left when the withdrawal's block comes.
           const away = payment(client, "eve", 998n * one, { asset: usdt })
