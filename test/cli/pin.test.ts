@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { pinInto } from "../../src/config/pinInto.ts"
 import { cofferer } from "../support/Cofferer.ts"
+import { headOf, headPath } from "../support/HistoryServer.ts"
 
 const id = (letter: string) => letter.repeat(64)
 const pin = { symbol: "NEW", id: id("e"), decimals: 18 }
@@ -73,8 +74,9 @@ describe("cofferer assets --pin", () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-pin-"))
   const file = join(dir, "treasury.yaml")
   const edges = [asset("a", "USDT", 6), asset("b", "VEGA", 18), asset("c", "TWO", 5), asset("d", "TWO", 18)]
-  const server = createServer((_, response) =>
-    response.end(JSON.stringify({ assets: { edges, pageInfo: { hasNextPage: false, endCursor: "d" } } })),
+  const listing = { assets: { edges, pageInfo: { hasNextPage: false, endCursor: "d" } } }
+  const server = createServer(({ url }, response) =>
+    response.end(JSON.stringify(url === headPath ? headOf("c-1") : listing)),
   )
   let text = ""
   beforeAll(async () => {
