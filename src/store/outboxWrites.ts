@@ -108,6 +108,8 @@ const executedAt = Effect.fnUntraced(function* (sql: Sql, state: IntentState, se
 
 export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: SpendLog["Service"]) => {
   const writers: Writers = { sql, journal, spends }
+  // As written in the index of live attempts: only so is it used.
+  const liveStates = sql.literal(liveAttemptStates.map((state) => `'${state}'`).join(", "))
   const step = <A, E>(name: string, effect: Effect.Effect<A, E>) => effect.pipe(sql.withTransaction, storeError(name))
   return {
     persist: Effect.fn("Outbox.persist")((intent: Intent, attempt: Attempt) =>
@@ -150,7 +152,7 @@ export const makeAttempts = (sql: Sql, journal: Journal["Service"], spends: Spen
       sql`UPDATE attempts SET
         window_min = CASE WHEN coalesce(window_min, window_blocks) > ${blocks} THEN ${blocks} ELSE window_min END,
         window_max = CASE WHEN coalesce(window_max, window_blocks) < ${blocks} THEN ${blocks} ELSE window_max END
-        WHERE state IN ${sql.in(liveAttemptStates)} AND (coalesce(window_min, window_blocks) > ${blocks}
+        WHERE state IN (${liveStates}) AND (coalesce(window_min, window_blocks) > ${blocks}
         OR coalesce(window_max, window_blocks) < ${blocks})`.pipe(Effect.asVoid, storeError("Outbox.noteWindow")),
     ),
     schedule: Effect.fn("Outbox.schedule")((attempt: Attempt, nextAt: number, nextHeight: bigint) =>

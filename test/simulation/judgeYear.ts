@@ -176,7 +176,7 @@ const judgeStore = (db: DatabaseSync, payments: number): ReadonlyArray<string> =
     const more = table === "journal" ? otherEntries : 0
     line(`rows of ${table}`, countOf(db, `SELECT count(*) AS n FROM ${table}`), Math.ceil(rows * payments) + more)
   }
-  line("rows of settings", countOf(db, "SELECT count(*) AS n FROM settings"), 25)
+  line("rows of settings", countOf(db, "SELECT count(*) AS n FROM settings"), 30)
   const bytes = countOf(db, "SELECT page_count * page_size AS n FROM pragma_page_count, pragma_page_size")
   line("bytes of the store", bytes, growth.begin + growth.perPayment * payments + growth.perDay * yearDays)
   return wrong
