@@ -8,6 +8,7 @@ import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
 import { agreedSighting } from "../gateway/together.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
+import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { endAndTell } from "./endAndTell.ts"
 import {
@@ -98,6 +99,9 @@ const judgeFound = Effect.fnUntraced(function* (
     yield* Effect.logWarning("one gateway shows another payment under our transfer id", { intent: intent.id, gateway })
     return yield* giveUp(live, `one of ${gateway} shows ${shown} under its transfer id`)
   }
+  if (yield* isToCome(found.timestamp)) {
+    return yield* giveUp(live, `${gateway} shows it at a time that has not come`)
+  }
   const seen = {
     gateway,
     height: undefined,
@@ -132,6 +136,14 @@ const judgeFound = Effect.fnUntraced(function* (
     { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
     outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp }),
   )
+})
+
+/** Later than any block that can have been seen: taken for true, balances would never be known to hold the payment. */
+const isToCome = Effect.fnUntraced(function* (timestamp: bigint) {
+  const { maxAgeMillis } = yield* SubmitterOptions
+  const clock = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+  return timestamp > (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
 })
 
 /** The same of a withdrawal, whose movements bear no id: any alike since its signature keeps it from having failed. */

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -56,6 +56,29 @@ const newest = Effect.gen(function* () {
 
 /** After its window, its margin and sixty blocks more. */
 const longAfter = 90
+
+describe("a payment that is told to have ended at a time that has not come", () => {
+  it.effect("is looked for again, and settled at the time of its block", () => {
+    let lies = 3
+    const early: Instead = (path, text) =>
+      path.startsWith("/api/v2/transfer/") && text.includes('"timestamp"') && lies-- > 0
+        ? { status: 200, body: JSON.parse(text, (key, value) => (key === "timestamp" ? `${9n * 10n ** 18n}` : value)) }
+        : undefined
+    return flow(
+      (...all) =>
+        Effect.gen(function* () {
+          yield* sent(all)
+          yield* looks(all, 12)
+          const { intent } = yield* newest
+          assert.strictEqual(intent?.state, "confirmed")
+          assert.isBelow(lies, 1, "it was told")
+          const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+          assert.isTrue((intent?.settledAt ?? 0n) < now + 1_000_000_000n)
+        }),
+      behind(early),
+    )
+  })
+})
 
 describe("a payment of which a gateway does not answer", () => {
   it.effect("goes to people where it is looked up by an endpoint that fails for ever", () =>
