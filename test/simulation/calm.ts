@@ -3,6 +3,9 @@ import { away, type Days, type Event, event, live } from "./runMonth.ts"
 import { longLook, type Year } from "./Year.ts"
 
 /** Some blocks more than a change of the work makes payments wait for. */
+/** A machine that slept reads what it missed first, as one that was started does. */
+const woken = (happens: Event["happens"]): Event => ({ happens, awayMillis: longLook * 1_000 })
+
 const settledBlocks = 20
 const sparseHours = 10
 /** The rows of a week are read by then. */
@@ -75,11 +78,11 @@ export const calmDays = (name: CalmName, isShort: boolean): Days => {
       return days(isShort ? votes.slice(0, 1).concat(votes.slice(5, 7)) : votes)
     case "night":
       return days([
-        away((year) => {
+        woken((year) => {
           year.sleep(8, blocksPerHour)
           year.take("hot")
         }),
-        away((year) => {
+        woken((year) => {
           year.untilSent("hot")
           year.sleep(12, blocksPerHour)
         }),
