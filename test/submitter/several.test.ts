@@ -315,7 +315,8 @@ describe("a payment among three gateways", () => {
       Effect.gen(function* () {
         const [, sandbox] = args
         fronts[0]!.manner = absent
-        yield* steps(args, 8, new Set(["confirm"]))
+        // How much virtual time the proof of work takes is the machine's to say.
+        for (let i = 0; i < 30 && (yield* paid(sandbox)).length === 0; i++) yield* steps(args, 1, new Set(["confirm"]))
         assert.strictEqual((yield* paid(sandbox)).length, 1)
         fronts[2]!.manner = down
         yield* steps(args, 16)
