@@ -11,6 +11,9 @@ export interface FixedChain {
   readonly validForMillis: number
 }
 
+/** Heads of one gateway that may be on their way: who needs one asked for since now does not wait for the last one. */
+export const headsAtOnce = 2
+
 /** What a transaction must know about the chain: id, newest block, and the work that it asks for. */
 export class ChainContext extends Context.Service<
   ChainContext,
@@ -28,6 +31,7 @@ export class ChainContext extends Context.Service<
           path: "/blockchain/height",
           schema: ChainHeadAnswer,
           priority: "urgent",
+          atOnce: headsAtOnce,
         })
         if (chainId === undefined || value.chainId === chainId) yield* transport.sawHeight(value.height)
         return value

@@ -23,6 +23,8 @@ export interface LimiterOptions {
 export interface Ask {
   /** One of a name is in flight at a time; undefined: a write, which goes before all reads and stands in no line. */
   readonly read: string | undefined
+  /** Of that name may be in flight at a time. Default: 1. */
+  readonly atOnce?: number | undefined
   /** Default: RequestPriority. */
   readonly priority?: Priority | undefined
 }
@@ -62,6 +64,7 @@ const headStartTurns: Readonly<Record<Priority, number>> = { urgent: 0, normal: 
 
 interface Waiter extends Turn {
   readonly read: string | undefined
+  readonly atOnce: number
   readonly rank: number
   readonly until: number
   readonly woken: Deferred.Deferred<void>
@@ -72,14 +75,15 @@ interface Waiter extends Turn {
 interface State {
   readonly budget: Budget
   readonly waiting: Array<Waiter>
-  readonly reading: Set<string>
+  /** Reads in flight, by name. */
+  readonly reading: Map<string, number>
 }
 
 const nowMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1e6)
 
 export const makeLimiter = (options: LimiterOptions): Effect.Effect<Limiter> =>
   Effect.map(nowMillis, (start): Limiter => {
-    const state: State = { budget: makeBudget(options.requestsPerSecond, start), waiting: [], reading: new Set() }
+    const state: State = { budget: makeBudget(options.requestsPerSecond, start), waiting: [], reading: new Map() }
     const pass: Limiter["pass"] = (ask, send) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(queue(state, options, ask), (waiter) =>
@@ -111,6 +115,7 @@ const queue = Effect.fnUntraced(function* (state: State, options: LimiterOptions
   const priority = ask.priority ?? (yield* RequestPriority)
   const waiter: Waiter = {
     read: ask.read,
+    atOnce: ask.atOnce ?? 1,
     rank: ask.read === undefined ? Number.NEGATIVE_INFINITY : now + headStart(state.budget, options, priority),
     until: now + (ask.read === undefined ? writeWaitMillisMax : options.waitMillisMax),
     woken: Deferred.makeUnsafe(),
@@ -150,13 +155,17 @@ const turn = Effect.fnUntraced(function* (state: State, waiter: Waiter): Effect.
   }
 })
 
-const tooLong = ({ budget, reading }: State, { read }: Waiter, wait: number): GatewayReason =>
-  read !== undefined && wait === 0 && reading.has(read)
-    ? { _tag: "RateLimited", detail: `not sent: another ${read} request was still on its way` }
+/** Whether as many of the name as may be are in flight. */
+const isHeld = ({ reading }: State, { read, atOnce }: Waiter): boolean =>
+  read !== undefined && (reading.get(read) ?? 0) >= atOnce
+
+const tooLong = (state: State, waiter: Waiter, wait: number): GatewayReason =>
+  wait === 0 && isHeld(state, waiter)
+    ? { _tag: "RateLimited", detail: `not sent: another ${waiter.read} request was still on its way` }
     : {
         _tag: "RateLimited",
         retryAfterMillis: Math.max(1, wait),
-        detail: `not sent: our own limit of ${perSecond(budget).toFixed(1)} requests a second was spent`,
+        detail: `not sent: our own limit of ${perSecond(state.budget).toFixed(1)} requests a second was spent`,
       }
 
 /** Gives their turn to as many as there are tokens for. */
@@ -166,13 +175,13 @@ const serve = (state: State, now: number): void => {
   while (budget.tokens >= 1) {
     let next: Waiter | undefined
     for (const one of waiting) {
-      if (one.read !== undefined && reading.has(one.read)) continue
+      if (isHeld(state, one)) continue
       if (next === undefined || one.rank < next.rank) next = one
     }
     if (next === undefined) return
     budget.tokens -= 1
     waiting.splice(waiting.indexOf(next), 1)
-    if (next.read !== undefined) reading.add(next.read)
+    if (next.read !== undefined) reading.set(next.read, (reading.get(next.read) ?? 0) + 1)
     next.sentAt = now
     Deferred.doneUnsafe(next.woken, Exit.void)
   }
@@ -183,7 +192,7 @@ const leave = (state: State, waiter: Waiter, exit: Exit.Exit<unknown, GatewayRea
   Effect.suspend(() => {
     const { waiting, reading } = state
     if (waiter.sentAt === undefined) waiting.splice(waiting.indexOf(waiter), 1)
-    else if (waiter.read !== undefined) reading.delete(waiter.read)
+    else if (waiter.read !== undefined) reading.set(waiter.read, (reading.get(waiter.read) ?? 1) - 1)
     return learn(state, waiter, exit)
   })
 

@@ -13,6 +13,7 @@ import type { Priority } from "./RequestPriority.ts"
 import { type Body, readBody } from "./readBody.ts"
 import { reasonOfFailure } from "./reasonOfFailure.ts"
 import { reasonOfStatus } from "./reasonOfStatus.ts"
+import { SendMoment } from "./SendMoment.ts"
 import { BlockTime, Height } from "./schema/Numbers.ts"
 
 /** One request: a GET, or a POST where there is a body. */
@@ -31,6 +32,8 @@ export interface TransportRequest<A> {
   readonly schema: Schema.ConstraintDecoder<A>
   /** Default: RequestPriority. */
   readonly priority?: Priority
+  /** Reads of the same title that may be on their way at a time. Default: 1. */
+  readonly atOnce?: number
   /** The turn that was taken for it; otherwise it waits for one. */
   readonly turn?: Turn | undefined
   /** Rows asked for. A gateway may send its own default of 1000 instead; a longer listing is Unreadable. */
@@ -103,10 +106,13 @@ export class Transport extends Context.Service<
         }),
         request: Effect.fn("Transport.request")(function* <A>(request: TransportRequest<A>) {
           const title = request.title ?? request.operation
-          const ask = { read: request.body === undefined ? title : undefined, priority: request.priority }
+          const { atOnce, priority } = request
+          const ask = { read: request.body === undefined ? title : undefined, priority, atOnce }
+          const noteSent = yield* SendMoment
           let sentAt: number | undefined
           const send = Effect.flatMap(Clock.currentTimeMillis, (now) => {
             sentAt = now
+            noteSent()
             return bounded({ client, options, limiter }, request)
           })
           const { turn } = request

@@ -1,18 +1,29 @@
-import { Clock, Effect, Exit, Semaphore } from "effect"
+import { Clock, Deferred, Effect, Exit } from "effect"
+import { headsAtOnce } from "./ChainContext.ts"
 import type { Confirmation, TransferSighting } from "./Confirmation.ts"
 import { type GatewayError, otherChain } from "./GatewayError.ts"
 import type { Gateway } from "./Gateways.ts"
 import { Health } from "./Health.ts"
+import { SendMoment } from "./SendMoment.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
 
 /** A head asked for no longer ago says where a question goes; that nothing was exchanged since, the next one shows. */
 const knownNanos = 1_000_000_000n
 
-/** A head that was asked for, when (monotonic), and as the how many-th. */
+/** Something that happens later has the higher number: what left after an answer came tells of the time since. */
+type Moment = number
+
+/** A head that was asked for: when it left, and by the monotonic clock when it was asked for. */
 interface Asked {
-  readonly number: number
+  readonly sent: Moment
   readonly at: bigint
   readonly exit: Exit.Exit<ChainHead, GatewayError>
+}
+
+/** A head on its way; `sent`: undefined while it waits for its turn. */
+interface Flight {
+  sent: Moment | undefined
+  readonly landed: Deferred.Deferred<void>
 }
 
 type Sure = <A, R>(ask: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, GatewayError, R>
@@ -24,19 +35,36 @@ type Sure = <A, R>(ask: Effect.Effect<A, GatewayError, R>) => Effect.Effect<A, G
  */
 export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: string) {
   const health = yield* Health
-  const lock = yield* Semaphore.make(1)
-  let asked = 0
+  const flights: Array<Flight> = []
+  let moment: Moment = 0
   let named: string | undefined
   let last: Asked | undefined
 
-  const head = Effect.gen(function* () {
-    const number = ++asked
-    const at = yield* Clock.monotonicTimeNanos
-    return yield* Effect.onExit(gateway.chain.head, (exit) => note({ number, at, exit }))
+  const begin = Effect.sync(() => {
+    const flight: Flight = { sent: undefined, landed: Deferred.makeUnsafe() }
+    flights.push(flight)
+    return flight
   })
+  const end = (flight: Flight) =>
+    Effect.sync(() => {
+      flights.splice(flights.indexOf(flight), 1)
+      Deferred.doneUnsafe(flight.landed, Exit.void)
+    })
+  const fly = Effect.fnUntraced(function* (flight: Flight) {
+    const at = yield* Clock.monotonicTimeNanos
+    const leave = () => {
+      flight.sent = ++moment
+    }
+    return yield* gateway.chain.head.pipe(
+      Effect.provideService(SendMoment, leave),
+      Effect.onExit((exit) => note({ sent: flight.sent ?? ++moment, at, exit })),
+    )
+  })
+  /** A head that leaves now, or as soon as it is its turn. */
+  const askHead = Effect.acquireUseRelease(begin, fly, end)
   const note = Effect.fnUntraced(function* (one: Asked) {
     // Who was interrupted has no answer for those who wait.
-    if (Exit.hasInterrupts(one.exit) || (last !== undefined && last.number > one.number)) return
+    if (Exit.hasInterrupts(one.exit) || (last !== undefined && last.sent > one.sent)) return
     last = one
     if (Exit.isFailure(one.exit)) return
     named = one.exit.value.chainId
@@ -49,19 +77,26 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       if (named !== undefined) return Effect.fail(otherChain(gateway.name, named, chainId))
       return Effect.asVoid(exit)
     })
-  /** The word of a head that was asked for after `number` others. */
-  const since = (number: number) =>
-    lock
-      .withPermits(1)(
-        Effect.suspend(() => (last !== undefined && last.number > number ? Effect.void : Effect.exit(head))),
-      )
-      .pipe(Effect.andThen(Effect.suspend(() => (last === undefined ? Effect.void : judged(last)))))
+  /** The newest head that left after this moment. One that waits for its turn serves all who come meanwhile. */
+  const leftAfter = Effect.fnUntraced(function* (since: Moment) {
+    for (;;) {
+      if (last !== undefined && last.sent > since) return last
+      const shared = flights.find(({ sent }) => sent === undefined || sent > since)
+      const next = shared ?? (flights.length < headsAtOnce ? undefined : flights[0])
+      if (next !== undefined) yield* Deferred.await(next.landed)
+      else {
+        const exit = yield* Effect.exit(askHead)
+        if (Exit.hasInterrupts(exit)) return yield* Effect.interrupt
+      }
+    }
+  })
+  const since = (start: Moment) => Effect.flatMap(leftAfter(start), judged)
   const before = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
     last !== undefined && Exit.isSuccess(last.exit) && now - last.at <= knownNanos
       ? judged(last)
-      : since(last?.number ?? 0),
+      : since(last?.sent ?? 0),
   )
-  const after = Effect.suspend(() => since(asked))
+  const after = Effect.suspend(() => since(++moment))
   // Where it was on our chain the last time, the first head is asked for beside the question: nobody waits for it.
   const sure: Sure = (ask) =>
     Effect.suspend(() =>
@@ -70,11 +105,10 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
         : Effect.andThen(before, ask),
     ).pipe(Effect.tap(after))
 
-  /** One asked for since now. Whoever waits for his turn shares the next one: a slow gateway is asked once for all. */
-  const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.suspend(() => {
-    const before = asked
-    return lock.withPermits(1)(Effect.suspend(() => (last !== undefined && last.number > before ? last.exit : head)))
-  })
+  /** One that leaves after now. */
+  const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.suspend(() =>
+    Effect.flatMap(leftAfter(++moment), ({ exit }) => exit),
+  )
 
   /** What executed is known by an id that no other chain has; that there is none says nothing elsewhere. */
   const seen = (ask: Effect.Effect<TransferSighting, GatewayError>) =>

@@ -263,7 +263,7 @@ describe("the limiter of one gateway", () => {
     }),
   )
 
-  it.effect("has one read of a name on its way, and writes beside each other", () =>
+  it.effect("has as many reads of a name on their way as it may have, and writes beside each other", () =>
     Effect.gen(function* () {
       const limiter = yield* make()
       let now = 0
@@ -278,6 +278,13 @@ describe("the limiter of one gateway", () => {
       yield* TestClock.adjust("3 seconds")
       yield* Fiber.join(reads)
       assert.strictEqual(most, 1)
+      most = 0
+      const pairs = yield* Effect.forkChild(
+        Effect.forEach([1, 2, 3], () => limiter.pass({ ...read("same"), atOnce: 2 }, slow), { concurrency: 3 }),
+      )
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(pairs)
+      assert.strictEqual(most, 2)
       const writes = yield* Effect.forkChild(
         Effect.forEach([1, 2, 3], () => limiter.pass(write, slow), { concurrency: 3 }),
       )

@@ -1,0 +1,133 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Queue } from "effect"
+import type { Gateway } from "../../src/gateway/Gateways.ts"
+import { Health } from "../../src/gateway/Health.ts"
+import { onChain } from "../../src/gateway/onChain.ts"
+import { SendMoment } from "../../src/gateway/SendMoment.ts"
+import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
+import { metricsLayer } from "../recordings/replay.ts"
+
+const head = (chainId: string): ChainHead => ({
+  chainId,
+  height: 7n,
+  hash: "ab".repeat(32),
+  pow: { hashFunction: "sha3_24_rounds", difficulty: 1, pastBlocks: 5, txPerBlock: 1, increasing: false },
+})
+
+/** A head that somebody asked for: it leaves when the test lets it, and is answered when the test says what. */
+interface Asked {
+  readonly leave: Effect.Effect<unknown>
+  readonly answer: (chainId: string) => Effect.Effect<unknown>
+}
+
+/** A gateway of which the test holds each head, and whose listing of assets is answered at once. */
+const held = Effect.gen(function* () {
+  const asked = yield* Queue.unbounded<Asked>()
+  const one = Effect.gen(function* () {
+    const noteSent = yield* SendMoment
+    const left = yield* Deferred.make<void>()
+    const answer = yield* Deferred.make<ChainHead>()
+    yield* Queue.offer(asked, {
+      leave: Effect.andThen(Deferred.succeed(left, undefined), Effect.yieldNow),
+      answer: (chainId) => Deferred.succeed(answer, head(chainId)),
+    })
+    yield* Deferred.await(left)
+    noteSent()
+    return yield* Deferred.await(answer)
+  })
+  const empty = { rows: [], next: undefined, mark: undefined }
+  const bare = {
+    name: "g",
+    chain: { head: one },
+    reader: { assets: () => Effect.succeed(empty), balanceChanges: () => Effect.never, accounts: () => Effect.never },
+    confirmation: {},
+    history: {},
+    parameters: {},
+    epoch: {},
+  }
+  const gateway = yield* onChain(bare as unknown as Gateway, "ours")
+  const read = Effect.exit(gateway.reader.assets({} as never))
+  /** The next head that is asked for, on its way. */
+  const next = Effect.tap(Queue.take(asked), ({ leave }) => leave)
+  return { gateway, read, next, asked: Queue.size(asked), take: Queue.take(asked) }
+})
+
+const provided = <A, E>(test: Effect.Effect<A, E, Health>) =>
+  test.pipe(Effect.provide(Layer.provide(Health.layer(["g"]), metricsLayer)))
+
+const settle = Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow)
+
+describe("answers between two heads", () => {
+  it.effect("are vouched for by a head that left after them, not by one on its way, beside which it leaves", () =>
+    provided(
+      Effect.gen(function* () {
+        const { gateway, read, next, asked } = yield* held
+        const known = yield* Effect.forkChild(gateway.chain.head)
+        yield* (yield* next).answer("ours")
+        yield* Fiber.join(known)
+        const other = yield* Effect.forkChild(gateway.chain.head)
+        const early = yield* next
+        const answer = yield* Effect.forkChild(read)
+        const own = yield* next
+        yield* early.answer("ours")
+        yield* Fiber.join(other)
+        yield* settle
+        assert.isUndefined(answer.pollUnsafe(), "the head that left before the answer came says nothing of it")
+        yield* own.answer("theirs")
+        assert.strictEqual((yield* Fiber.join(answer))._tag, "Failure")
+        assert.strictEqual(yield* asked, 0)
+      }),
+    ),
+  )
+
+  it.effect("share one head that waits for its turn, and no more than two are on their way", () =>
+    provided(
+      Effect.gen(function* () {
+        const { gateway, read, next, take, asked } = yield* held
+        const known = yield* Effect.forkChild(gateway.chain.head)
+        yield* (yield* next).answer("ours")
+        yield* Fiber.join(known)
+        const waiting = yield* Effect.forkChild(gateway.chain.head)
+        const queued = yield* take
+        const sharing = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(read))
+        yield* settle
+        assert.strictEqual(yield* asked, 0, "it has not left yet, so it tells of all of them")
+        yield* queued.leave
+        const late = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(read))
+        const second = yield* next
+        const last = yield* Effect.forEach([1, 2], () => Effect.forkChild(read))
+        yield* settle
+        assert.strictEqual(yield* asked, 0)
+        yield* queued.answer("ours")
+        yield* Fiber.join(waiting)
+        for (const one of sharing) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
+        const third = yield* next
+        yield* second.answer("ours")
+        for (const one of late) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
+        yield* third.answer("ours")
+        for (const one of last) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
+        assert.strictEqual(yield* asked, 0)
+      }),
+    ),
+  )
+
+  it.effect("wait for nobody who was interrupted", () =>
+    provided(
+      Effect.gen(function* () {
+        const { gateway, read, next } = yield* held
+        const known = yield* Effect.forkChild(gateway.chain.head)
+        yield* (yield* next).answer("ours")
+        yield* Fiber.join(known)
+        const first = yield* Effect.forkChild(read)
+        yield* next
+        const second = yield* Effect.forkChild(gateway.chain.head)
+        yield* next
+        yield* Fiber.interrupt(first)
+        const third = yield* Effect.forkChild(read)
+        yield* (yield* next).answer("ours")
+        assert.strictEqual((yield* Fiber.join(third))._tag, "Success")
+        yield* Fiber.interrupt(second)
+      }),
+    ),
+  )
+})
