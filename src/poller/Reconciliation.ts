@@ -20,6 +20,7 @@ import {
 import { compareNow, readAgain } from "./compareNow.ts"
 import { endComparison } from "./endComparison.ts"
 import { type AccountListing, listAccounts } from "./listAccounts.ts"
+import { takeBack } from "./takeBack.ts"
 
 /** A listing whose block the rows do not reach in this time is made anew. */
 const patienceMillis = 30_000
@@ -150,6 +151,9 @@ const compare = Effect.fnUntraced(function* (
     return
   }
   yield* endComparison(options, memory, judged === "agreed" ? [] : lasting, seen.agreeing)
+  // Rules hold by now. What is taken back is compared anew at once, and nothing else ends the drift.
+  if (!isAlone || judged === "agreed") memory.proofs.clear()
+  else if (yield* takeBack(options, memory, lasting)) memory.dueAt = now
 })
 
 /** A step is quick: most find nothing to do. */

@@ -3,7 +3,7 @@ import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { accountName, type Difference, Drifts } from "../store/Drifts.ts"
 import { Observations } from "../store/Observations.ts"
 import { keysOf, type ReconciliationOptions } from "./Comparison.ts"
-import { compareAccounts } from "./compareAccounts.ts"
+import { type Comparison, compareAccounts } from "./compareAccounts.ts"
 import { tellMissed } from "./driftWords.ts"
 import type { AccountListing } from "./listAccounts.ts"
 import { rereadAccounts } from "./rereadRows.ts"
@@ -23,14 +23,19 @@ export const compareNow = Effect.fnUntraced(function* (options: ReconciliationOp
   const drifts = yield* Drifts
   const rows = yield* drifts.rowsBetween(listing.since, end + 1n, rowsMax)
   if (rows === undefined) return undefined
+  const named = new Set([...accounts.map(accountName), ...listing.accounts.keys()])
+  const unnamed = (yield* drifts.all).map(accountName).filter((name) => !named.has(name))
+  const looked = (comparison: Comparison): Comparison =>
+    // An account that neither side tells of any more is one that a lie had named.
+    unnamed.length === 0 ? comparison : { ...comparison, agreeing: new Set([...comparison.agreeing, ...unnamed]) }
   const first = compareAccounts(listing, accounts, rows)
-  if (first.moving.length === 0) return first
+  if (first.moving.length === 0) return looked(first)
   const before = new Map<string, bigint>()
   for (const account of first.moving.slice(0, movingMax)) {
     const balance = yield* drifts.balanceBefore(account, listing.since)
     if (balance !== undefined) before.set(accountName(account), balance)
   }
-  return compareAccounts(listing, accounts, rows, before)
+  return looked(compareAccounts(listing, accounts, rows, before))
 })
 
 /** Reads the rows that could explain it a second time. */

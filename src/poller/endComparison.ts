@@ -71,14 +71,16 @@ const readTwice = Effect.fnUntraced(function* (options: ReconciliationOptions, m
   if (memory.contradictions < contradictionsMax) return
   const watermark = yield* (yield* Observations).watermark
   const until = watermark?.timestamp ?? 0n
+  memory.contradictions = 0
+  // While something is in drift its rows stay in doubt, and people know of it once.
+  const first = (yield* (yield* Drifts).all)[0]
   yield* (yield* AlertQueue).raise({
-    dedup: `rows/contradicted/${until}`,
+    dedup: `rows/contradicted/${first === undefined ? until : `drift/${first.seq}`}`,
     severity: "ticket",
     kind: "drift",
     subject: "rows",
     detail: "the gateway does not show rows again that it showed before; cofferer reconcile compares",
     fields: {},
   })
-  yield* setVerified({ parties }, until)
-  memory.contradictions = 0
+  if (first === undefined) yield* setVerified({ parties }, until)
 })

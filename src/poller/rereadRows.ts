@@ -26,9 +26,9 @@ export interface SecondReading {
 /** Up to where rows were read twice, and of whom: JSON of `until` in Unix nanoseconds and the parties. */
 const verifiedKey = "rowsReadTwice"
 /** Windows of one reading at most: more is left for the next. */
-const windowsMax = 60
+export const windowsMax = 60
 /** Networks forget rows, the earliest after a day: what is older is not asked for again. */
-const oldestNanos = 20n * 3_600_000_000_000n
+export const oldestNanos = 20n * 3_600_000_000_000n
 
 /** Stored rows beyond those shown that are counted; more are as bad. */
 const lostMax = 5_000

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
+import { type Correction, type Held, makeAccountRows, type Newest } from "./accountRows.ts"
 import { BalanceColumns, type Contradiction, columnsOf, readAccounts } from "./balanceRows.ts"
 import { Big, rowsOf } from "./columns.ts"
 import type { Change } from "./compareRows.ts"
@@ -71,6 +72,15 @@ export class Observations extends Context.Service<
     /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
     readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
     readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
+    /** Rows of one account since a block time, newest first, `max` at most. */
+    readonly rowsOf: (account: AccountKey, since: bigint, max: number) => Effect.Effect<ReadonlyArray<Held>, StoreError>
+    /** What an account held by its newest row or opening balance before a block time, if one is known. */
+    readonly before: (account: AccountKey, time: bigint) => Effect.Effect<Newest | undefined, StoreError>
+    /**
+     * Takes rows back that were proven wrong, and stores others in their place; the latest balance is then that of
+     * the newest row or opening balance left, and none where none is left. All or none. Twice is once.
+     */
+    readonly correct: (corrections: ReadonlyArray<Correction>) => Effect.Effect<void, StoreError>
     /** Rows of a part of block time, `end` excluded, in no order. */
     readonly between: (from: bigint, end: bigint) => Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
     /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
@@ -87,6 +97,7 @@ export class Observations extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const rowStore = makeStoreRows(sql)
       const past = makePastBalances(sql)
+      const single = makeAccountRows(sql, rowStore)
       const database = yield* Database
       const accounts = database.memoryOf<ReadonlyArray<AccountBalance>>("balances", "account_names")(
         "",
@@ -149,7 +160,18 @@ export class Observations extends Context.Service<
             WHERE timestamp >= ${from} AND timestamp < ${end}`.pipe(rowsOf(BalanceColumns, "Observations.between")),
         ),
         at: Effect.fn("Observations.at")((party, asset, time, window) =>
-          past(party, asset, time, window).pipe(storeError("Observations.at")),
+          past.at(party, asset, time, window).pipe(storeError("Observations.at")),
+        ),
+        rowsOf: Effect.fn("Observations.rowsOf")((account: AccountKey, since: bigint, max: number) =>
+          single.rows(account, since, max),
+        ),
+        before: Effect.fn("Observations.before")((account: AccountKey, time: bigint) => single.newest(account, time)),
+        correct: Effect.fn("Observations.correct")(
+          function* (corrections: ReadonlyArray<Correction>) {
+            for (const correction of corrections) yield* single.correct(correction)
+            past.forget()
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("Observations.correct")),
         ),
         history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows

@@ -78,15 +78,20 @@ export const makePastBalances = (sql: SqlClient.SqlClient) => {
     return balance
   })
   /** Undefined where one of the accounts' balances at that time is not known, or the party has none. */
-  return Effect.fnUntraced(function* (party: string, asset: string, at: bigint, window: number) {
+  const at = Effect.fnUntraced(function* (party: string, asset: string, time: bigint, window: number) {
     const accounts = yield* accountsOf(party, asset)
     const past: Array<AccountBalance> = []
     for (const account of accounts) {
-      const balance = yield* balanceAt(account, at, window)
+      const balance = yield* balanceAt(account, time, window)
       if (balance === undefined) return undefined
       const { market, type, timestamp } = account
       past.push({ party, asset, market, type, balance, timestamp })
     }
     return past.length === 0 ? undefined : past
   })
+  return {
+    at,
+    /** Rows were taken back: what was found among them counts no longer. */
+    forget: () => found.clear(),
+  }
 }

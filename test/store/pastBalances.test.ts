@@ -42,7 +42,7 @@ describe("balances as they were", () => {
         const now = start + 30n * hour - 200_000_000_000n + second * 1_000_000_000n
         const seen = []
         for (const over of [24n, 1n]) {
-          const found = yield* past(party, asset, now - over * hour, Number(over))
+          const found = yield* past.at(party, asset, now - over * hour, Number(over))
           seen.push(found?.[0]?.balance)
         }
         assert.deepStrictEqual(seen, second < 200n ? [5n, 28n] : [6n, 29n], `after ${second} s`)

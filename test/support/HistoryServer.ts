@@ -23,6 +23,8 @@ export interface History {
   knowsTimes: boolean
   /** Whether a row can be read now, where rows come late. */
   isVisible: (row: BalanceChange) => boolean
+  /** What an operation shows of rows that can be read: other ones where the node lies. */
+  shows: (operation: "changes" | "accounts", rows: ReadonlyArray<BalanceChange>) => ReadonlyArray<BalanceChange>
   /** False: no operation that tells balances now. */
   hasAccounts: boolean
   /** The nodes of the asset listing. */
@@ -46,6 +48,7 @@ export const newHistory = (rows: ReadonlyArray<BalanceChange> = []): History => 
   lossy: true,
   knowsTimes: true,
   isVisible: () => true,
+  shows: (_, rows) => rows,
   hasAccounts: true,
   assets: [],
   asked: [],
@@ -131,12 +134,14 @@ const balances = (history: History, query: URLSearchParams): Answer => {
   const from = BigInt(query.get("dateRange.startTimestamp") ?? "0")
   const to = BigInt(query.get("dateRange.endTimestamp") ?? String(2n ** 62n))
   const fits = matches(query)
-  const found = seen(history).filter(
-    (row) =>
-      row.timestamp >= history.keptFrom &&
-      (!history.knowsTimes || (row.timestamp >= from && row.timestamp < to)) &&
-      fits(row),
-  )
+  const found = history
+    .shows("changes", seen(history))
+    .filter(
+      (row) =>
+        row.timestamp >= history.keptFrom &&
+        (!history.knowsTimes || (row.timestamp >= from && row.timestamp < to)) &&
+        fits(row),
+    )
   const newestFirst = query.get("pagination.newestFirst") !== "false"
   const ordered = newestFirst ? [...found].reverse() : found
   const after = query.get("pagination.after")
@@ -182,7 +187,8 @@ const behind = (
 
 const accounts = (history: History, query: URLSearchParams): Answer => {
   const latest = new Map<string, BalanceChange>()
-  for (const row of seen(history)) latest.set(`${row.asset}${row.party}${row.market}${row.type}`, row)
+  for (const row of history.shows("accounts", seen(history)))
+    latest.set(`${row.asset}${row.party}${row.market}${row.type}`, row)
   const nodes = [...latest.values()].filter(matches(query)).map((row) => ({
     owner: row.party,
     balance: String(row.balance),
