@@ -17,4 +17,13 @@ describe("the simulation of a single gateway that lies at random", () => {
     const [again] = await simulate({ ...options, seeds: 1 })
     assert.deepStrictEqual(again, verdicts[0])
   })
+
+  it.each([
+    [151, "rows of another asset", ["stopped", "limit"]],
+    [167, "rows of far too much", []],
+    [271, "rows of next to nothing", []],
+  ] as const)("agrees with the ledger again after it (seed %i: %s)", async (first, _, notes) => {
+    const [verdict] = await simulate({ first, seeds: 1, gateways: () => "lying" as const, workers: 1 })
+    assert.deepStrictEqual([verdict?.violations, verdict?.notes], [[], notes])
+  })
 })

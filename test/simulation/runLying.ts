@@ -5,6 +5,7 @@ import { finalIntentStates } from "../../src/domain/Intent.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import type { View } from "../../src/status/View.ts"
 import { databaseFile } from "../../src/store/Database.ts"
+import { isSpent } from "./isSpent.ts"
 import { judge } from "./Judge.ts"
 import { LyingWorld } from "./LyingWorld.ts"
 import { type LyingPlan, lyingPlanOf } from "./lyingPlan.ts"
@@ -14,6 +15,8 @@ import type { Bench, Verdict } from "./runSeed.ts"
 
 /** Seconds from the end of a lie within which payments go on. */
 const secondsMax = 90
+/** Seconds after which rows and balances agree, once payments go on: several comparisons. */
+const agreeSeconds = 180
 /** Blocks of the longest window, and a margin: what was open when its length was lied about waits for its end. */
 const windowBlocks = 560
 /** Minutes after which people must have heard of a stop: tickets come after an hour. */
@@ -83,22 +86,44 @@ class LyingRun {
     return world.elapsed < lyingSeconds * 1_000
   }
 
-  /** After the last lie: by itself, or by the verbs that are named to people. */
+  /** After the last lie payments go on. Then what it left in our balance rows is over soon as well, without anybody. */
   private recover(): void {
-    if (this.goesOnWithin(secondsMax)) return
+    if (!this.comesBack()) return
+    for (let n = 0; n < agreeSeconds && this.drifting() !== 0; n++) this.world.second()
+    if (this.drifting() !== 0) this.fault("rows and balances differ for ever")
+  }
+
+  /** Whether payments go on: by themselves, or by the verbs that are named to people. */
+  private comesBack(): boolean {
+    if (this.goesOnWithin(secondsMax)) return true
     this.notes.push("stopped")
     for (let round = 0; round < roundsMax; round++) {
-      if (this.isHeardOf() && this.perform()) {
-        if (this.goesOnWithin(secondsMax)) return
-      }
-      if (this.goesOnWithin(windowBlocks)) return void this.notes.push("late by itself")
-      if (!this.isHeardOf()) {
-        for (let n = 0; n < silentMinutesMax && !this.goesOn(); n++) this.world.minute()
-        if (this.goesOn()) return void this.notes.push("late by itself")
-        if (!this.isHeardOf()) return void this.fault("a silent stop")
-      }
+      if (this.isHeardOf() && this.perform() && this.goesOnWithin(secondsMax)) return true
+      if (this.isSpent()) return this.note("limit")
+      if (this.goesOnWithin(windowBlocks)) return this.note("late by itself")
+      if (this.isHeardOf()) continue
+      for (let n = 0; n < silentMinutesMax && !this.goesOn(); n++) this.world.minute()
+      if (this.goesOn()) return this.note("late by itself")
+      if (!this.isHeardOf()) return this.fault("a silent stop")
     }
-    this.fault("no way out of a stop")
+    return this.fault("no way out of a stop")
+  }
+
+  private note(what: string): true {
+    this.notes.push(what)
+    return true
+  }
+
+  /** Accounts in drift; undefined while no process is up. */
+  private drifting(): number | undefined {
+    const row = this.world.db?.prepare("SELECT count(*) AS n FROM drifts WHERE ended_at IS NULL").get()
+    return row === undefined ? undefined : Number(row["n"])
+  }
+
+  private isSpent(): boolean {
+    const { network, now } = this.world
+    const view = this.view()
+    return view !== undefined && isSpent(view, network.chain, now)
   }
 
   /** A lie without end: payments go on all the same, or people hear why they do not. */
@@ -173,8 +198,9 @@ class LyingRun {
     return verbs.length > 0
   }
 
-  private fault(what: string): void {
+  private fault(what: string): false {
     this.world.wrong.push(`${what}: ${this.words()}`)
+    return false
   }
 
   /** How things stand, in the words that people see. */
