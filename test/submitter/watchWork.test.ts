@@ -5,8 +5,11 @@ import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { ChainRules } from "../../src/store/ChainRules.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
 import { watchWork } from "../../src/submitter/watchWork.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
+import { rewritten, startFront } from "../support/Fronts.ts"
 
 const told = Effect.gen(function* () {
   const queue = yield* AlertQueue
@@ -51,19 +54,81 @@ describe("terms of work that are not to be relied on", () => {
     ),
   )
 
-  it.effect("call nobody for the wait after a vote, and pay after it", () =>
+  it.effect.each([
+    "pastBlocks: 7, difficulty: 4",
+    "pastBlocks: 7",
+    "difficulty: 4",
+    "txPerBlock: 9",
+    "increaseDifficulty: false",
+  ])("call nobody for the wait after a vote, and pay after it: %s", (vote) =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
+          const waits = new Set<string>()
           for (let i = 0; i < 30; i++) {
             yield* round(options, sandbox)
             yield* hear()
+            const height = (yield* (yield* Observations).watermark)?.height ?? 0n
+            waits.add((yield* (yield* ChainRules).doubt(height))?.kind ?? "none")
           }
+          assert.deepStrictEqual([...waits].sort(), ["changed", "none"], "the vote itself was seen")
           assert.deepStrictEqual(yield* told, [])
           assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.lengthOf(yield* paid(sandbox), 1)
         }),
-      { change: { powChanges: "[{ block: 3, pastBlocks: 7, difficulty: 4 }]" } },
+      { change: { powChanges: `[{ block: 4, ${vote} }]` } },
     ),
+  )
+
+  it.effect(
+    "that were a lie keep a lost payment open for the largest window told, and it is paid once after it",
+    () => {
+      let lied = false
+      let lost = true
+      const front = (url: string) =>
+        Effect.map(startFront("a", url), (one) => {
+          const lie = rewritten("spamPowNumberOfPastBlocks", (old) => (lied ? 60 : old), "/blockchain/height")
+          one.manner = async (request, ask) => (lost && request.method === "POST" ? "drop" : lie(request, ask))
+          return one.server.url
+        })
+      return flow(
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            const attempts = Effect.gen(function* () {
+              const outbox = yield* Outbox
+              const [intent] = yield* outbox.recent(1)
+              return yield* outbox.attempts(intent?.id ?? "")
+            })
+            for (let i = 0; i < 6 && (yield* attempts).length === 0; i++) {
+              yield* round(options, sandbox).pipe(Effect.ignore)
+            }
+            const [first = assert.fail()] = yield* attempts
+            lied = true
+            for (let i = 0; i < 4; i++) yield* round(options, sandbox).pipe(Effect.ignore)
+            lied = false
+            lost = false
+            const deadAt = first.anchorHeight + 60n
+            const height = Effect.map(
+              Effect.flatMap(Observations, ({ watermark }) => watermark),
+              (mark) => mark?.height ?? 0n,
+            )
+            while ((yield* height) <= deadAt) {
+              yield* round(options, sandbox)
+              assert.lengthOf(yield* attempts, 1, "its own window is over, that of the lie is not")
+              assert.lengthOf(yield* paid(sandbox), 0)
+            }
+            for (let i = 0; i < 80 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+            assert.deepStrictEqual(
+              (yield* attempts).map(({ state }) => state),
+              ["expired", "confirmed"],
+            )
+            assert.lengthOf(yield* paid(sandbox), 1)
+            assert.deepStrictEqual(yield* told, [])
+          }),
+        { front },
+      )
+    },
   )
 
   it.effect("keep no payment for longer than they are told, at the first start as well", () =>
