@@ -121,7 +121,8 @@ export class ProofOfWork extends Context.Service<
 
 const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
   const metrics = yield* Metrics
-  const judge = (wanted: Wanted) => judgeWork(wanted, pace)
+  const tellRate = Effect.sync(() => metrics.workHashesPerSecond.set((pace.rate() ?? 0) * 1_000))
+  const judge = (wanted: Wanted) => Effect.tap(judgeWork(wanted, pace), tellRate)
   const solve = Effect.fn("ProofOfWork.solve")(function* (request: WorkRequest) {
     const { difficulty, millisMax = Number.POSITIVE_INFINITY } = request
     const refused = yield* judge({ difficulty, millisMax })
@@ -134,6 +135,7 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
     // Checked by other code than found it: a wrong nonce would cost the payment its block window.
     if (!isSolved(request, nonce, difficulty)) return yield* failure(new WrongNonce({ nonce }))
     metrics.workSolve.observe(found.millis / 1_000)
+    yield* tellRate
     return { nonce, hashes: nonce + 1n, millis: found.millis }
   })
   return ProofOfWork.of({ solve, judge })

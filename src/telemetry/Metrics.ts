@@ -198,6 +198,10 @@ const make = (options: MetricsOptions) => {
       "work_solve_duration_seconds",
       "Time to solve one proof of work, off the payment path or on it.",
     ),
+    workHashesPerSecond: gauge(
+      "work_hashes_per_second",
+      "Hashes a second of one search for a proof of work, as measured; 0 before the first.",
+    ),
     alertsPending: gauge("alerts_pending", "Notifications accepted for the receiver and not yet delivered.", [
       "receiver",
     ]),

@@ -158,12 +158,15 @@ for (const [where, fresh] of layers) {
 
     it.effect("measures each search that ended well", () =>
       Effect.gen(function* () {
-        const { workSolve } = yield* Metrics
+        const { workSolve, workHashesPerSecond } = yield* Metrics
         workSolve.reset()
+        workHashesPerSecond.reset()
         yield* (yield* ProofOfWork).solve(easy)
         yield* Effect.flip((yield* ProofOfWork).solve({ ...easy, tid: "" }))
         const { values } = yield* Effect.promise(() => workSolve.get())
         assert.strictEqual(values.find(({ metricName }) => metricName?.endsWith("_count"))?.value, 1)
+        const [rate] = (yield* Effect.promise(() => workHashesPerSecond.get())).values
+        assert.isAbove(rate?.value ?? 0, 0)
       }),
     )
 

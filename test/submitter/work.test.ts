@@ -9,6 +9,8 @@ import type { Spawn } from "../../src/pow/Pool.ts"
 import { PowError, WorkerDied } from "../../src/pow/PowError.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import type { daemonLayer } from "../../src/services.ts"
+import { storyWithApproval } from "../../src/status/approvals.ts"
+import { StatusView } from "../../src/status/StatusView.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -213,6 +215,12 @@ describe("proof of work that is not found in time", () => {
           )
           assert.match(said[0]?.detail ?? "", /^nothing is signed: .*Compare the difficulty at another gateway/)
           assert.lengthOf(yield* (yield* Outbox).open, 1)
+          const { intents } = yield* Effect.flatMap(StatusView, ({ view }) => view).pipe(
+            Effect.provide(StatusView.layer({ treasury: options.treasury, mode: "live", version: "1" })),
+          )
+          assert.strictEqual(intents[0]?.detail, intent?.detail, "the page says why")
+          const story = yield* storyWithApproval(options.treasury, intent?.id ?? "")
+          assert.include("detail" in story ? story.detail : "", "difficulty 24 takes about")
         }),
       { change: { pow: pow(24, 5) } },
     ),
