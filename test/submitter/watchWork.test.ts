@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
@@ -129,6 +129,19 @@ describe("terms of work that are not to be relied on", () => {
         { front },
       )
     },
+  )
+
+  it.effect("are none at a first start, where the parameters say the same: it pays within 20 seconds", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        const begun = yield* Clock.currentTimeMillis
+        while (!(yield* states).includes("confirmed")) {
+          yield* round(options, sandbox)
+          assert.isAtMost((yield* Clock.currentTimeMillis) - begun, 20_000)
+        }
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+    ),
   )
 
   it.effect("keep no payment for longer than they are told, at the first start as well", () =>
