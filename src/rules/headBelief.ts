@@ -1,3 +1,5 @@
+import { type Stood, stoodAfter } from "./stoodHead.ts"
+
 /**
  * Which heights of a chain are believed. A gateway's word alone moves the newest block only as far as a chain can
  * have come; whatever lies outside is doubted until it persists.
@@ -57,6 +59,8 @@ export interface Doubt {
 export interface Belief {
   readonly trusted: Trusted | undefined
   readonly doubt: Doubt | undefined
+  /** Absent before the first answer that counts. */
+  readonly stood?: Stood | undefined
 }
 
 export const nothingBelieved: Belief = { trusted: undefined, doubt: undefined }
@@ -101,18 +105,23 @@ export const fits = (belief: Belief, told: ToldHead, now: number, bounds: HeadBo
     : isPlausible(told.height, belief.trusted, now, bounds)
 
 /** After an answer that fits: the highest is kept, and a doubt is over. */
-export const believed = ({ trusted }: Belief, told: ToldHead, now: number): Belief => {
+export const believed = ({ trusted, stood }: Belief, told: ToldHead, now: number): Belief => {
   const isFirst = trusted === undefined ? told.rows === undefined : trusted.isFirst && told.rows === undefined
   const height = trusted === undefined || told.height > trusted.height ? told.height : trusted.height
-  return { trusted: { height, at: now, epoch: trusted?.epoch ?? 0, isFirst }, doubt: undefined }
+  return {
+    trusted: { height, at: now, epoch: trusted?.epoch ?? 0, isFirst },
+    doubt: undefined,
+    stood: stoodAfter(stood, told.height, now),
+  }
 }
 
 /** What is believed where people say so, or where it persisted: below what was, a new epoch of the node begins. */
-export const taken = ({ trusted }: Belief, height: bigint, now: number): Belief => {
+export const taken = ({ trusted, stood }: Belief, height: bigint, now: number): Belief => {
   const isBack = trusted !== undefined && height < trusted.height
   return {
     trusted: { height, at: now, epoch: (trusted?.epoch ?? 0) + (isBack ? 1 : 0), isFirst: false },
     doubt: undefined,
+    stood: stoodAfter(stood, height, now),
   }
 }
 
@@ -125,8 +134,12 @@ export interface StrayHead extends ToldHead {
  * After an answer that does not fit. It is believed where it grew from answer to answer for long enough, or stood still
  * while the rows' block did, and never contradicted the row headers. A clock that was put back begins the time anew.
  */
-export const doubted = (belief: Belief, stray: StrayHead): Belief => {
+export const doubted = (before: Belief, stray: StrayHead): Belief => {
   const { height, rows, now, bounds } = stray
+  const { trusted, stood } = before
+  // What lies below the believed one contradicts it, if it is that which was false; what lies above raises nothing.
+  const belief =
+    trusted === undefined || height > trusted.height ? before : { ...before, stood: stoodAfter(stood, height, now) }
   const since = Math.min(belief.doubt?.since ?? now, now)
   const words = whyOf(belief.trusted, stray)
   if (isContradicted(stray, now, bounds)) {

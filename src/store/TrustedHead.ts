@@ -17,6 +17,7 @@ const Stored = Schema.fromJsonString(
     doubt: Schema.optional(
       Schema.Struct({ since: Schema.Finite, height: Digits, why: Schema.String, run: Schema.optional(Run) }),
     ),
+    stood: Schema.optional(Schema.Struct({ height: Digits, next: Named })),
   }),
 )
 const decode = Schema.decodeUnknownOption(Stored)
@@ -69,10 +70,10 @@ export class TrustedHead extends Context.Service<
 
 /** What cannot be read counts as nothing: the first head is believed as on the first day. */
 const beliefOf = (text: string): Belief => {
-  const { trusted, doubt } = Option.getOrElse(decode(text), () => nothingBelieved)
-  if (doubt === undefined) return { trusted, doubt }
+  const { trusted, doubt, stood } = Option.getOrElse(decode(text), () => nothingBelieved)
+  if (doubt === undefined) return { trusted, doubt, stood }
   const { run, ...rest } = doubt
-  return { trusted, doubt: { ...rest, run: run && { ...run, rows: run.rows } } }
+  return { trusted, doubt: { ...rest, run: run && { ...run, rows: run.rows } }, stood }
 }
 
 const isNear = (stored: Belief | undefined, { trusted, doubt }: Belief): boolean => {

@@ -10,8 +10,10 @@ import { Cycle } from "../telemetry/Cycle.ts"
 import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
 import { giveUpUnseen } from "./endings.ts"
+import { sureHeight } from "./evidence.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
+import { reachedNow } from "./reached.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
@@ -54,7 +56,11 @@ const look = Effect.fnUntraced(function* (
   attempt: Attempt,
   head: Result.Result<ChainHead, GatewayError>,
 ) {
-  const height = Result.isSuccess(head) ? head.success.height : heightUnknown
+  const bounds = yield* reachedNow(attempt.chainId)
+  const height = sureHeight(attempt, {
+    ...bounds,
+    told: Result.isSuccess(head) ? head.success.height : heightUnknown,
+  })
   const error = yield* confirmIntent({ intent, attempt, height }).pipe(
     Effect.as(Result.isFailure(head) ? head.failure : undefined),
     Effect.catchTag("GatewayError", (failure) =>
@@ -65,8 +71,11 @@ const look = Effect.fnUntraced(function* (
     ),
   )
   if (error === undefined) return
-  const reached = Result.isSuccess(head) ? height : yield* knownHeight
-  yield* giveUpUnseen({ intent, attempt, height: reached }, error.message)
+  if (Result.isSuccess(head)) return yield* giveUpUnseen({ intent, attempt, height }, error.message)
+  // It only calls people: where no block is told, none can have stood. What is doubted calls nobody here.
+  const stood = head.failure.reason._tag === "Doubted" ? bounds.stood : undefined
+  const known = sureHeight(attempt, { ...bounds, stood, told: yield* knownHeight })
+  yield* giveUpUnseen({ intent, attempt, height: known }, error.message)
 })
 
 /** The newest block of our chain that anything told of. */

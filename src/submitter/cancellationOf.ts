@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { Confirmation } from "../gateway/Confirmation.ts"
-import { isOver } from "./evidence.ts"
+import { isOver, type SureHeight } from "./evidence.ts"
 import { inclusionOf } from "./inclusionOf.ts"
 
 interface By {
@@ -33,7 +33,7 @@ const over: ReadonlySet<string> = new Set(["stopped", "done", "rejected"])
 export const cancellationOf = Effect.fn("Confirm.cancellation")(function* (
   { payment }: Intent,
   attempt: Attempt,
-  tip: bigint,
+  tip: SureHeight,
 ) {
   const confirmation = yield* Confirmation
   const sighting = yield* confirmation
@@ -51,7 +51,7 @@ export const cancellationOf = Effect.fn("Confirm.cancellation")(function* (
   return yield* byInclusion(attempt, tip, found?.status)
 })
 
-const byInclusion = Effect.fnUntraced(function* (attempt: Attempt, height: bigint, status: string | undefined) {
+const byInclusion = Effect.fnUntraced(function* (attempt: Attempt, height: SureHeight, status: string | undefined) {
   // Where the order is shown, its end is: the explorer is asked only once the window is over.
   if (status !== undefined && !isOver(attempt, height)) return { _tag: "Open" } as Cancellation
   const inclusion = yield* inclusionOf(attempt)

@@ -176,7 +176,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
     complete,
     holds: transfers.some((t) => t.id === attempt.transferId),
   }))
-  const seen = quorumListing(listings, gateways.quorum)
+  const seen = quorumListing(listings, { quorum: gateways.quorum, tip: height })
   const earlier = absences(yield* outbox.evidence(attempt.intentId), attempt)
   const judged = judgeAbsence(attempt, height, seen, earlier)
   if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)

@@ -8,6 +8,7 @@ import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
+import { reachedNow } from "./reached.ts"
 import { Turns } from "./Turns.ts"
 import { judgeVerb, type Verb } from "./verbs.ts"
 
@@ -52,14 +53,16 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   const done = yield* Effect.filter(attempts, ({ transferId }) =>
     Effect.map(findings.executions(transferId), (count) => count > 0),
   )
+  const chainId = attempts.at(-1)?.chainId
   const judged = judgeVerb(verb, {
+    ...(yield* reachedNow(chainId ?? "")),
     intent,
     attempts,
     sends: yield* outbox.sends(intentId),
     evidence: yield* outbox.evidence(intentId),
     done: new Set(done.map(({ transferId }) => transferId)),
     height: (yield* (yield* Observations).watermark)?.height ?? 0n,
-    believed: yield* believedOf(attempts.at(-1)?.chainId),
+    believed: yield* believedOf(chainId),
   })
   if (!judged.permitted) return yield* refused(judged.message, judged.remedy)
   yield* agree(intent)

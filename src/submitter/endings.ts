@@ -18,7 +18,7 @@ import type { StoreError } from "../store/StoreError.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
-import { afterExpiry, isGivenUp } from "./evidence.ts"
+import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
 import type { inclusionOf } from "./inclusionOf.ts"
 import { mayHaveLeft, movementOf } from "./movementOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
@@ -28,8 +28,8 @@ import { sendsOf } from "./sendsOf.ts"
 export interface Live {
   readonly intent: Intent
   readonly attempt: Attempt
-  /** Newest height known from anywhere. */
-  readonly height: bigint
+  /** The newest height that is sure: it may lag behind what is told. */
+  readonly height: SureHeight
 }
 
 /** Explorers tell no time to the nanosecond. Now (Unix nanoseconds) is after the block that they show. */

@@ -1,3 +1,4 @@
+import { Brand } from "effect"
 import {
   type Attempt,
   type AttemptState,
@@ -25,9 +26,45 @@ export const stateAfterSend = (before: AttemptState, verdict: Pick<SendVerdict, 
 export const intentStateOf = (attempt: AttemptState): "in_flight" | "unknown" =>
   attempt === "unknown" || attempt === "sending" ? "unknown" : "in_flight"
 
+/**
+ * A height by which an attempt may be judged as over. `sureHeight` alone makes one, so that none of the decisions below
+ * can go by what a gateway just says.
+ */
+export type SureHeight = bigint & Brand.Brand<"SureHeight">
+const SureHeight = Brand.nominal<SureHeight>()
+
+/** What is known of how far the chain has come. */
+export interface Reached {
+  /** The newest block that is told, of whatever source. */
+  readonly told: bigint
+  /** The block that has stood (rules/stoodHead.ts); undefined where people wrote the head down. */
+  readonly stood: bigint | undefined
+  /** Unix milliseconds. */
+  readonly now: number
+  /** No chain of this kind is faster. */
+  readonly blocksPerSecond: bigint
+}
+
+/** Blocks that the chain may have been ahead of the anchor when the attempt was signed. */
+const aheadMax = 10n
+
+/**
+ * The height that the chain has come to beyond doubt: no higher than told, than what has stood, and than it can have
+ * come by our clock since the attempt was signed. A clock that was put back counts as no time: a proof waits for it.
+ */
+export const sureHeight = (attempt: Attempt, { told, stood = told, now, blocksPerSecond }: Reached): SureHeight => {
+  const millis = BigInt(Math.max(0, Math.trunc(now - attempt.createdAt)))
+  const reach = attempt.anchorHeight + aheadMax + (blocksPerSecond * millis) / 1_000n
+  const lower = stood < told ? stood : told
+  return SureHeight(lower < reach ? lower : reach)
+}
+
+/** The last block with which there is doubt whether the window is over. */
+export const doubtfulUntil = (attempt: Attempt): bigint =>
+  deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
+
 /** Whether the window is over with all doubt about the newest height: before that nothing counts as absence. */
-export const isOver = (attempt: Attempt, tip: bigint): boolean =>
-  tip > deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
+export const isOver = (attempt: Attempt, tip: SureHeight): boolean => tip > doubtfulUntil(attempt)
 
 /** A listing of the sender's transfers, as far as it bears witness. */
 export interface ListingSeen {
@@ -39,14 +76,18 @@ export interface ListingSeen {
 
 /**
  * What the listings of several gateways bear witness of together: as complete and as new as those of a quorum are. A
- * single one that holds the transfer outweighs all that do not.
+ * single one that holds the transfer outweighs all that do not. No mark counts for more than the height that is sure.
  */
-export const quorumListing = (listings: ReadonlyArray<ListingSeen>, quorum: number): ListingSeen => {
+export const quorumListing = (
+  listings: ReadonlyArray<ListingSeen>,
+  { quorum, tip }: { readonly quorum: number; readonly tip: SureHeight },
+): ListingSeen => {
   const holds = listings.some((listing) => listing.holds)
-  const height = quorumTip(
+  const marked = quorumTip(
     listings.flatMap((listing) => (listing.complete && listing.height !== undefined ? [listing.height] : [])),
     quorum,
   )
+  const height = marked !== undefined && marked > tip ? tip : marked
   return { height, complete: height !== undefined, holds }
 }
 
@@ -56,7 +97,7 @@ export const quorumListing = (listings: ReadonlyArray<ListingSeen>, quorum: numb
  */
 export const judgeAbsence = (
   attempt: Attempt,
-  tip: bigint,
+  tip: SureHeight,
   listing: ListingSeen,
   earlier: ReadonlyArray<bigint>,
 ): "nothing" | "note" | "proven" => {
@@ -96,7 +137,7 @@ export const judgeInclusion = (
 }
 
 /** Bytes that never left this process are dead once their window is over: no gateway's word is needed. */
-export const isDeadUnsent = (attempt: Attempt, sends: number, tip: bigint): boolean =>
+export const isDeadUnsent = (attempt: Attempt, sends: number, tip: SureHeight): boolean =>
   !isFinalAttempt(attempt.state) && sends === 0 && attempt.sends === 0 && tip > deadlineHeight(attempt)
 
 /** Blocks within which the proof of a window's end must come: then a person must look. */
@@ -106,8 +147,8 @@ const proofBlocksMax = 60n
  * Whether people are called to an attempt of which nothing is proven: so long after its window or, where that was read
  * later, after the first listing that bore witness against it. `earlier`: blocks of such listings, the first one first.
  */
-export const isGivenUp = (attempt: Attempt, tip: bigint, earlier: ReadonlyArray<bigint> = []): boolean => {
-  const end = deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))
+export const isGivenUp = (attempt: Attempt, tip: SureHeight, earlier: ReadonlyArray<bigint> = []): boolean => {
+  const end = doubtfulUntil(attempt)
   const from = earlier[0] !== undefined && earlier[0] > end ? earlier[0] : end
   return tip > from + proofBlocksMax
 }

@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { unsettledFrom } from "../domain/IntentWait.ts"
-import { type Belief, type Doubt, type HeadBounds, isPlausible, taken } from "../rules/headBelief.ts"
+import { type Doubt, type HeadBounds, isPlausible, taken } from "../rules/headBelief.ts"
 import { Database } from "../store/Database.ts"
 import { Journal } from "../store/Journal.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -10,7 +10,8 @@ import { Signals } from "../store/Signals.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
 import { say } from "../telemetry/say.ts"
 import { VerbRefused } from "./endIntent.ts"
-import { isOver } from "./evidence.ts"
+import { doubtfulUntil, isOver, type Reached, sureHeight } from "./evidence.ts"
+import { reachedNow } from "./reached.ts"
 
 /** A person's word for the newest block. */
 export interface TrustedByPeople {
@@ -44,12 +45,15 @@ const trust = Effect.fnUntraced(function* <E, R>(asked: TrustedByPeople, agree: 
   const now = yield* Clock.currentTimeMillis
   const belief = yield* (yield* TrustedHead).of(chainId)
   const { doubt } = belief
+  const reached = yield* reachedNow(chainId)
   if (doubt === undefined) return yield* refused("no head is doubted", "nothing is left to do")
   if (!isPlausible(doubt.height, { height, at: doubt.since }, now, bounds)) {
     const message = `the gateway tells block ${doubt.height}, which cannot follow block ${height}`
     return yield* refused(message, "where another source shows yours, the gateway is wrong: replace it")
   }
-  const open = (yield* (yield* Outbox).live).find((attempt) => isEndedBy(attempt, belief, doubt, now))
+  const open = (yield* (yield* Outbox).live).find((attempt) =>
+    isEndedBy(attempt, doubt, { ...reached, told: belief.trusted?.height ?? 0n }),
+  )
   if (open !== undefined) {
     const until = new Date(unsettledFrom(open)).toISOString()
     return yield* refused(
@@ -69,11 +73,11 @@ const trust = Effect.fnUntraced(function* <E, R>(asked: TrustedByPeople, agree: 
   return taken(belief, doubt.height, now)
 })
 
-/** Whether an attempt that is out would count as over by this block, while by time it need not be. */
-const isEndedBy = (attempt: Attempt, { trusted }: Belief, { height }: Doubt, now: number): boolean =>
+/** Whether an attempt that is out would count as over by this block, and by what is sure and by time need not be. */
+const isEndedBy = (attempt: Attempt, { height }: Doubt, before: Reached): boolean =>
   attempt.state !== "signed" &&
-  isOver(attempt, height) &&
-  !(trusted !== undefined && isOver(attempt, trusted.height)) &&
-  now < unsettledFrom(attempt)
+  height > doubtfulUntil(attempt) &&
+  !isOver(attempt, sureHeight(attempt, before)) &&
+  before.now < unsettledFrom(attempt)
 
 const refused = (message: string, remedy: string) => new VerbRefused({ message, remedy, isBusy: false })

@@ -1,13 +1,6 @@
-import {
-  type Attempt,
-  deadlineHeight,
-  type EvidenceKind,
-  isFinalAttempt,
-  longestWindow,
-  marginBlocks,
-} from "../domain/Attempt.ts"
+import { type Attempt, deadlineHeight, type EvidenceKind, isFinalAttempt } from "../domain/Attempt.ts"
 import { type FinalIntentState, type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { isOver } from "./evidence.ts"
+import { doubtfulUntil, isOver, type Reached, sureHeight } from "./evidence.ts"
 
 /** How a person ends a payment that does not end by itself. */
 export type Verb =
@@ -19,7 +12,7 @@ export type Verb =
   | { readonly verb: "abandon" }
 
 /** All that is known of a payment. */
-export interface Facts {
+export interface Facts extends Omit<Reached, "told"> {
   readonly intent: Intent
   readonly attempts: ReadonlyArray<Attempt>
   readonly sends: ReadonlyArray<{ readonly k: number; readonly txHash: string }>
@@ -166,10 +159,11 @@ const judgeNever = (facts: Facts): Judged => {
     return permit("abandoned", words, { attempt: live, to: "expired" })
   }
   // People are called only when the window is over; where heights are named they must say so too.
-  const over = facts.height === 0n ? facts.intent.state === "manual" : isOver(live, facts.height)
+  const height = sureHeight(live, { ...facts, told: facts.height })
+  const over = facts.height === 0n ? facts.intent.state === "manual" : isOver(live, height)
   if (!over) {
-    const end = deadlineHeight(live) + marginBlocks(longestWindow(live))
-    const known = facts.height === 0n ? "no block is known" : `block ${facts.height} is the newest known`
+    const end = doubtfulUntil(live)
+    const known = facts.height === 0n ? "no block is known" : `block ${height} is the newest that is sure`
     return refuse(
       `attempt ${live.k} may still execute: ${known}, its window is over beyond doubt after block ${end}`,
       "let the daemon see a later block, then ask again",

@@ -1,4 +1,5 @@
-import { broken, essence, isSettled, type Rules, start, stepsOf, type World } from "./model.ts"
+import { broken, isSettled } from "./judge.ts"
+import { essence, type Rules, start, stepsOf, type World } from "./model.ts"
 
 /** What an exploration found. */
 export interface Explored {

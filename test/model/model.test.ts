@@ -53,6 +53,11 @@ const mistakes: ReadonlyArray<readonly [string, Partial<Rules>, RegExp]> = [
     },
     /called dead and executed/,
   ],
+  [
+    "a head is believed dead bytes by before it has stood",
+    { sureHeight: (attempt, reached) => productRules.sureHeight(attempt, { ...reached, stood: undefined }) },
+    /called dead and executed/,
+  ],
   ["the margin before the window's end is ignored", { maySend: () => true }, /inside the margin/],
   [
     "a person is believed before the window is over",

@@ -30,6 +30,7 @@ const veryFar = 90
 export interface Rules {
   readonly maySend: typeof maySend
   readonly judgeAbsence: typeof evidence.judgeAbsence
+  readonly sureHeight: typeof evidence.sureHeight
   readonly afterExpiry: typeof evidence.afterExpiry
   readonly judgeVerb: typeof judgeVerb
   /** Whether an answer that refuses the bytes ends the attempt. The product's never does. */
@@ -41,6 +42,7 @@ export interface Rules {
 export const productRules: Rules = {
   maySend,
   judgeAbsence: evidence.judgeAbsence,
+  sureHeight: evidence.sureHeight,
   afterExpiry: evidence.afterExpiry,
   judgeVerb,
   refusalIsDeath: false,
@@ -133,6 +135,11 @@ const tipLags = [0, 1, 2] as const
 const listingLags = [0, 1, 2, 5] as const
 /** Executions and listings longer ago are alike. */
 const past = Math.max(...listingLags) + 2
+
+/** A head, and marks of listings, that a lie of some seconds moves ahead: what has stood does not follow. */
+const lied = now + 900n
+/** So long after each signature that the clock alone bounds nothing. */
+const clock = { now: 1_000_000, blocksPerSecond: 20n }
 
 const replace = (world: World, k: number, change: Partial<Try>): World => ({
   ...world,
@@ -244,6 +251,8 @@ const peopleSteps = (world: World, rules: Rules): ReadonlyArray<Step> => {
         done: new Set(),
         height: now - BigInt(lag),
         believed: now - BigInt(lag),
+        stood: undefined,
+        ...clock,
       }
       const judged = rules.judgeVerb(verb, facts)
       if (!judged.permitted) return []
@@ -315,40 +324,56 @@ const looks = (world: World, rules: Rules, k: number): ReadonlyArray<Step> => {
     const state = t.failed ? "failed" : "confirmed"
     steps.push({ name: `attempt ${k + 1} is found`, world: moveIntent(moveTry(world, k, state), state) })
   }
-  if (evidence.isDeadUnsent(attempt, t.sent ? 1 : 0, now)) {
+  const isDead = [now, lied].some((told) =>
+    evidence.isDeadUnsent(attempt, t.sent ? 1 : 0, rules.sureHeight(attempt, { told, stood: now, ...clock })),
+  )
+  if (isDead) {
     steps.push({ name: `attempt ${k + 1} was never sent and is over`, world: over(world, k, rules, undefined) })
   }
   if (t.state === "signed") return steps
   for (const behind of tipLags) {
-    for (const lag of listingLags) {
-      for (const complete of [true, false]) {
-        const step = reading(world, rules, k, { tip: now - BigInt(behind), lag, complete })
-        if (step !== undefined) steps.push(step)
+    for (const told of [now - BigInt(behind), lied]) {
+      const tip = rules.sureHeight(attempt, { told, stood: now - BigInt(behind), ...clock })
+      const isLied = told === lied
+      // What is hidden from a listing no bound of heights can show: of a false mark its rows are fresh.
+      for (const lag of isLied ? [0] : listingLags) {
+        for (const complete of [true, false]) {
+          const step = reading(world, rules, k, { tip, lag, complete, isLied })
+          if (step !== undefined) steps.push(step)
+        }
       }
     }
   }
-  if (t.age >= far && evidence.isGivenUp(attemptOf(k, { ...t, age: veryFar }), now) && world.intent !== "manual") {
+  const old = attemptOf(k, { ...t, age: veryFar })
+  const calls = evidence.isGivenUp(old, rules.sureHeight(old, { told: now, stood: now, ...clock }))
+  if (t.age >= far && calls && world.intent !== "manual") {
     steps.push({ name: "people are called", world: moveIntent(world, "manual") })
   }
   return steps
 }
 
+interface Reading {
+  readonly tip: evidence.SureHeight
+  readonly lag: number
+  readonly complete: boolean
+  /** Whether its mark is as far ahead as the head of a lie. */
+  readonly isLied: boolean
+}
+
 /** What one reading of the listing, whole or torn, makes of an attempt; undefined where it changes nothing. */
-const reading = (
-  world: World,
-  rules: Rules,
-  k: number,
-  { tip, lag, complete }: { readonly tip: bigint; readonly lag: number; readonly complete: boolean },
-): Step | undefined => {
+const reading = (world: World, rules: Rules, k: number, { tip, lag, complete, isLied }: Reading): Step | undefined => {
   const t = world.tries[k]!
   const earlier = t.absent === undefined ? [] : [now - BigInt(t.absent)]
   // Rows of a block are in a listing once the next block has begun.
-  const seen = { height: now - BigInt(lag), complete, holds: t.executed !== undefined && t.executed > lag }
+  const mark = isLied ? lied : now - BigInt(lag)
+  const listing = { height: mark, complete, holds: t.executed !== undefined && t.executed > lag }
+  const seen = isLied ? evidence.quorumListing([listing], { quorum: 1, tip }) : listing
   const name = `a ${complete ? "whole" : "torn"} listing ${lag} blocks behind`
   const judged = rules.judgeAbsence(attemptOf(k, t), tip, seen, earlier)
-  if (judged === "nothing") return undefined
+  const { height } = seen
+  if (judged === "nothing" || height === undefined) return undefined
   return judged === "note"
-    ? { name: `${name} does not hold attempt ${k + 1}`, world: replace(world, k, { absent: lag }) }
+    ? { name: `${name} does not hold attempt ${k + 1}`, world: replace(world, k, { absent: Number(now - height) }) }
     : { name: `${name} proves attempt ${k + 1} dead`, world: over(world, k, rules, t.refused ? 60 : undefined) }
 }
 
@@ -375,26 +400,3 @@ export const essence = (world: World): World => {
     ),
   }
 }
-
-/** What must hold in every world; the words of the one that does not. */
-export const broken = (world: World): string | undefined => {
-  const { intent, tries } = world
-  const executed = tries.filter((t) => t.executed !== undefined)
-  if (executed.filter((t) => !t.failed).length > 1) return "the payment was executed twice"
-  if (tries.filter((t) => !isFinalAttempt(t.state)).length > 1) return "two attempts may still execute"
-  for (const [k, t] of tries.entries()) {
-    if (t.state === "expired" && t.executed !== undefined) return `attempt ${k + 1} was called dead and executed`
-    if ((t.state === "confirmed") !== (t.executed !== undefined && !t.failed) && t.state === "confirmed") {
-      return `attempt ${k + 1} was called executed and was not`
-    }
-    if (t.state === "failed" && (t.executed === undefined || !t.failed)) return `attempt ${k + 1} was called failed`
-  }
-  const paid = executed.some((t) => !t.failed)
-  if (intent === "confirmed" && !paid) return "the intent was called confirmed and nothing was paid"
-  if ((intent === "abandoned" || intent === "cancelled" || intent === "failed") && paid)
-    return `the intent was called ${intent} and it was paid`
-  return undefined
-}
-
-/** Worlds from which nothing more is asked of the client: settled, or with a person. */
-export const isSettled = (world: World): boolean => isFinalIntent(world.intent) || world.intent === "manual"

@@ -223,6 +223,7 @@ describe("a belief in heads", () => {
     assert.deepStrictEqual(taken(belief, 50n, start), {
       trusted: { height: 50n, at: start, epoch: 1, isFirst: false },
       doubt: undefined,
+      stood: { height: 0n, next: { height: 50n, at: start } },
     })
   })
 

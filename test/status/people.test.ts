@@ -7,6 +7,7 @@ import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { Tip } from "../../src/submitter/Tip.ts"
 import { Turns } from "../../src/submitter/Turns.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { paid, reason, round, states } from "../support/Flow.ts"
@@ -128,8 +129,11 @@ describe("people at a payment", () => {
         const moved = yield* outbox.move(yield* newest, "reserved", { detail: "permitted" })
         assert.strictEqual((yield* end(options, moved.id, "abandon")).status, 409, "nothing was signed")
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["confirm", "reconcile"]))
-        for (let i = 0; i < 20; i++)
+        for (let i = 0; i < 30; i++) {
           yield* round(options, sandbox, new Set(["submit", "confirm", "decide", "reconcile"]))
+          // What is over is judged by a block that has stood.
+          yield* (yield* Tip).head
+        }
         const manual = yield* outbox.move(yield* newest, "manual", { detail: "nothing tells" })
         const done = yield* end(options, manual.id, "resolve", { neverExecuted: true })
         assert.deepStrictEqual([done.status, at(done, "state")], [200, "abandoned"])

@@ -12,7 +12,9 @@ import {
   judgeInclusion,
   type ListingSeen,
   quorumListing,
+  type SureHeight,
   stateAfterSend,
+  sureHeight,
 } from "../../src/submitter/evidence.ts"
 
 /** Anchored on 100 with a window of 5: the last block is 105, the margin 3, two listings 2 blocks apart. */
@@ -43,6 +45,10 @@ const attempt = (change: Partial<Attempt> = {}): Attempt => ({
   ...change,
 })
 
+/** A height that nothing doubts. */
+const sure = (told: bigint): SureHeight =>
+  sureHeight(attempt(), { told, stood: told, now: 1_000_000, blocksPerSecond: 20n })
+
 const whole = (height: bigint | undefined): ListingSeen => ({ height, complete: true, holds: false })
 
 describe("the proof that an attempt never executed", () => {
@@ -59,23 +65,23 @@ describe("the proof that an attempt never executed", () => {
     ["distance is measured from the first witness", 112n, whole(112n), [109n, 111n], "proven"],
   ]
   it.each(cases)("%s", (_, tip, listing, earlier, expected) => {
-    assert.strictEqual(judgeAbsence(attempt(), tip, listing, earlier), expected)
+    assert.strictEqual(judgeAbsence(attempt(), sure(tip), listing, earlier), expected)
   })
 
   it("begins when the window and its margin are over", () => {
     assert.deepStrictEqual(
-      [107n, 108n, 109n].map((tip) => isOver(attempt(), tip)),
+      [107n, 108n, 109n].map((tip) => isOver(attempt(), sure(tip))),
       [false, false, true],
     )
   })
 
   it("is not waited for longer than sixty blocks", () => {
-    assert.isFalse(isGivenUp(attempt(), 168n))
-    assert.isTrue(isGivenUp(attempt(), 169n))
+    assert.isFalse(isGivenUp(attempt(), sure(168n)))
+    assert.isTrue(isGivenUp(attempt(), sure(169n)))
     // A listing that was read late bears witness, and another one must have time to follow it.
-    assert.isFalse(isGivenUp(attempt(), 560n, [500n]))
-    assert.isTrue(isGivenUp(attempt(), 561n, [500n, 555n]))
-    assert.isTrue(isGivenUp(attempt(), 169n, [90n]))
+    assert.isFalse(isGivenUp(attempt(), sure(560n), [500n]))
+    assert.isTrue(isGivenUp(attempt(), sure(561n), [500n, 555n]))
+    assert.isTrue(isGivenUp(attempt(), sure(169n), [90n]))
   })
 })
 
@@ -93,14 +99,51 @@ describe("several gateways", () => {
   })
 
   it("list together what a majority lists completely, and hold what any of them holds", () => {
-    assert.deepStrictEqual(quorumListing([whole(9n), whole(7n), whole(8n)], 2), whole(8n))
+    assert.deepStrictEqual(quorumListing([whole(9n), whole(7n), whole(8n)], { quorum: 2, tip: sure(9n) }), whole(8n))
     const torn = { height: 9n, complete: false, holds: false }
-    assert.deepStrictEqual(quorumListing([torn, whole(7n), whole(undefined)], 2), {
+    assert.deepStrictEqual(quorumListing([torn, whole(7n), whole(undefined)], { quorum: 2, tip: sure(9n) }), {
       height: undefined,
       complete: false,
       holds: false,
     })
-    assert.isTrue(quorumListing([whole(9n), whole(9n), { ...torn, holds: true }], 2).holds)
+    assert.isTrue(quorumListing([whole(9n), whole(9n), { ...torn, holds: true }], { quorum: 2, tip: sure(9n) }).holds)
+  })
+})
+
+describe("the height that is sure", () => {
+  const start = 1_700_000_000_000
+  /** Anchored on 1,000, with the network's default window; signed at the start. */
+  const own = attempt({ anchorHeight: 1_000n, windowBlocks: 100, createdAt: start })
+  const reached = (told: bigint, stood: bigint | undefined, seconds: number) =>
+    sureHeight(own, { told, stood, now: start + seconds * 1_000, blocksPerSecond: 20n })
+
+  it.each<[string, bigint, bigint | undefined, number, bigint]>([
+    ["is what is told where all of it has stood", 1_050n, 1_050n, 60, 1_050n],
+    ["is what has stood where more is told", 1_950n, 1_040n, 60, 1_040n],
+    ["is what is told where it went back", 1_040n, 1_950n, 60, 1_040n],
+    ["is nothing before anything has stood", 1_950n, 0n, 60, 0n],
+    ["is at most ten ahead at the signature", 1_950n, 1_950n, 0, 1_010n],
+    ["is at most twenty more a second later", 1_950n, 1_950n, 1, 1_030n],
+    ["takes fractions of a second", 1_950n, 1_950n, 0.55, 1_021n],
+    ["is still not over after five seconds", 1_950n, 1_950n, 5, 1_110n],
+    ["counts a clock that was put back as no time", 1_950n, 1_950n, -90_000, 1_010n],
+    ["knows no more than the time where people wrote the head down", 1_950n, undefined, 5, 1_110n],
+    ["lets a week pass", 600_000n, 599_990n, 604_800, 599_990n],
+  ])("%s", (_, told, stood, seconds, expected) => {
+    assert.strictEqual(reached(told, stood, seconds), expected)
+  })
+
+  it("ends no window of a hundred blocks within five seconds, and does within six", () => {
+    assert.isFalse(isOver(own, reached(10_000n, 10_000n, 5)))
+    assert.isTrue(isOver(own, reached(10_000n, 10_000n, 5.05)))
+  })
+
+  it("bounds the marks of listings", () => {
+    const far = quorumListing([whole(900n)], { quorum: 1, tip: sure(111n) })
+    assert.deepStrictEqual(far, whole(111n))
+    assert.strictEqual(judgeAbsence(attempt(), sure(110n), far, [109n]), "proven")
+    const near = quorumListing([whole(900n)], { quorum: 1, tip: sure(110n) })
+    assert.strictEqual(judgeAbsence(attempt(), sure(110n), near, [109n]), "nothing")
   })
 })
 
@@ -133,14 +176,14 @@ describe("explorers", () => {
 describe("bytes that were never sent", () => {
   it("are dead with their window, and not before", () => {
     const unsent = attempt({ state: "signed", sends: 0 })
-    assert.isFalse(isDeadUnsent(unsent, 0, 105n))
-    assert.isTrue(isDeadUnsent(unsent, 0, 106n))
+    assert.isFalse(isDeadUnsent(unsent, 0, sure(105n)))
+    assert.isTrue(isDeadUnsent(unsent, 0, sure(106n)))
   })
 
   it("were sent if any trace says so, and a final attempt is not judged again", () => {
-    assert.isFalse(isDeadUnsent(attempt({ state: "signed", sends: 0 }), 1, 106n), "a row of a send")
-    assert.isFalse(isDeadUnsent(attempt({ state: "signed", sends: 1 }), 0, 106n), "a count")
-    assert.isFalse(isDeadUnsent(attempt({ state: "expired", sends: 0 }), 0, 106n))
+    assert.isFalse(isDeadUnsent(attempt({ state: "signed", sends: 0 }), 1, sure(106n)), "a row of a send")
+    assert.isFalse(isDeadUnsent(attempt({ state: "signed", sends: 1 }), 0, sure(106n)), "a count")
+    assert.isFalse(isDeadUnsent(attempt({ state: "expired", sends: 0 }), 0, sure(106n)))
   })
 })
 

@@ -74,7 +74,7 @@ const endsRefused: Flow = (...flowed) =>
     yield* sent(flowed, drained(flowed[2]))
     yield* blocks(flowed, 3)
     assert.notInclude(yield* states, "failed")
-    yield* blocks(flowed, 12)
+    yield* blocks(flowed, 32)
     const { intent, kinds, attempts } = yield* newest
     assert.strictEqual(intent?.state, "failed")
     assert.match(intent?.detail ?? "", /^in block [0-9]+ and refused there with code [0-9]+: .*/)
@@ -146,7 +146,7 @@ describe("an explorer, where a gateway hides the transfer,", () => {
       (...flowed) =>
         Effect.gen(function* () {
           yield* sent(flowed)
-          yield* blocks(flowed, 20)
+          yield* blocks(flowed, 40)
           assert.notInclude((yield* newest).kinds, "absent")
           yield* blocks(flowed, 65)
           const { intent, attempts } = yield* newest
@@ -173,7 +173,7 @@ describe("an explorer, where a gateway hides the transfer,", () => {
       (...flowed) =>
         Effect.gen(function* () {
           yield* sent(flowed)
-          yield* blocks(flowed, 15)
+          yield* blocks(flowed, 35)
           assert.include((yield* newest).kinds, "absent")
         }),
       behind(hiding, withoutExplorer),

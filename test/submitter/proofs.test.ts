@@ -5,6 +5,7 @@ import { isFinalAttempt } from "../../src/domain/Attempt.ts"
 import { Database } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { confirmIntent } from "../../src/submitter/confirmIntent.ts"
+import { sureHeight } from "../../src/submitter/evidence.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, round, states } from "../support/Flow.ts"
 import { type Front, startFronts } from "../support/Fronts.ts"
@@ -39,9 +40,10 @@ describe("bytes that were never sent", () => {
           for (let i = 0; i < 50; i++) yield* Effect.yieldNow
         })
         const sends: typeof outbox.sends = (id) => Effect.tap(outbox.sends(id), () => letItBegin)
-        yield* confirmIntent({ intent, attempt, height: attempt.anchorHeight + 1_000n }).pipe(
-          Effect.provideService(Outbox, { ...outbox, sends }),
-        )
+        const told = attempt.anchorHeight + 1_000n
+        const later = attempt.createdAt + 100_000
+        const height = sureHeight(attempt, { told, stood: told, now: later, blocksPerSecond: 20n })
+        yield* confirmIntent({ intent, attempt, height }).pipe(Effect.provideService(Outbox, { ...outbox, sends }))
         yield* Fiber.join(sending)
         const [now] = yield* outbox.attempts(intent.id)
         assert.deepStrictEqual([now?.state, yield* outbox.sends(intent.id)], ["expired", []])

@@ -28,6 +28,9 @@ const facts = (state: IntentState, change: Partial<Facts> = {}): Facts => ({
   done: new Set(),
   height: 200n,
   believed: 200n,
+  stood: undefined,
+  now: 1_000_000,
+  blocksPerSecond: 20n,
   ...change,
 })
 const stuck = (change: Partial<Facts> = {}) => facts("manual", { attempts: [attempt()], ...change })
@@ -153,6 +156,13 @@ describe("a person's verb", () => {
       never,
       stuck({ attempts: [attempt({ anchorHeight: 1_000_000_000n })], height: 999_999_990n, believed: 5n }),
       /attempt 1 may still execute/,
+    ],
+    ["waits for a block that has stood", never, stuck({ stood: 108n }), /block 108 is .* sure.*after block 108/],
+    [
+      "waits for the time of a window",
+      never,
+      stuck({ attempts: [attempt({ windowBlocks: 100 })], height: 900n, now: 4_500 }),
+      /block [0-9]+ is the newest that is sure, its window is over beyond doubt after block [0-9]+/,
     ],
     ["waits for the margin behind the window", never, stuck({ height: 108n }), /block 108.*after block 108/],
     [

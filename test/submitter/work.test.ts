@@ -123,7 +123,8 @@ describe("proof of work that takes long", () => {
       Effect.gen(function* () {
         for (let i = 0; i < 14; i++) yield* sandbox.stepBlock
         // The attempt expires by the newest block, before any balance is read up to it.
-        yield* ticking(round(options, sandbox, new Set(["poll", "compare", "decide", "submit"])))
+        const looked = round(options, sandbox, new Set(["poll", "compare", "decide", "submit"]))
+        for (let i = 0; i < 22; i++) yield* ticking(looked)
         assert.strictEqual((yield* newest).attempts[0]?.state, "expired")
       }),
   }
@@ -250,7 +251,7 @@ describe("proof of work that is not found in time", () => {
           const said = yield* workAlerts
           assert.lengthOf(said, 1)
           assert.match(said[0]?.detail ?? "", /^keep-bob: .*attempt 1 is not sent/)
-          for (let i = 0; i < 16; i++) yield* round(options, sandbox, looked)
+          for (let i = 0; i < 36; i++) yield* round(options, sandbox, looked)
           for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["decide"]))
           assert.deepStrictEqual(
             (yield* newest).attempts.map(({ state }) => state),

@@ -1,0 +1,112 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
+import { altered, type Front, type Manner, startFront } from "../support/Fronts.ts"
+
+/** The network's default window, with a block each second. */
+const change = { pow: "{ difficulty: 3, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true }" }
+
+/** A lone gateway that lies. */
+interface Liar {
+  front: Front | undefined
+  /** Blocks by which it moves its head, its row headers and the marks of its listings. */
+  by: bigint
+  /** Whether it keeps transactions to itself, and those that it kept. */
+  keeps: boolean
+  readonly kept: Array<string>
+  network: string
+}
+
+const shifted = (by: bigint): Manner =>
+  altered(
+    ({ method }) => method === "GET",
+    (answer) => {
+      const height = answer.headers["x-block-height"]
+      const headers = height === undefined ? {} : { "x-block-height": String(BigInt(height) + by) }
+      const text = answer.text.replace(/^(\{"height": *")(\d+)"/, (_, key, old) => `${key}${BigInt(old) + by}"`)
+      return { ...answer, headers: { ...answer.headers, ...headers }, text }
+    },
+  )
+
+const mannerOf =
+  (liar: Liar): Manner =>
+  async (request, ask) => {
+    if (request.method !== "POST" || !liar.keeps) return shifted(liar.by)(request, ask)
+    liar.kept.push(`${request.url.pathname}\n${request.body}`)
+    return { status: 503, headers: {}, text: "" }
+  }
+
+const behindLiar = (use: (liar: Liar, ...args: Parameters<Flow>) => ReturnType<Flow>) => {
+  const liar: Liar = { front: undefined, by: 0n, keeps: true, kept: [], network: "" }
+  const setup: FlowSetup = {
+    change,
+    // The form of this network: what was kept is taken as it is.
+    network: ", framing: bare",
+    front: (url) =>
+      Effect.map(startFront("liar", url), (front) => {
+        front.manner = mannerOf(liar)
+        liar.network = url
+        return front.server.url
+      }),
+  }
+  return flow((...args) => use(liar, ...args), setup)
+}
+
+/** Hands the network all that was kept, within its window. */
+const release = (liar: Liar) =>
+  Effect.promise(async () => {
+    liar.keeps = false
+    for (const one of new Set(liar.kept)) {
+      const [path, body = ""] = one.split("\n")
+      await fetch(`${liar.network}${path}`, { method: "POST", body })
+    }
+  })
+
+const attempts = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  return { intent, attempts: yield* outbox.attempts(intent?.id ?? "") }
+})
+
+describe("a lone gateway whose head, row headers and marks are 900 blocks ahead for four seconds", () => {
+  it.effect.each([0, 20, 50])("kills no attempt that may still execute, %i s after it was sent", (seconds) =>
+    behindLiar((liar, options, sandbox) =>
+      Effect.gen(function* () {
+        const rounds = (count: number, skip: ReadonlySet<string> = new Set()) =>
+          Effect.forEach(Array.from({ length: count }), () => Effect.ignore(round(options, sandbox, skip)))
+        while (liar.kept.length === 0) yield* rounds(1)
+        yield* rounds(seconds)
+        // Slow to sign: what a lie of this kind would have signed on has no place in the network.
+        for (const second of [0n, 1n, 2n, 3n]) {
+          liar.by = 900n + 12n * second
+          yield* rounds(1, new Set(["submit"]))
+        }
+        liar.by = 0n
+        yield* rounds(34)
+        yield* release(liar)
+        yield* rounds(60)
+        const { intent, attempts: made } = yield* attempts
+        assert.lengthOf(yield* paid(sandbox), 1, "it executed once")
+        assert.deepStrictEqual([intent?.state, made.map(({ state }) => state)], ["confirmed", ["confirmed"]])
+      }),
+    ),
+  )
+
+  it.effect("does not keep an attempt that never executed from being proven so", () =>
+    behindLiar((liar, options, sandbox) =>
+      Effect.gen(function* () {
+        const rounds = (count: number) =>
+          Effect.forEach(Array.from({ length: count }), () => Effect.ignore(round(options, sandbox)))
+        while (liar.kept.length === 0) yield* rounds(1)
+        yield* rounds(20)
+        liar.by = 900n
+        yield* rounds(4)
+        liar.by = 0n
+        yield* rounds(125)
+        const { attempts: made } = yield* attempts
+        assert.strictEqual(made[0]?.state, "expired")
+      }),
+    ),
+  )
+})
