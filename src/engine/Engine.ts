@@ -27,6 +27,7 @@ import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
 import { tellBroken } from "./tellBroken.ts"
 import { type Change, tellDecisions } from "./tellDecisions.ts"
+import { tellUnknown } from "./tellUnknown.ts"
 import { watchConditions } from "./watchConditions.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
@@ -88,6 +89,7 @@ const evaluateAll = Effect.fnUntraced(function* () {
     const { rule, name } = outcome.look.subject
     return keep(outcome, memories.get(memoryKey(rule.name, name)))
   })
+  yield* tellUnknown(memories, snapshot.now)
   return { outcomes, changes, alerts }
 })
 

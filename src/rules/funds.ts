@@ -121,10 +121,15 @@ const fundsYielded = (short: Sized, look: Look): boolean => {
   return short.spendable + earlier >= wanted + feeMax(feeShareOf(look), wanted)
 }
 
+const unknown = "no known balance"
+
+/** Whether a rule was silent since nothing tells its payer's balance, by the words of that look. */
+export const isUnknownPayer = (shortWords: string): boolean => shortWords.includes(` has ${unknown}`)
+
 const shortText = (look: Look, short: Sized): string => {
   const { from, amount } = short.transfer
   const floor = floorOf(look.subject, from)
-  const has = short.observed === undefined ? "no known balance" : sayAmount(look, short.observed)
+  const has = short.observed === undefined ? unknown : sayAmount(look, short.observed)
   const kept = floor > 0n ? ` and keeps ${sayLevel(look, floor)}` : ""
   return `${from.name} has ${has}${kept}; ${sayAmount(look, amount)} and its fee are needed`
 }

@@ -13,6 +13,11 @@ const unlisted = (party: string): string => `the standing orders of ${party} wer
 const newest = ({ subject }: Look): string =>
   subject.kind === "cancel" ? "the listing of standing orders is" : "the newest final block is"
 
+const everSeen = "was ever seen"
+
+/** Whether a rule was silent since an account that it needs was never seen, by the words of that look. */
+export const isUnseen = (noDataWords: string): boolean => noDataWords.endsWith(everSeen)
+
 /** Whether what is known may move money, in the order of `holdReasons`. */
 export const knowledge: ReadonlyArray<Check> = [
   {
@@ -24,7 +29,7 @@ export const knowledge: ReadonlyArray<Check> = [
       const unseen = subject.accounts.find(
         ({ party, asset, balance }) => snapshot.balance(party.publicKey, asset.id, balance) === undefined,
       )
-      return `no balance of ${unseen === undefined ? subject.name : accountName(unseen)} was ever seen`
+      return `no balance of ${unseen === undefined ? subject.name : accountName(unseen)} ${everSeen}`
     },
     passed: ({ subject }) =>
       subject.kind === "cancel"

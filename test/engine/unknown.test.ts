@@ -1,0 +1,53 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { flow, paid, reason, round } from "../support/Flow.ts"
+import { startFront } from "../support/Fronts.ts"
+
+const told = Effect.gen(function* () {
+  const queue = yield* AlertQueue
+  const due = (yield* queue.due(100)).filter(({ dedup }) => dedup.startsWith("unknown/"))
+  for (const delivery of due) yield* queue.delivered(delivery)
+  return [...new Set(due.map(({ severity, detail }) => `${severity} ${detail}`))]
+})
+const page = '{"edges":[],"pageInfo":{"hasNextPage":false,"hasPreviousPage":false,"startCursor":"","endCursor":""}}'
+const hidden = new Map([
+  ["/api/v2/balance/changes", "balances"],
+  ["/api/v2/accounts", "accounts"],
+])
+
+describe("an account whose balance nothing tells", () => {
+  it.effect("calls people after five minutes, once", () => {
+    const front = (url: string) =>
+      Effect.map(startFront("a", url), (one) => {
+        one.manner = async (request, ask) => {
+          const key = hidden.get(request.url.pathname)
+          const answer = await ask()
+          return key === undefined ? answer : { ...answer, text: `{"${key}":${page}}` }
+        }
+        return one.server.url
+      })
+    return flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+          assert.strictEqual(yield* reason, "no_data")
+          assert.deepStrictEqual(yield* told, [])
+          yield* TestClock.adjust("5 minutes")
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+          const [ticket, ...more] = yield* told
+          assert.match(
+            ticket ?? "",
+            /^ticket pays nothing for bob\/USDT since .*: no balance of bob\/USDT was ever seen; /,
+          )
+          assert.deepStrictEqual(more, [])
+          yield* TestClock.adjust("1 hour")
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+          assert.deepStrictEqual(yield* told, [])
+          assert.deepStrictEqual(yield* paid(sandbox), [])
+        }),
+      { front },
+    )
+  })
+})
