@@ -26,8 +26,8 @@ export interface WaitingTerms {
 /** What bounds the money under a configuration. Its mode is the file's: what else lowers it is no part of it. */
 export const termsOf = ({ treasury }: Pick<InForce, "treasury">): Terms => {
   const { mode, policy, parties, assets, network } = treasury
-  const { chainId, maxAgeMillis, quorum, fee, work } = network
-  return { chainId, mode, policy, parties, assets, maxAgeMillis, quorum, code: codeOf(treasury), fee, work }
+  const { chainId, maxAgeMillis, quorum, fee, work, head } = network
+  return { chainId, mode, policy, parties, assets, maxAgeMillis, quorum, code: codeOf(treasury), fee, work, head }
 }
 
 /** Hashes of the files of rules in TypeScript that have functions, each once. */

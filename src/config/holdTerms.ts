@@ -1,3 +1,4 @@
+import { type HeadBounds, headBounds } from "../rules/headBelief.ts"
 import type { Party, Rule } from "../rules/Rule.ts"
 import { repinned, type Terms, weakens } from "../rules/weakens.ts"
 import { type WorkBounds, workBounds } from "../rules/workTerms.ts"
@@ -25,6 +26,7 @@ export const holdTerms = (file: InForce, old: Terms, alerts: AlertConfig): InFor
       maxAgeMillis: Math.min(maxAgeMillis, old.maxAgeMillis),
       fee: old.fee,
       work: lowerBounds(treasury.network.work, old.work),
+      head: lowerHead(treasury.network.head, old.head),
     },
     policy: old.policy,
     approvals: new Map((old.policy.groups ?? []).map((group) => [group.name, group])),
@@ -42,6 +44,11 @@ export const holdTerms = (file: InForce, old: Terms, alerts: AlertConfig): InFor
 const lowerBounds = (own: WorkBounds, old = workBounds): WorkBounds => ({
   maxDifficulty: Math.min(own.maxDifficulty, old.maxDifficulty),
   maxWindow: Math.min(own.maxWindow, old.maxWindow),
+})
+
+const lowerHead = (own: HeadBounds, old = headBounds): HeadBounds => ({
+  jumpBlocks: own.jumpBlocks < old.jumpBlocks ? own.jumpBlocks : old.jumpBlocks,
+  blocksPerSecond: own.blocksPerSecond < old.blocksPerSecond ? own.blocksPerSecond : old.blocksPerSecond,
 })
 
 /** Why the old terms cannot be kept to with what the new file brings: then nothing may be signed. */

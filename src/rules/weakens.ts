@@ -1,4 +1,5 @@
 import { formatLevel } from "../domain/Amount.ts"
+import { type HeadBounds, headBounds } from "./headBelief.ts"
 import { cancelLineFor, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 import type { Party, PinnedAsset, Share } from "./Rule.ts"
 import { approvalWords, type SayAmount } from "./weakensApproval.ts"
@@ -22,6 +23,8 @@ export interface Terms {
   readonly fee?: { readonly factor: Share; readonly maxQuantum: Share } | undefined
   /** What the network may ask of transactions; absent: as bounded as where nothing is written. */
   readonly work?: WorkBounds | undefined
+  /** How far a newest block is believed at once; absent: as bounded as where nothing is written. */
+  readonly head?: HeadBounds | undefined
 }
 
 interface Cell {
@@ -51,6 +54,7 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...(next.chainId === old.chainId ? [] : [`chain ${next.chainId}, before ${old.chainId}`]),
   ...writtenFeeWords(old.fee, next.fee),
   ...workWords(old.work, next.work),
+  ...headWords(old.head, next.head),
   ...repinned(old, next),
   ...codeWords(old, next),
 ]
@@ -79,6 +83,16 @@ const workWords = (old = workBounds, next = workBounds): ReadonlyArray<string> =
     : []),
   ...(next.maxWindow > old.maxWindow
     ? [`a window of ${next.maxWindow} blocks is believed, before up to ${old.maxWindow}`]
+    : []),
+]
+
+/** A false block that is believed signs what cannot execute, and ends windows before their time. */
+const headWords = (old = headBounds, next = headBounds): ReadonlyArray<string> => [
+  ...(next.jumpBlocks > old.jumpBlocks
+    ? [`a newest block ${next.jumpBlocks} blocks ahead is believed, before up to ${old.jumpBlocks}`]
+    : []),
+  ...(next.blocksPerSecond > old.blocksPerSecond
+    ? [`${next.blocksPerSecond} blocks a second are believed, before up to ${old.blocksPerSecond}`]
     : []),
 ]
 

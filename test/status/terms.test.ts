@@ -125,7 +125,7 @@ describe("a start with weaker terms where operators are named", () => {
     ),
   )
 
-  it.effect("does so for a floor, a mode, a quorum of gateways and the age of knowledge", () =>
+  it.effect("does so for a floor, a mode, a quorum of gateways, the age of knowledge and the bounds of a head", () =>
     reborn(named, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -139,6 +139,11 @@ describe("a start with weaker terms where operators are named", () => {
         const aged = yield* changed(options, '"network":{', '"network":{"maxAge":"10m",')
         const age = Effect.map(ConfigInForce, ({ now }) => now().treasury.network.maxAgeMillis)
         assert.strictEqual(yield* life(aged, age), options.treasury.network.maxAgeMillis)
+        for (const key of ["jump", "perSecond"]) {
+          const far = yield* changed(options, '"network":{', `"network":{"head":{"${key}":"5000"},`)
+          const head = Effect.map(ConfigInForce, ({ now }) => now().treasury.network.head)
+          assert.deepStrictEqual(yield* life(far, head), options.treasury.network.head, key)
+        }
       }),
     ),
   )
