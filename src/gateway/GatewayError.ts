@@ -33,6 +33,11 @@ export const GatewayReason = Schema.TaggedUnion({
   Stale: { detail },
   /** It names a newest block that the chain cannot have come to, and nothing is built on it until that persists. */
   Doubted: { detail },
+  /**
+   * Its chain begins again below a block that was known: the node was reset, or is another one. `since` is when that
+   * was first doubted, Unix milliseconds.
+   */
+  BegunAgain: { detail, chainId: Schema.String, since: Schema.Finite },
   /** The gateway is on another chain than the treasury's: nothing that it says is about our money. */
   OtherChain: { detail, chainId: Schema.String },
 })
@@ -55,6 +60,7 @@ const unsent: ReadonlySet<GatewayReason["_tag"]> = new Set([
   "Unsupported",
   "Stale",
   "Doubted",
+  "BegunAgain",
 ])
 
 /** The reason in words. */

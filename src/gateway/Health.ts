@@ -1,7 +1,15 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { majorityOf, quorumTip } from "../domain/quorum.ts"
-import { ceilingOf, type HeadBounds, type NamedBlock, stepBackMax } from "../rules/headBelief.ts"
+import {
+  type Belief,
+  beginsAgain,
+  ceilingOf,
+  type HeadBounds,
+  type NamedBlock,
+  type RowsBlock,
+  stepBackMax,
+} from "../rules/headBelief.ts"
 import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
 import { escapeText } from "./escapeText.ts"
 import type { Pace } from "./Limiter.ts"
@@ -25,6 +33,22 @@ export interface GatewayHealth {
   readonly detail: string
   /** The chain that it named last, where that is another than the treasury's. */
   readonly otherChain: string | undefined
+  /** That its row headers name a later block far below one that was known, and since when (Unix milliseconds). */
+  readonly begunAgain?: BegunAgain
+}
+
+export interface BegunAgain {
+  /** Height of the block that was known. */
+  readonly below: bigint
+  readonly since: number
+}
+
+/** What blocks row headers can name. */
+export interface MarkBounds {
+  /** The highest block that the chain can have begun by now; undefined while that is not known. */
+  readonly ceiling: bigint | undefined
+  /** The newest known block with its time: what is later is not far below it. */
+  readonly block: BlockMark | undefined
 }
 
 const lagMax = 5n
@@ -48,7 +72,9 @@ interface Notes {
   height: bigint | undefined
   heightAt: number
   /** The block that its rows named last; also where the answer was not believed. */
-  rows: NamedBlock | undefined
+  rows: RowsBlock | undefined
+  /** With when an answer said so last. */
+  begunAgain: (BegunAgain & { readonly at: number }) | undefined
   readonly seen: Map<Kind, { readonly highest: bigint; readonly last: bigint; readonly at: number }>
   quarantine: { readonly since: number; readonly detail: string } | undefined
   other: { readonly chainId: string; readonly since: number } | undefined
@@ -80,12 +106,11 @@ export class Health extends Context.Service<
     readonly quarantine: (gateway: string, detail: string) => Effect.Effect<void>
     /** Ends a quarantine, and forgets where the gateway said that it was: where it is now was judged. */
     readonly readmit: (gateway: string) => Effect.Effect<void>
-    /** What block is believed to be the newest; undefined while none is. */
-    readonly believe: (trusted: NamedBlock | undefined, bounds: HeadBounds) => Effect.Effect<void>
-    /** The highest block that the chain can have begun by now; undefined while that is not known. */
-    readonly ceiling: Effect.Effect<bigint | undefined>
+    /** What is believed of the chain. */
+    readonly believe: (belief: Pick<Belief, "trusted" | "block">, bounds: HeadBounds) => Effect.Effect<void>
+    readonly bounds: Effect.Effect<MarkBounds>
     /** The block that the gateway's row headers named last; undefined where it has none. */
-    readonly rows: (gateway: string) => Effect.Effect<NamedBlock | undefined>
+    readonly rows: (gateway: string) => Effect.Effect<RowsBlock | undefined>
     /** In the order in which the gateways are configured. */
     readonly all: Effect.Effect<ReadonlyArray<GatewayHealth>>
     /** Names, the best first: healthy ones in the order of the configuration, then the others. */
@@ -111,11 +136,15 @@ export class Health extends Context.Service<
           metrics.gatewayQuarantined.set({ gateway: name }, 0)
         }
         const paces = new Map<string, Effect.Effect<Pace>>()
-        let belief: { readonly trusted: NamedBlock; readonly bounds: HeadBounds } | undefined
+        let trusted: { readonly block: NamedBlock; readonly bounds: HeadBounds } | undefined
+        let known: BlockMark | undefined
         const all = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           // One that nobody asks any more must come back too.
-          for (const name of names) if (now - (of(name).quarantine?.since ?? now) >= forgetMillis) release(name)
+          for (const name of names) {
+            if (now - (of(name).quarantine?.since ?? now) >= forgetMillis) release(name)
+            if (now - (of(name).begunAgain?.at ?? now) >= forgetMillis) of(name).begunAgain = undefined
+          }
           const newest = tip(now)
           return yield* Effect.forEach(names, (name) =>
             Effect.map(paces.get(name) ?? Effect.undefined, (pace) =>
@@ -151,6 +180,7 @@ export class Health extends Context.Service<
           record.seen.clear()
           record.height = undefined
           record.rows = undefined
+          record.begunAgain = undefined
           const { quarantine: held } = record
           // What it was quarantined for there is of that chain's blocks.
           if (other === undefined && before !== undefined && held !== undefined && held.since >= before.since)
@@ -164,18 +194,31 @@ export class Health extends Context.Service<
             Effect.map(now, (at) => {
               noteEnd(of(name), ended, at)
               if (ended.mark === undefined) return
-              of(name).rows = { height: ended.mark.height, at }
+              const record = of(name)
+              record.rows = { ...ended.mark, at }
+              record.begunAgain =
+                known !== undefined && beginsAgain(ended.mark, known)
+                  ? { below: known.height, since: at, ...record.begunAgain, at }
+                  : undefined
               height(name, "rows", ended.mark.height, at)
             }),
           noteHeight: (name, seen) => Effect.map(now, (at) => height(name, "chain", seen, at)),
           noteChain: (name, otherChain) => Effect.map(now, (at) => chain(name, otherChain, at)),
           quarantine: (name, detail) => Effect.map(now, (at) => quarantine(name, detail, at)),
-          readmit: (name) => Effect.sync(() => release(name)),
-          believe: (trusted, bounds) =>
+          readmit: (name) =>
             Effect.sync(() => {
-              belief = trusted && { trusted, bounds }
+              release(name)
+              of(name).begunAgain = undefined
             }),
-          ceiling: Effect.map(now, (at) => belief && ceilingOf(belief.trusted, at, belief.bounds)),
+          believe: (belief, bounds) =>
+            Effect.sync(() => {
+              trusted = belief.trusted && { block: belief.trusted, bounds }
+              known = belief.block
+            }),
+          bounds: Effect.map(now, (at) => ({
+            ceiling: trusted && ceilingOf(trusted.block, at, trusted.bounds),
+            block: known,
+          })),
           rows: (name) => Effect.sync(() => of(name).rows),
           all,
           ranked: Effect.map(all, (views) =>
@@ -192,6 +235,7 @@ const fresh = (): Notes => ({
   height: undefined,
   heightAt: 0,
   rows: undefined,
+  begunAgain: undefined,
   seen: new Map(),
   quarantine: undefined,
   other: undefined,
@@ -218,7 +262,7 @@ interface Seen {
 }
 
 const view = ({ name, record, newest, now, isBanned }: Seen): GatewayHealth => {
-  const { height, quarantine, failures, lastFailure } = record
+  const { height, quarantine, failures, lastFailure, begunAgain } = record
   const failed = failures.filter((one) => one).length
   const failing = failures.length === 0 ? 0 : failed / failures.length
   const inARow = failures.length >= failuresInARow && failures.slice(-failuresInARow).every((one) => one)
@@ -233,6 +277,13 @@ const view = ({ name, record, newest, now, isBanned }: Seen): GatewayHealth => {
   const base = { name, height, named, lag, failing, otherChain }
   if (otherChain !== undefined)
     return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
+  if (begunAgain !== undefined)
+    return {
+      ...base,
+      begunAgain,
+      state: "quarantined",
+      detail: `its chain begins again below block ${begunAgain.below}`,
+    }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
   if (isBanned) return { ...base, state: "banned", detail: lastFailure }
   if (isDown) return { ...base, state: "down", detail: lastFailure }

@@ -2,11 +2,12 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Clock, Context, Effect, Exit, type Layer, Option, Redacted, Schema, type Scope } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { BlockMark } from "../domain/Balance.ts"
+import { beginsAgain } from "../rules/headBelief.ts"
 import { Metrics, type Operation, type RequestOutcome } from "../telemetry/Metrics.ts"
 import { escapeText } from "./escapeText.ts"
 import { GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
-import { type Ended, Health } from "./Health.ts"
+import { type Ended, Health, type MarkBounds } from "./Health.ts"
 import { hasBrokenText } from "./hasBrokenText.ts"
 import { type Limiter, makeLimiter, type Pace, type Turn } from "./Limiter.ts"
 import type { Priority } from "./RequestPriority.ts"
@@ -119,7 +120,10 @@ export class Transport extends Context.Service<
           const answer = yield* Effect.exit(turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send))
           const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
           const mark = markOf(answer)
-          const exit = belowCeiling(answer, mark, yield* health?.ceiling ?? Effect.undefined)
+          const known = yield* health?.bounds ?? Effect.succeed(unbounded)
+          // A head that begins again is an answer: who judges heads says what is made of it.
+          const bounds = request.operation === "height" ? { ...known, block: undefined } : known
+          const exit = believable(answer, mark, bounds)
           const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis, mark })
           if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void
           return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
@@ -279,6 +283,7 @@ const outcomes: Record<GatewayReason["_tag"], RequestOutcome> = {
   Unsupported: "refused",
   Stale: "unreadable",
   Doubted: "unreadable",
+  BegunAgain: "unreadable",
   OtherChain: "unreadable",
 }
 const down: ReadonlySet<RequestOutcome> = new Set(["timeout", "unreachable", "unreadable"])
@@ -320,15 +325,22 @@ const markOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): BlockMark | undef
   return reason?._tag === "NotFound" ? reason.mark : undefined
 }
 
-/** An answer that names a block which the chain cannot have begun bears witness of nothing. */
-const belowCeiling = <A>(
+const unbounded: MarkBounds = { ceiling: undefined, block: undefined }
+
+/** An answer that names a block which our chain cannot have begun bears witness of nothing. */
+const believable = <A>(
   exit: Exit.Exit<Answer<A>, GatewayReason>,
   mark: BlockMark | undefined,
-  ceiling: bigint | undefined,
-): Exit.Exit<Answer<A>, GatewayReason> =>
-  mark === undefined || ceiling === undefined || mark.height <= ceiling
-    ? exit
-    : Exit.fail({
-        _tag: "Unreadable",
-        detail: `its headers name block ${mark.height}, and none above ${ceiling} can be begun by now`,
-      })
+  { ceiling, block }: MarkBounds,
+): Exit.Exit<Answer<A>, GatewayReason> => {
+  if (mark === undefined) return exit
+  const words = `its headers name block ${mark.height}, and`
+  if (ceiling !== undefined && mark.height > ceiling) {
+    return Exit.fail({ _tag: "Unreadable", detail: `${words} none above ${ceiling} can be begun by now` })
+  }
+  if (!beginsAgain(mark, block)) return exit
+  return Exit.fail({
+    _tag: "Unreadable",
+    detail: `${words} block ${block?.height} was earlier: its chain begins again`,
+  })
+}

@@ -1,7 +1,8 @@
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect, Option, Result } from "effect"
 import {
   atOdds,
   type Belief,
+  begunAgain,
   believed,
   doubted,
   fits,
@@ -38,7 +39,8 @@ const agreed = (heads: Heads, quorum: number): ChainHead | undefined =>
 
 /**
  * The newest block that is believed, of the treasury's chain: where a quorum is on another one, it fails as OtherChain.
- * It fails as Doubted while fewer gateways than must agree tell one that the chain can have come to.
+ * It fails as Doubted while fewer gateways than must agree tell one that the chain can have come to, and as BegunAgain
+ * where a quorum's chain has begun again: only people believe that.
  */
 export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = headBounds, isFixed }: ChainOptions) {
   const gateways = yield* Gateways
@@ -52,7 +54,7 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
   /** A store that takes no writes is its own trouble, which others tell of: what is believed holds in memory. */
   const keep = Effect.fnUntraced(function* (belief: Belief) {
     if (isFixed === true) return
-    yield* health.believe(belief.trusted, bounds)
+    yield* health.believe(belief, bounds)
     yield* Effect.catchTag(kept.keep(chainId, belief), "StoreError", (error) =>
       Effect.logWarning("the newest block could not be stored", { reason: error.message }),
     )
@@ -107,6 +109,8 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
     if (stray !== undefined) {
       const after = doubted(before, { ...wordOf(strays.map(toldBy), stray.height), now, bounds })
       yield* keep(after)
+      const begun = begunAgain(after, now)
+      if (begun !== undefined) return yield* anew(begun)
       if (after.doubt !== undefined) return yield* failure({ _tag: "Doubted", detail: after.doubt.why })
       // Those that went back with their chain are where it is.
       for (const { gateway } of strays) yield* health.readmit(gateway.name)
@@ -123,6 +127,14 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
         : "the gateways name different hashes or work for the newest block"
     return yield* failure({ _tag: "Ambiguous", detail })
   })
+
+  /** The words say the same for as long as it lasts. */
+  const anew = ({ begunBelow, since }: { readonly begunBelow: bigint; readonly since: number }) => {
+    const gateway = isAlone ? gateways.all[0]!.name : "quorum"
+    const detail = `begins again below block ${begunBelow}, which was known`
+    const reason = { _tag: "BegunAgain", detail, chainId, since } as const
+    return Effect.fail(new GatewayError({ gateway, operation: "height", reason }))
+  }
 
   /** With the rows that the last of a quorum names: where these let it pass, so do those of the others. */
   const wordOf = (strays: ReadonlyArray<ToldHead>, height: bigint): ToldHead => {
@@ -142,6 +154,12 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
         Effect.fail(failure({ _tag: "Doubted", detail: `what was believed before cannot be read: ${error.message}` })),
       ),
     )
+
+  // Answers are judged by what was known before this process, from the first one on.
+  if (isFixed !== true) {
+    const before = yield* Effect.result(kept.of(chainId))
+    if (Result.isSuccess(before)) yield* health.believe(before.success, bounds)
+  }
 
   return ChainContext.of({
     head: Effect.gen(function* () {

@@ -15,6 +15,7 @@ import { Cycle } from "../telemetry/Cycle.ts"
 import { agreedRows } from "./agreedRows.ts"
 import { aligned, settleNanos, type WindowAnswer } from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
+import { beginAnew } from "./beginAnew.ts"
 import { bridgeGap } from "./bridgeGap.ts"
 import { explainAnswer } from "./explainAnswer.ts"
 import { reachNanos } from "./historyBegins.ts"
@@ -43,6 +44,8 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const watermark = yield* (yield* Observations).watermark
   if (watermark === undefined) return yield* begin(options, now)
+  const anew = yield* beginAnew(partiesOf(options), watermark, now)
+  if (anew !== undefined) return anew === "begun"
   if (yield* bridgeGap(reader, options, watermark, now)) return true
   const { answer, by } = yield* readTogether(options, { watermark, now, paces })
   if (answer._tag !== "Rows") {

@@ -57,10 +57,11 @@ export const bridgeGap = Effect.fn("BalancePoller.bridgeGap")(function* (
   return true
 })
 
+const forgotten = "the gateway had forgotten it before it was read"
+
 /** Writes a lost time down, and tells people of it. Call it in the transaction of what is done about it. */
-export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigint) {
+export const tellLoss = Effect.fnUntraced(function* (since: bigint, until: bigint, cause = forgotten) {
   const [from, to] = [since, until].map((nanos) => new Date(Number(nanos / 1_000_000n)).toISOString())
-  const cause = "the gateway had forgotten it before it was read"
   yield* (yield* Backfills).lost({ since, until, cause })
   yield* (yield* AlertQueue).raise({
     dedup: `gap/${since}/${until}`,

@@ -1,3 +1,4 @@
+import type { BlockMark } from "../domain/Balance.ts"
 import { type Stood, stoodAfter } from "./stoodHead.ts"
 
 /**
@@ -53,6 +54,8 @@ export interface Doubt {
   readonly height: bigint
   readonly why: string
   readonly run: Run | undefined
+  /** The known block below which the chain begins again, where row headers said so: only people believe that. */
+  readonly begunBelow?: bigint | undefined
 }
 
 /** What is believed of one chain. */
@@ -61,6 +64,10 @@ export interface Belief {
   readonly doubt: Doubt | undefined
   /** Absent before the first answer that counts. */
   readonly stood?: Stood | undefined
+  /** The newest block with its time that has stood, by row headers of a gateway whose head was believed. */
+  readonly block?: BlockMark | undefined
+  /** The next one, once it has stood: a lie of some seconds is no anchor. In memory alone. */
+  readonly nextBlock?: BlockMark | undefined
 }
 
 export const nothingBelieved: Belief = { trusted: undefined, doubt: undefined }
@@ -73,11 +80,33 @@ export const ceilingOf = ({ height, at }: NamedBlock, now: number, bounds: HeadB
 export const isPlausible = (height: bigint, after: NamedBlock, now: number, bounds: HeadBounds): boolean =>
   height + stepBackMax >= after.height && height <= ceilingOf(after, now, bounds)
 
+/** A block of row headers. */
+export interface RowsBlock extends NamedBlock {
+  /** The block's own time, Unix nanoseconds. */
+  readonly timestamp?: bigint | undefined
+}
+
 /** A head as one gateway tells it, with the block that its row headers named last, where it has any. */
 export interface ToldHead {
   readonly height: bigint
-  readonly rows: NamedBlock | undefined
+  readonly rows: RowsBlock | undefined
 }
+
+/**
+ * Whether a block is later than a known one by its time and yet far below it. No chain that goes on has both: it began
+ * again. A node that is behind names an older time with its lower block.
+ */
+export const beginsAgain = ({ height, timestamp }: BlockMark, known: BlockMark | undefined): boolean =>
+  known !== undefined && timestamp > known.timestamp && height + stepBackMax < known.height
+
+/** The known block below which a gateway's head and row headers begin again; undefined where they do not. */
+const begunBelowOf = ({ block }: Belief, { height, rows }: ToldHead): bigint | undefined =>
+  block !== undefined &&
+  rows?.timestamp !== undefined &&
+  beginsAgain({ height: rows.height, timestamp: rows.timestamp }, block) &&
+  height + stepBackMax < block.height
+    ? block.height
+    : undefined
 
 const isContradicted = ({ height, rows }: ToldHead, now: number, bounds: HeadBounds): boolean =>
   rows !== undefined && !isPlausible(height, rows, now, bounds)
@@ -98,32 +127,76 @@ export const reviewed = (
   return against.length >= quorum ? { ...belief, trusted: undefined } : belief
 }
 
-/** Whether an answer fits what is believed. The first of a chain does where its gateway's row headers let it. */
+/**
+ * Whether an answer fits what is believed. The first of a chain does where its gateway's row headers let it; one of a
+ * chain that began again does not, whatever head was believed since.
+ */
 export const fits = (belief: Belief, told: ToldHead, now: number, bounds: HeadBounds): boolean =>
-  belief.trusted === undefined
+  begunBelowOf(belief, told) === undefined &&
+  (belief.trusted === undefined
     ? !isContradicted(told, now, bounds)
-    : isPlausible(told.height, belief.trusted, now, bounds)
+    : isPlausible(told.height, belief.trusted, now, bounds))
+
+/** A block's time may be ahead of our clock by as much as clocks differ. */
+const aheadMillisMax = 30_000n
+
+/** The block of row headers; undefined where they are above a head that is believed: then they are a lie. */
+const markOf = ({ height, rows }: ToldHead, now: number): BlockMark | undefined =>
+  rows?.timestamp === undefined ||
+  rows.height > height + stepBackMax ||
+  rows.timestamp > (BigInt(Math.trunc(now)) + aheadMillisMax) * 1_000_000n
+    ? undefined
+    : { height: rows.height, timestamp: rows.timestamp }
+
+const isAfter = (mark: BlockMark, known: BlockMark | undefined): boolean =>
+  known === undefined || (mark.height >= known.height && mark.timestamp > known.timestamp)
+
+/** The known blocks after a head that is believed, and after which this height has stood. */
+const blocksAfter = ({ block, nextBlock }: Belief, mark: BlockMark | undefined, stood: bigint) => {
+  const hasStood = nextBlock !== undefined && nextBlock.height <= stood
+  const known = hasStood && isAfter(nextBlock, block) ? nextBlock : block
+  const waiting = hasStood ? undefined : nextBlock
+  const isNext = mark !== undefined && (waiting === undefined || mark.height < waiting.height)
+  return blocksOf({ block: known, nextBlock: isNext ? mark : waiting })
+}
+
+/** Those of them that there are. */
+const blocksOf = ({ block, nextBlock }: Pick<Belief, "block" | "nextBlock">) => ({
+  ...(block === undefined ? {} : { block }),
+  ...(nextBlock === undefined ? {} : { nextBlock }),
+})
 
 /** After an answer that fits: the highest is kept, and a doubt is over. */
-export const believed = ({ trusted, stood }: Belief, told: ToldHead, now: number): Belief => {
+export const believed = (belief: Belief, told: ToldHead, now: number): Belief => {
+  const { trusted } = belief
   const isFirst = trusted === undefined ? told.rows === undefined : trusted.isFirst && told.rows === undefined
   const height = trusted === undefined || told.height > trusted.height ? told.height : trusted.height
+  const stood = stoodAfter(belief.stood, told.height, now)
   return {
     trusted: { height, at: now, epoch: trusted?.epoch ?? 0, isFirst },
     doubt: undefined,
-    stood: stoodAfter(stood, told.height, now),
+    stood,
+    ...blocksAfter(belief, markOf(told, now), stood.height),
   }
 }
 
-/** What is believed where people say so, or where it persisted: below what was, a new epoch of the node begins. */
-export const taken = ({ trusted, stood }: Belief, height: bigint, now: number): Belief => {
+/**
+ * What is believed where people say so, or where it persisted: below what was, a new epoch of the node begins. The
+ * known block stays, so that row headers which come later still show whether the chain began again.
+ */
+export const taken = ({ trusted, stood, block, nextBlock }: Belief, height: bigint, now: number): Belief => {
   const isBack = trusted !== undefined && height < trusted.height
   return {
     trusted: { height, at: now, epoch: (trusted?.epoch ?? 0) + (isBack ? 1 : 0), isFirst: false },
     doubt: undefined,
     stood: stoodAfter(stood, height, now),
+    ...blocksOf({ block, nextBlock }),
   }
 }
+
+/** After people said that the chain did begin again: what was known of the one before says nothing of this one. */
+export const begunAnew = ({ trusted }: Belief, height: bigint, now: number): Belief =>
+  taken({ trusted, doubt: undefined }, height, now)
 
 export interface StrayHead extends ToldHead {
   readonly now: number
@@ -133,6 +206,7 @@ export interface StrayHead extends ToldHead {
 /**
  * After an answer that does not fit. It is believed where it grew from answer to answer for long enough, or stood still
  * while the rows' block did, and never contradicted the row headers. A clock that was put back begins the time anew.
+ * A chain that began again is never believed so: that is for people.
  */
 export const doubted = (before: Belief, stray: StrayHead): Belief => {
   const { height, rows, now, bounds } = stray
@@ -141,15 +215,25 @@ export const doubted = (before: Belief, stray: StrayHead): Belief => {
   const belief =
     trusted === undefined || height > trusted.height ? before : { ...before, stood: stoodAfter(stood, height, now) }
   const since = Math.min(belief.doubt?.since ?? now, now)
-  const words = whyOf(belief.trusted, stray)
+  const words = whyOf(belief, stray)
   if (isContradicted(stray, now, bounds)) {
     const why = `${words}, and its row headers name block ${rows?.height}`
     return { ...belief, doubt: { since, height, why, run: undefined } }
   }
   const run = runAfter(belief.doubt?.run, stray)
-  if (run.answers >= answersMin && now - run.firstAt >= persistMillis) return taken(belief, height, now)
-  return { ...belief, doubt: { since, height, why: words, run } }
+  // What was seen of it once holds as long as the doubt: a new process has no row headers at first.
+  const begunBelow = begunBelowOf(belief, stray) ?? belief.doubt?.begunBelow
+  if (begunBelow !== undefined) return { ...belief, doubt: { since, height, why: words, run, begunBelow } }
+  return hasPersisted(run, now) ? taken(belief, height, now) : { ...belief, doubt: { since, height, why: words, run } }
 }
+
+const hasPersisted = (run: Run, now: number): boolean => run.answers >= answersMin && now - run.firstAt >= persistMillis
+
+/** The doubt of a chain that began again, once that has persisted; undefined otherwise. */
+export const begunAgain = ({ doubt }: Belief, now: number): (Doubt & { readonly begunBelow: bigint }) | undefined =>
+  doubt?.begunBelow !== undefined && doubt.run !== undefined && hasPersisted(doubt.run, now)
+    ? { ...doubt, begunBelow: doubt.begunBelow }
+    : undefined
 
 /** Where answers do not even say the same: no run of them can begin. */
 export const atOdds = (belief: Belief, height: bigint, why: string, now: number): Belief => ({
@@ -166,7 +250,12 @@ const runAfter = (run: Run | undefined, { height, rows, now, bounds }: StrayHead
   return { firstAt: run.firstAt, answers, last: { height, at: now }, rows: rows?.height }
 }
 
-const whyOf = (trusted: Trusted | undefined, { height, now, bounds }: StrayHead): string => {
+const whyOf = (belief: Belief, stray: StrayHead): string => {
+  const { trusted } = belief
+  const { height, rows, now, bounds } = stray
+  const begunBelow = begunBelowOf(belief, stray)
+  if (begunBelow !== undefined)
+    return `its chain begins again: block ${rows?.height} came later than block ${begunBelow}`
   if (trusted === undefined) return `block ${height} is the first that was told`
   if (height < trusted.height) return `block ${height} is far below block ${trusted.height}, which was believed`
   return `block ${height} is above block ${ceilingOf(trusted, now, bounds)}, the highest that can be begun by now`

@@ -4,6 +4,7 @@ import { Digits } from "./columns.ts"
 import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
 
+const Block = Schema.Struct({ height: Digits, timestamp: Digits })
 const Named = Schema.Struct({ height: Digits, at: Schema.Finite })
 const Run = Schema.Struct({
   firstAt: Schema.Finite,
@@ -15,9 +16,16 @@ const Stored = Schema.fromJsonString(
   Schema.Struct({
     trusted: Schema.optional(Schema.Struct({ ...Named.fields, epoch: Schema.Int, isFirst: Schema.Boolean })),
     doubt: Schema.optional(
-      Schema.Struct({ since: Schema.Finite, height: Digits, why: Schema.String, run: Schema.optional(Run) }),
+      Schema.Struct({
+        since: Schema.Finite,
+        height: Digits,
+        why: Schema.String,
+        run: Schema.optional(Run),
+        begunBelow: Schema.optional(Digits),
+      }),
     ),
     stood: Schema.optional(Schema.Struct({ height: Digits, next: Named })),
+    block: Schema.optional(Block),
   }),
 )
 const decode = Schema.decodeUnknownOption(Stored)
@@ -70,14 +78,14 @@ export class TrustedHead extends Context.Service<
 
 /** What cannot be read counts as nothing: the first head is believed as on the first day. */
 const beliefOf = (text: string): Belief => {
-  const { trusted, doubt, stood } = Option.getOrElse(decode(text), () => nothingBelieved)
-  if (doubt === undefined) return { trusted, doubt, stood }
+  const { trusted, doubt, stood, block } = Option.getOrElse(decode(text), () => nothingBelieved)
+  if (doubt === undefined) return { trusted, doubt, stood, block }
   const { run, ...rest } = doubt
-  return { trusted, doubt: { ...rest, run: run && { ...run, rows: run.rows } }, stood }
+  return { trusted, doubt: { ...rest, run: run && { ...run, rows: run.rows } }, stood, block }
 }
 
-const isNear = (stored: Belief | undefined, { trusted, doubt }: Belief): boolean => {
-  if (stored === undefined) return false
+const isNear = (stored: Belief | undefined, { trusted, doubt, block }: Belief): boolean => {
+  if (stored === undefined || (stored.block === undefined) !== (block === undefined)) return false
   const [a, b] = [stored.trusted, stored.doubt]
   if ((a === undefined) !== (trusted === undefined) || (b === undefined) !== (doubt === undefined)) return false
   if (a !== undefined && trusted !== undefined) {
@@ -85,5 +93,6 @@ const isNear = (stored: Belief | undefined, { trusted, doubt }: Belief): boolean
     if (trusted.height - a.height >= behindBlocks || trusted.at - a.at >= behindMillis) return false
   }
   if (b === undefined || doubt === undefined) return true
+  if (b.begunBelow !== doubt.begunBelow) return false
   return b.since === doubt.since && b.run?.firstAt === doubt.run?.firstAt && b.run?.answers === doubt.run?.answers
 }

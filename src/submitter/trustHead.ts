@@ -47,6 +47,13 @@ const trust = Effect.fnUntraced(function* <E, R>(asked: TrustedByPeople, agree: 
   const { doubt } = belief
   const reached = yield* reachedNow(chainId)
   if (doubt === undefined) return yield* refused("no head is doubted", "nothing is left to do")
+  if (doubt.begunBelow !== undefined) {
+    const message = `the chain begins again below block ${doubt.begunBelow}, which was known`
+    return yield* refused(
+      message,
+      'correct the address; where the network was reset, "resume" ends the halt that comes',
+    )
+  }
   if (!isPlausible(doubt.height, { height, at: doubt.since }, now, bounds)) {
     const message = `the gateway tells block ${doubt.height}, which cannot follow block ${height}`
     return yield* refused(message, "where another source shows yours, the gateway is wrong: replace it")

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { Brake } from "../store/Brake.ts"
 import { Database } from "../store/Database.ts"
 import { makeTrouble, type Noted } from "../store/makeTrouble.ts"
 import { Settings } from "../store/Settings.ts"
@@ -24,11 +25,18 @@ export const watchHead = Effect.fn("Overdue.head")(function* () {
       const over = yield* trouble.end
       return over?.isTold === true ? yield* raiseOver(over) : false
     }
+    // The halt has paged people, and names what ends it.
+    if (doubt.begunBelow !== undefined && (yield* isHalted)) return false
     const noted = yield* trouble.note(doubt.why)
     return noted?.isTold === true ? yield* raiseDoubt(noted) : false
   })
   if (yield* (yield* Database).atomically(round)) yield* (yield* Signals).wake("alerts")
 })
+
+const isHalted = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (all) => all.some(({ reason }) => reason === "chain_changed"),
+)
 
 /** What people do about it. */
 export const headRemedy =

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import type { GatewayReason } from "../../src/gateway/GatewayError.ts"
 import { Health } from "../../src/gateway/Health.ts"
 import { makeLimiter } from "../../src/gateway/Limiter.ts"
+import { headBounds } from "../../src/rules/headBelief.ts"
 import { Metrics, type RequestOutcome } from "../../src/telemetry/Metrics.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 
@@ -41,6 +42,32 @@ describe("the health of gateways", () => {
       assert.deepStrictEqual(yield* ranked, ["b", "c", "a"])
       yield* rows("a", 95n)
       assert.deepStrictEqual(yield* states, ["up", "up", "up"])
+    }).pipe(Effect.provide(three)),
+  )
+
+  it.effect("leaves out one whose chain begins again, until it is back or says nothing for ten minutes", () =>
+    Effect.gen(function* () {
+      const health = yield* Health
+      const told = (height: bigint, timestamp: bigint) =>
+        health.note("a", { outcome: "ok", detail: "", mark: { height, timestamp } })
+      const begun = Effect.map(health.all, (all) => all[0]?.begunAgain)
+      yield* health.believe({ trusted: undefined, block: { height: 100n, timestamp: 1_000n } }, headBounds)
+      yield* told(89n, 999n)
+      assert.strictEqual(yield* begun, undefined, "it is behind: its block is older")
+      yield* told(90n, 1_001n)
+      assert.strictEqual(yield* begun, undefined, "several nodes stand behind one gateway")
+      yield* told(89n, 1_001n)
+      yield* TestClock.adjust("9 minutes")
+      yield* told(7n, 1_002n)
+      assert.deepInclude(yield* begun, { below: 100n, since: 0 })
+      assert.strictEqual(yield* detailOf(0), "its chain begins again below block 100")
+      yield* TestClock.adjust("9 minutes")
+      assert.isDefined(yield* begun)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* begun, undefined)
+      yield* told(7n, 1_003n)
+      yield* told(101n, 1_004n)
+      assert.strictEqual(yield* begun, undefined)
     }).pipe(Effect.provide(three)),
   )
 

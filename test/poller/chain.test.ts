@@ -1,160 +1,29 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { TestClock } from "effect/testing"
-import { parseYaml } from "../../src/config/Yaml.ts"
-import { decideOnce } from "../../src/engine/Engine.ts"
-import { notifyAssets } from "../../src/engine/notifyAssets.ts"
-import { GatewayError } from "../../src/gateway/GatewayError.ts"
-import { pollAssets } from "../../src/poller/AssetPoller.ts"
-import { pollBalances } from "../../src/poller/BalancePoller.ts"
-import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
-import { readParameters } from "../../src/poller/pollParameters.ts"
-import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
-import { Reconciliation, reconcileBalances } from "../../src/poller/Reconciliation.ts"
-import { watchChain } from "../../src/poller/watchChain.ts"
-import { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { decodeScenario } from "../../src/sandbox/Scenario.ts"
-import type { daemonLayer } from "../../src/services.ts"
+import { Reconciliation } from "../../src/poller/Reconciliation.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
-import { confirmOnce } from "../../src/submitter/Confirm.ts"
-import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
-import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { type Flow, type FlowSetup, lives, paid, states } from "../support/Flow.ts"
-import { altered, type Front, type Manner, startFront, startFronts } from "../support/Fronts.ts"
+import {
+  alerts,
+  beginNetwork,
+  behindOneAddress,
+  contents,
+  elsewhere,
+  halts,
+  otherAsset,
+  resume,
+  steps,
+} from "../support/Exchanged.ts"
+import { type Flow, lives, paid, states } from "../support/Flow.ts"
+import { altered, type Front, startFronts } from "../support/Fronts.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
-import { chainId, one, scenarioText, usdt } from "../support/TestSandbox.ts"
-
-const otherAsset = "c".repeat(64)
-
-/** Another network with the same keys and other money, on which everybody moves all the time. */
-const otherNetwork = Effect.gen(function* () {
-  const newc = `    - { id: ${otherAsset}, name: New Coin, symbol: NEWC, decimals: 0, quantum: "1", builtin: {}, status: { enabled: 0 } }\n`
-  const text = scenarioText("", { profile: '"0.75"' })
-    .replace("  deposits:\n", `${newc}  deposits:\n    - { party: alice, asset: NEWC, amount: "7" }\n`)
-    .replace('amount: "1_000"', 'amount: "400"')
-  const scenario = yield* Effect.flatMap(parseYaml("other.yaml", text), (document) =>
-    decodeScenario(document, "other-1"),
-  )
-  const layer = Sandbox.layer({ dir: undefined, portBusy: "error", clock: "manual", scenario })
-  return yield* Effect.map(Layer.build(layer), (context) => Effect.provideContext(Sandbox, context))
-}).pipe(Effect.flatten, Effect.orDie)
-
-/** Passes a request on to another network than the one behind. */
-const elsewhere =
-  (url: string): Manner =>
-  async ({ method, url: asked, body }) => {
-    const answer = await fetch(url + asked.pathname + asked.search, {
-      method,
-      headers: { "accept-encoding": "identity" },
-      ...(method === "POST" ? { body } : {}),
-    })
-    return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() }
-  }
-
-const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
-
-/** Virtual time goes on while real answers are on their way, so that nobody waits for one that never comes. */
-const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(effect)
-    while (fiber.pollUnsafe() === undefined) {
-      yield* turn
-      yield* TestClock.adjust("2 millis")
-    }
-    return yield* Fiber.join(fiber)
-  })
-
-type Loop = Effect.Effect<unknown, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
-const isUnanswered = (error: unknown): error is GatewayError => error instanceof GatewayError
-
-/** A second, a block, and a round of each loop of the daemon. */
-const steps = Effect.fnUntraced(function* (
-  [options, sandbox]: Parameters<Flow>,
-  n: number,
-  other?: Sandbox["Service"],
-  only: (name: string) => boolean = () => true,
-) {
-  const { network, parties, assets } = options.treasury
-  const poll = pollBalances(pollerOptionsOf(options.treasury))
-  const loops: Readonly<Record<string, Loop>> = {
-    balances: Effect.gen(function* () {
-      while (yield* poll) yield* Effect.yieldNow
-    }),
-    rules: pollRules(payersOf(parties.values())),
-    parameters: readParameters,
-    assets: pollAssets([...assets.values()]),
-    compare: reconcileBalances({ ...network, parties, assets }),
-    reconcile: reconcileOnce(),
-    chain: watchChain(),
-    decide: Effect.andThen(decideOnce(), notifyAssets()),
-    submit: submitOnce(),
-    confirm: confirmOnce(),
-  }
-  for (let i = 0; i < n; i++) {
-    yield* TestClock.adjust("1 second")
-    yield* sandbox.stepBlock
-    if (other !== undefined) yield* other.stepBlock
-    for (const [name, loop] of Object.entries(loops)) {
-      if (only(name)) yield* ticking(loop.pipe(Effect.catchIf(isUnanswered, () => Effect.void)))
-    }
-  }
-})
-
-const halts = Effect.map(
-  Effect.flatMap(Brake, (brake) => brake.halts),
-  (all) => all.map(({ reason }) => reason),
-)
-
-/** Tables in which another chain's word would stand. */
-const tables = [
-  "changes",
-  "account_names",
-  "balances",
-  "openings",
-  "assets",
-  "asset_transitions",
-  "drifts",
-  "strangers",
-]
-const contents = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const rows = yield* Effect.forEach(tables, (table) => sql.unsafe(`SELECT * FROM ${table}`))
-  return rows.map((all) => JSON.stringify(all, (_, value) => (typeof value === "bigint" ? String(value) : value)))
-})
-const alerts = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql`SELECT severity, kind, subject, detail FROM alerts ORDER BY seq`
-  return rows.map(({ severity, kind, subject }) => `${severity} ${kind} ${subject}`)
-})
-
-/** One gateway that stands before two networks. */
-const behindOneAddress = (
-  uses: ReadonlyArray<(front: Front, ...args: Parameters<Flow>) => ReturnType<Flow>>,
-  setup: FlowSetup = {},
-) =>
-  Effect.suspend(() => {
-    let front: Front | undefined
-    const start = (url: string) =>
-      Effect.map(startFront("a", url), (started) => {
-        front = started
-        return started.server.url
-      })
-    return lives(
-      uses.map(
-        (use): Flow =>
-          (...args) =>
-            use(front!, ...args),
-      ),
-      { ...setup, front: start },
-    )
-  })
+import { chainId, one, usdt } from "../support/TestSandbox.ts"
 
 /** What stood in the store before the exchange. */
 let kept: ReadonlyArray<string> = []
 
-const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all", reason: "it is back", author: "ana" }))
+const otherNetwork = beginNetwork("other-1")
 
 describe("another chain behind the same address", () => {
   it.effect("halts an idle daemon within two polls, leaves nothing behind, and goes on after a resume", () =>
@@ -162,7 +31,7 @@ describe("another chain behind the same address", () => {
       (front, ...args) =>
         Effect.gen(function* () {
           const other = yield* otherNetwork
-          for (let i = 0; i < 8 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3)
+          for (let i = 0; i < 40 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3)
           assert.deepStrictEqual(yield* states, ["confirmed"])
           yield* steps(args, 10)
           const told = yield* alerts
@@ -197,7 +66,7 @@ describe("another chain behind the same address", () => {
       [
         (front, ...args) =>
           Effect.gen(function* () {
-            for (let i = 0; i < 8 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3)
+            for (let i = 0; i < 40 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3)
             yield* steps(args, 6)
             const other = yield* otherNetwork
             kept = yield* contents
@@ -236,7 +105,7 @@ describe("another chain behind the same address", () => {
         const other = yield* otherNetwork
         yield* steps(args, 3, other, (name) => name !== "decide")
         fronts[1]!.manner = elsewhere(other.url)
-        for (let i = 0; i < 10 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3, other)
+        for (let i = 0; i < 40 && (yield* states)[0] !== "confirmed"; i++) yield* steps(args, 3, other)
         assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
         const ofGateways = Effect.map(alerts, (all) => all.filter((one) => one.includes("gateway")))
         assert.deepStrictEqual(yield* ofGateways, ["ticket gateway b"])

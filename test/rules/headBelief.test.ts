@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   type Belief,
+  begunAgain,
+  begunAnew,
   believed,
   ceilingOf,
   doubted,
@@ -224,6 +226,90 @@ describe("a belief in heads", () => {
       trusted: { height: 50n, at: start, epoch: 1, isFirst: false },
       doubt: undefined,
       stood: { height: 0n, next: { height: 50n, at: start } },
+    })
+  })
+
+  describe("of a chain that begins again", () => {
+    const nanos = (second: number) => BigInt(start + second * 1_000) * 1_000_000n
+    /** Head and row headers of a node of which the newest block is of this second, or of another. */
+    const node = (belief: Belief, second: number, height: bigint, blockSecond = second): Belief => {
+      const now = start + second * 1_000
+      const one = { height, rows: { height, at: now, timestamp: nanos(blockSecond) } }
+      return fits(belief, one, now, headBounds)
+        ? believed(belief, one, now)
+        : doubted(belief, { ...one, now, bounds: headBounds })
+    }
+    /** It has stood: no answer of the last seconds was below it. */
+    const known = seconds(-30, 0).reduce((belief, s) => node(belief, s, 1_000n), nothingBelieved)
+    const anew = (last: number, from: Belief = known) =>
+      seconds(1, last).reduce((belief, s) => node(belief, s, BigInt(s)), from)
+
+    it("is never believed by itself, and told of after half a minute", () => {
+      assert.strictEqual(known.block?.height, 1_000n)
+      assert.strictEqual(begunAgain(anew(30), start + 30_000), undefined)
+      assert.strictEqual(begunAgain(anew(31), start + 31_000)?.begunBelow, 1_000n)
+      const belief = anew(600)
+      assert.deepStrictEqual([belief.trusted?.height, belief.block?.height], [1_000n, 1_000n])
+      assert.strictEqual(belief.doubt?.why, "its chain begins again: block 600 came later than block 1000")
+    })
+
+    it("is remembered by a process that has no row headers yet", () => {
+      const belief = doubted(anew(20), { height: 60n, rows: undefined, now: start + 60_000, bounds: headBounds })
+      assert.strictEqual(belief.trusted?.height, 1_000n)
+      assert.strictEqual(begunAgain(belief, start + 60_000)?.begunBelow, 1_000n)
+    })
+
+    it("is over with the first answer of the right one", () => {
+      const belief = node(anew(40), 41, 1_041n)
+      assert.deepStrictEqual([belief.trusted?.height, belief.doubt, belief.trusted?.epoch], [1_041n, undefined, 0])
+    })
+
+    it("is none where a node is behind: its lower block is older", () => {
+      const belief = seconds(1, 31).reduce((one, s) => node(one, s, 500n + BigInt(s), s - 500), known)
+      assert.deepStrictEqual([belief.trusted?.height, belief.trusted?.epoch], [531n, 1])
+    })
+
+    it("is seen as well where a lower head was believed before its rows came", () => {
+      const low = play(
+        seconds(1, 31).map((s): Told => [s, BigInt(s), BigInt(s)]),
+        known,
+      )
+      assert.deepStrictEqual([low.trusted?.height, low.block?.height], [31n, 1_000n])
+      const belief = seconds(32, 70).reduce((one, s) => node(one, s, BigInt(s)), low)
+      assert.strictEqual(begunAgain(belief, start + 70_000)?.begunBelow, 1_000n)
+    })
+
+    it("is the chain from then on where people accept it", () => {
+      const belief = begunAnew(anew(40), 40n, start + 40_000)
+      assert.deepStrictEqual(belief, {
+        trusted: { height: 40n, at: start + 40_000, epoch: 1, isFirst: false },
+        doubt: undefined,
+        stood: { height: 0n, next: { height: 40n, at: start + 40_000 } },
+      })
+      const later = seconds(41, 80).reduce((one, s) => node(one, s, BigInt(s)), belief)
+      assert.deepStrictEqual(later.block, { height: 70n, timestamp: nanos(70) })
+    })
+
+    it("has no anchor in row headers above the head, or far ahead of the clock", () => {
+      const told = (height: bigint, second: number) =>
+        seconds(1, 30).reduce(
+          (belief, s) =>
+            believed(
+              belief,
+              { height: 1_001n, rows: { height, at: start, timestamp: nanos(s + second) } },
+              start + s * 1_000,
+            ),
+          known,
+        ).block?.height
+      assert.strictEqual(told(1_600n, 0), 1_000n)
+      assert.strictEqual(told(1_001n, 40), 1_000n)
+      assert.strictEqual(told(1_001n, 0), 1_001n)
+    })
+
+    it("is none after a lie of some seconds, even where head and row headers lie alike", () => {
+      const lied = seconds(1, 8).reduce((belief, s) => node(belief, s, 1_900n + BigInt(s)), known)
+      const belief = seconds(9, 60).reduce((one, s) => node(one, s, 1_000n + BigInt(s)), lied)
+      assert.deepStrictEqual([belief.trusted?.height, belief.doubt, belief.trusted?.epoch], [1_060n, undefined, 1])
     })
   })
 

@@ -52,6 +52,19 @@ const told = Effect.gen(function* () {
 })
 
 describe("a newest block that people trust", () => {
+  it.effect("is not that of a chain that begins again: its halt has another end", () =>
+    flow(() =>
+      Effect.gen(function* () {
+        const { keep } = yield* TrustedHead
+        const trusted = { height: 50n, at: 0, epoch: 0, isFirst: false }
+        const why = "its chain begins again"
+        yield* keep(chainId, { trusted, doubt: { since: 0, height: 7n, why, run: undefined, begunBelow: 50n } })
+        assert.strictEqual(yield* trust(7n), "the chain begins again below block 50, which was known")
+        assert.strictEqual((yield* believed).trusted?.height, 50n)
+      }),
+    ),
+  )
+
   it.effect("is believed from then on, and journalled", () =>
     flow(() =>
       Effect.gen(function* () {

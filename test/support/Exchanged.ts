@@ -1,0 +1,153 @@
+import { Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { parseYaml } from "../../src/config/Yaml.ts"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { notifyAssets } from "../../src/engine/notifyAssets.ts"
+import { GatewayError } from "../../src/gateway/GatewayError.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { pollBalances } from "../../src/poller/BalancePoller.ts"
+import { pollerOptionsOf } from "../../src/poller/BalancePollerOptions.ts"
+import { readParameters } from "../../src/poller/pollParameters.ts"
+import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
+import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
+import { watchChain } from "../../src/poller/watchChain.ts"
+import { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { decodeScenario } from "../../src/sandbox/Scenario.ts"
+import type { daemonLayer } from "../../src/services.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { type Flow, type FlowSetup, lives } from "./Flow.ts"
+import { type Front, type Manner, startFront } from "./Fronts.ts"
+import { scenarioText } from "./TestSandbox.ts"
+
+export const otherAsset = "c".repeat(64)
+
+/** Another network with the same keys and other money, by the name of a chain. It begins now. */
+export const beginNetwork = Effect.fnUntraced(function* (name: string, change: FlowSetup["change"] = {}) {
+  const newc = `    - { id: ${otherAsset}, name: New Coin, symbol: NEWC, decimals: 0, quantum: "1", builtin: {}, status: { enabled: 0 } }\n`
+  const text = scenarioText("", { profile: '"0.75"', ...change })
+    .replace("  deposits:\n", `${newc}  deposits:\n    - { party: alice, asset: NEWC, amount: "7" }\n`)
+    .replace('amount: "1_000"', 'amount: "400"')
+  const scenario = yield* Effect.flatMap(parseYaml("other.yaml", text), (document) => decodeScenario(document, name))
+  const layer = Sandbox.layer({ dir: undefined, portBusy: "error", clock: "manual", scenario })
+  return yield* Effect.map(Layer.build(layer), (context) => Effect.provideContext(Sandbox, context)).pipe(
+    Effect.flatten,
+  )
+}, Effect.orDie)
+
+/** Passes a request on to another network than the one behind. */
+export const elsewhere =
+  (url: string): Manner =>
+  async ({ method, url: asked, body }) => {
+    const answer = await fetch(url + asked.pathname + asked.search, {
+      method,
+      headers: { "accept-encoding": "identity" },
+      ...(method === "POST" ? { body } : {}),
+    })
+    return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() }
+  }
+
+const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+
+/** Virtual time goes on while real answers are on their way, so that nobody waits for one that never comes. */
+const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(effect)
+    while (fiber.pollUnsafe() === undefined) {
+      yield* turn
+      yield* TestClock.adjust("2 millis")
+    }
+    return yield* Fiber.join(fiber)
+  })
+
+type Loop = Effect.Effect<unknown, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
+const isUnanswered = (error: unknown): error is GatewayError => error instanceof GatewayError
+
+/** A second, a block, and a round of each loop of the daemon. */
+export const steps = Effect.fnUntraced(function* (
+  [options, sandbox]: Parameters<Flow>,
+  n: number,
+  other?: Sandbox["Service"],
+  only: (name: string) => boolean = () => true,
+) {
+  const { network, parties, assets } = options.treasury
+  const poll = pollBalances(pollerOptionsOf(options.treasury))
+  const loops: Readonly<Record<string, Loop>> = {
+    balances: Effect.gen(function* () {
+      while (yield* poll) yield* Effect.yieldNow
+    }),
+    rules: pollRules(payersOf(parties.values())),
+    parameters: readParameters,
+    assets: pollAssets([...assets.values()]),
+    compare: reconcileBalances({ ...network, parties, assets }),
+    reconcile: reconcileOnce(),
+    chain: watchChain(),
+    decide: Effect.andThen(decideOnce(), notifyAssets()),
+    submit: submitOnce(),
+    confirm: confirmOnce(),
+  }
+  for (let i = 0; i < n; i++) {
+    yield* TestClock.adjust("1 second")
+    yield* sandbox.stepBlock
+    if (other !== undefined) yield* other.stepBlock
+    for (const [name, loop] of Object.entries(loops)) {
+      if (only(name)) yield* ticking(loop.pipe(Effect.catchIf(isUnanswered, () => Effect.void)))
+    }
+  }
+})
+
+export const halts = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.halts),
+  (all) => all.map(({ reason }) => reason),
+)
+
+/** Tables in which another chain's word would stand. */
+const tables = [
+  "changes",
+  "account_names",
+  "balances",
+  "openings",
+  "assets",
+  "asset_transitions",
+  "drifts",
+  "strangers",
+]
+export const contents = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* Effect.forEach(tables, (table) => sql.unsafe(`SELECT * FROM ${table}`))
+  return rows.map((all) => JSON.stringify(all, (_, value) => (typeof value === "bigint" ? String(value) : value)))
+})
+export const alerts = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`SELECT severity, kind, subject, detail FROM alerts ORDER BY seq`
+  return rows.map(({ severity, kind, subject }) => `${severity} ${kind} ${subject}`)
+})
+
+/** One gateway that stands before two networks. */
+export const behindOneAddress = (
+  uses: ReadonlyArray<(front: Front, ...args: Parameters<Flow>) => ReturnType<Flow>>,
+  setup: FlowSetup = {},
+) =>
+  Effect.suspend(() => {
+    let front: Front | undefined
+    const start = (url: string) =>
+      Effect.map(startFront("a", url), (started) => {
+        front = started
+        return started.server.url
+      })
+    return lives(
+      uses.map(
+        (use): Flow =>
+          (...args) =>
+            use(front!, ...args),
+      ),
+      { ...setup, front: start },
+    )
+  })
+
+export const resume = Effect.flatMap(Brake, (brake) =>
+  brake.resume({ scope: "all", reason: "it is back", author: "ana" }),
+)
