@@ -96,14 +96,15 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       ? judged(last)
       : since(last?.sent ?? 0),
   )
-  const after = Effect.suspend(() => since(++moment))
-  // Where it was on our chain the last time, the first head is asked for beside the question: nobody waits for it.
+  // Where it was on our chain the last time, the first head is asked for beside the question: nobody waits for it. One
+  // that had to wait for its turn may leave after the answer came, and tells of both.
   const sure: Sure = (ask) =>
-    Effect.suspend(() =>
-      named === chainId
-        ? Effect.map(Effect.all([ask, before], { concurrency: 2 }), ([value]) => value)
-        : Effect.andThen(before, ask),
-    ).pipe(Effect.tap(after))
+    Effect.suspend(() => {
+      const dated = Effect.map(ask, (value) => ({ value, came: ++moment }))
+      return named === chainId
+        ? Effect.map(Effect.all([dated, before], { concurrency: 2 }), ([one]) => one)
+        : Effect.andThen(before, dated)
+    }).pipe(Effect.flatMap(({ value, came }) => Effect.as(since(came), value)))
 
   /** One that leaves after now. */
   const fresh: Effect.Effect<ChainHead, GatewayError> = Effect.suspend(() =>
@@ -117,7 +118,7 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       const sighting = yield* ask
       if (sighting.found !== undefined) return sighting
       yield* known
-      yield* after
+      yield* since(++moment)
       return sighting
     })
   return { ...gateway, chain: { head: fresh }, ...guarded(gateway, sure, seen) } satisfies Gateway

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Queue } from "effect"
+import { TestClock } from "effect/testing"
 import type { Gateway } from "../../src/gateway/Gateways.ts"
 import { Health } from "../../src/gateway/Health.ts"
 import { onChain } from "../../src/gateway/onChain.ts"
@@ -106,6 +107,25 @@ describe("answers between two heads", () => {
         for (const one of late) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
         yield* third.answer("ours")
         for (const one of last) assert.strictEqual((yield* Fiber.join(one))._tag, "Success")
+        assert.strictEqual(yield* asked, 0)
+      }),
+    ),
+  )
+
+  it.effect("take one head that had to wait for its turn for both", () =>
+    provided(
+      Effect.gen(function* () {
+        const { gateway, read, next, take, asked } = yield* held
+        const known = yield* Effect.forkChild(gateway.chain.head)
+        yield* (yield* next).answer("ours")
+        yield* Fiber.join(known)
+        yield* TestClock.adjust("5 seconds")
+        const answer = yield* Effect.forkChild(read)
+        const queued = yield* take
+        yield* settle
+        yield* queued.leave
+        yield* queued.answer("ours")
+        assert.strictEqual((yield* Fiber.join(answer))._tag, "Success")
         assert.strictEqual(yield* asked, 0)
       }),
     ),
