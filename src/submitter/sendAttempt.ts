@@ -16,7 +16,7 @@ import { beginSend, heightNow } from "./beginSend.ts"
 import { classifyAnswer, classifyError, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
 import { stateAfterSend } from "./evidence.ts"
-import { knownFraming } from "./knownFraming.ts"
+import { knownFraming, noteRefusedForm, refusedForm } from "./knownFraming.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { isLater, maySend, nextSend } from "./schedule.ts"
 import { solveWork } from "./solveWork.ts"
@@ -36,7 +36,7 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   if (attempt === undefined) return
   const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)
   const known = yield* knownFraming
-  const framing = known ?? nextForm(sends)
+  const framing = known ?? nextForm(sends, yield* refusedForm(attempt.chainId))
   // The other form is tried once: a code 60 to the second form is about the command itself.
   const mayReframe = known === undefined && sends.every((s) => s.framing === framing)
   const first = sends.every((s) => s.outcome === "framing")
@@ -62,12 +62,13 @@ const takeTurn = Effect.fn("Submitter.takeTurn")(function* (attempt: Attempt) {
 })
 
 /** The specification's form first; after a code 60 to it the other, and from then on the one that was last sent. */
-const nextForm = (sends: ReadonlyArray<Send>): Framing => {
+const nextForm = (sends: ReadonlyArray<Send>, refused: Framing | undefined): Framing => {
   const last = sends.at(-1)
-  if (last === undefined) return "prefixed"
-  if (last.outcome !== "framing") return last.framing
-  return last.framing === "prefixed" ? "bare" : "prefixed"
+  if (last === undefined) return refused === undefined ? "prefixed" : otherForm(refused)
+  return last.outcome === "framing" ? otherForm(last.framing) : last.framing
 }
+
+const otherForm = (framing: Framing): Framing => (framing === "prefixed" ? "bare" : "prefixed")
 
 interface Post {
   readonly framing: Framing
@@ -127,6 +128,7 @@ const send = Effect.fnUntraced(function* (tx: Transaction, { start, turn, height
     state,
     ...next,
   })
+  if (verdict.next === "otherFraming") yield* noteRefusedForm(attempt.chainId, start.framing)
   if (verdict.next === "newWork") yield* outbox.dropWork({ ...attempt, state }, now)
   yield* (yield* Signals).wake(verdict.next === "otherFraming" || verdict.next === "newWork" ? "submitter" : "confirm")
   yield* count(verdict, { first, gateway })

@@ -33,7 +33,7 @@ describe("the simulation of the whole daemon", () => {
   })
 
   it("finds nothing wrong in runs that once ended an order twice or never, or saw a replay too late", async () => {
-    for (const first of [7_000_170, 7_000_331, 7_001_532, 7_002_863, 8_000_114, 8_002_272, 8_002_939]) {
+    for (const first of [7_000_170, 7_000_331, 7_001_532, 7_001_748, 7_002_863, 8_000_114, 8_002_272, 8_002_939]) {
       const verdicts = await simulate({ first, seeds: 1, gateways: honest, workers: 1 })
       assert.deepStrictEqual(
         verdicts.flatMap(({ violations }) => violations),

@@ -1,0 +1,34 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { flow, paid, round, states } from "../support/Flow.ts"
+
+const newest = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  return yield* outbox.sends(intent?.id ?? "")
+})
+
+describe("the wire form of a chain", () => {
+  it.effect("that was refused is not tried first again, though no time was left for the other one", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          while ((yield* newest).every(({ outcome }) => outcome !== "framing")) yield* round(options, sandbox)
+          const slow = new Set(["submit"])
+          for (let i = 0; i < 40 && (yield* states)[0] !== "reserved"; i++) yield* round(options, sandbox, slow)
+          assert.deepStrictEqual(yield* states, ["reserved"], "the window was over before the other form went out")
+          for (let i = 0; i < 20 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
+          assert.deepStrictEqual(
+            (yield* newest).map(({ k, framing, outcome }) => [k, framing, outcome]),
+            [
+              [1, "prefixed", "framing"],
+              [2, "bare", "accepted"],
+            ],
+          )
+          assert.lengthOf(yield* paid(sandbox), 1)
+        }),
+      { change: { pow: "{ difficulty: 3, pastBlocks: 5, txPerBlock: 4, increaseDifficulty: true }" } },
+    ),
+  )
+})
