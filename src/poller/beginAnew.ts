@@ -1,7 +1,6 @@
 import { Effect } from "effect"
-import type { BalanceChange } from "../domain/Balance.ts"
 import { Database } from "../store/Database.ts"
-import { Drifts } from "../store/Drifts.ts"
+import { accountName, Drifts } from "../store/Drifts.ts"
 import { Observations, type Watermark } from "../store/Observations.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
@@ -36,9 +35,9 @@ export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
       : { timestamp: base.until, height: base.height }
   if (reached.timestamp <= watermark.timestamp) return "waits" as const
   const openings = base === "unsupported" ? [] : base.openings
-  const listed = new Set(openings.map(nameOf))
+  const listed = new Set(openings.map(accountName))
   const gone = (yield* observations.accounts)
-    .filter((account) => parties.includes(account.party) && !listed.has(nameOf(account)))
+    .filter((account) => parties.includes(account.party) && !listed.has(accountName(account)))
     .map((account) => ({ ...account, balance: 0n, timestamp: reached.timestamp - blockNanos }))
   yield* (yield* Database).atomically(
     Effect.gen(function* () {
@@ -53,6 +52,3 @@ export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
   for (const topic of ["engine", "alerts"] as const) yield* signals.wake(topic)
   return "begun" as const
 })
-
-const nameOf = ({ party, asset, market, type }: Omit<BalanceChange, "balance" | "timestamp">): string =>
-  [party, asset, market, type].join(" ")
