@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, type Layer } from "effect"
+import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { viewText } from "../../src/cli/viewText.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
@@ -34,19 +34,7 @@ import {
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { arm } from "../support/TestFaults.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
-
-const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
-
-/** Virtual time goes on while real answers are on their way, so that nobody waits for one that never comes. */
-const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(effect)
-    while (fiber.pollUnsafe() === undefined) {
-      yield* turn
-      yield* TestClock.adjust("2 millis")
-    }
-    return yield* Fiber.join(fiber)
-  })
+import { ticking } from "../support/ticking.ts"
 
 type Use = (fronts: ReadonlyArray<Front>, ...args: Parameters<Flow>) => ReturnType<Flow>
 

@@ -1,4 +1,4 @@
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { parseYaml } from "../../src/config/Yaml.ts"
@@ -22,6 +22,7 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowSetup, lives } from "./Flow.ts"
 import { type Front, type Manner, startFront } from "./Fronts.ts"
 import { scenarioText } from "./TestSandbox.ts"
+import { ticking } from "./ticking.ts"
 
 export const otherAsset = "c".repeat(64)
 
@@ -49,19 +50,6 @@ export const elsewhere =
     })
     return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() }
   }
-
-const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
-
-/** Virtual time goes on while real answers are on their way, so that nobody waits for one that never comes. */
-const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(effect)
-    while (fiber.pollUnsafe() === undefined) {
-      yield* turn
-      yield* TestClock.adjust("2 millis")
-    }
-    return yield* Fiber.join(fiber)
-  })
 
 type Loop = Effect.Effect<unknown, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
 const isUnanswered = (error: unknown): error is GatewayError => error instanceof GatewayError
