@@ -22,8 +22,9 @@ export class Looks extends Context.Service<
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
     /** Whether a reading of the party's listing ended where the one before did. */
     readonly endsAgain: (party: string, cursor: string) => Effect.Effect<boolean>
-    /** Whether the party's newest balance row is a newer one than at the last question. */
+    /** Whether the party's newest balance row is a newer one than the last that payments explained. */
     readonly isNews: (party: string, newestRow: bigint) => Effect.Effect<boolean>
+    readonly noteExplained: (party: string, newestRow: bigint) => Effect.Effect<void>
     /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
     readonly counted: (transferId: string) => Effect.Effect<number>
     readonly noteCounted: (transferId: string, executions: number) => Effect.Effect<void>
@@ -66,9 +67,9 @@ export class Looks extends Context.Service<
         isNews: (party, newestRow) =>
           Effect.sync(() => {
             const known = rows.get(party)
-            rows.set(party, newestRow)
             return known === undefined || known < newestRow
           }),
+        noteExplained: (party, newestRow) => Effect.sync(() => rows.set(party, newestRow)),
         counted: (transferId) => Effect.sync(() => counted.get(transferId) ?? 1),
         noteCounted: (transferId, executions) => Effect.sync(() => counted.set(transferId, executions)),
         doubt: (party, is) => Effect.sync(() => (is ? doubts.add(party) : doubts.delete(party))),

@@ -26,11 +26,14 @@ export const watchWindows = Effect.fn("Reconcile.watch")(function* () {
   const heights = yield* heightsNow()
   for (const party of new Set(watched.map((attempt) => attempt.party))) {
     const own = watched.filter((attempt) => attempt.party === party)
-    const excess = yield* excessNow(party, own)
+    const newest = yield* newestRow(party)
+    const excess = yield* excessNow(party, own, newest)
     const seen = yield* doneMoreOften(own)
     const isOver = (attempt: Attempt) => heights.chain > deadlineHeight(attempt) + 1n
     const due = own.filter((a) => isOver(a) || excess.has(a.intentId) || seen.has(a.transferId))
-    if (due.length > 0) yield* count({ party, due, excess, seen, heights })
+    const isCounted = due.length > 0 && (yield* count({ party, due, excess, seen, heights }))
+    // A count that failed, or does not reach what the balances show, is made again.
+    if (excess.size === 0 || isCounted) yield* (yield* Looks).noteExplained(party, newest)
   }
 })
 
@@ -50,10 +53,8 @@ const heightsNow = Effect.fnUntraced(function* () {
 })
 
 /** Movements beyond those that payments explain, by intent; looked for again only when a balance moved. */
-const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray<Attempt>) {
-  return (yield* (yield* Looks).isNews(party, yield* newestRow(party)))
-    ? yield* excessOf(own)
-    : new Map<string, number>()
+const excessNow = Effect.fnUntraced(function* (party: string, own: ReadonlyArray<Attempt>, newest: bigint) {
+  return (yield* (yield* Looks).isNews(party, newest)) ? yield* excessOf(own) : new Map<string, number>()
 })
 
 /** Blocks in which attempts were seen as done, by transfer, where they are more than when they were last counted. */
@@ -76,18 +77,19 @@ interface Due {
   readonly heights: Heights
 }
 
+/** Returns whether the ledger told of all that the balances show. */
 const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }: Due) {
   const findings = yield* Findings
   const looks = yield* Looks
   const now = yield* Clock.currentTimeMillis
   const sends = yield* sendsOf(party, due)
+  const isWhole = sends?.complete !== false && (sends?.mark === undefined || sends.mark.height >= heights.balances)
   for (const attempt of due) {
     const blocks = seen.get(attempt.transferId) ?? 0
     const more = excess.get(attempt.intentId) ?? 0
     const executions = Math.max(blocks, more === 0 ? 0 : 1 + more)
     yield* judgeCount(attempt, sends === undefined ? executions : (sends.counts.get(attempt.transferId) ?? 0))
-    const isFresh = sends?.mark === undefined || sends.mark.height >= heights.balances
-    if (blocks > 0 && isFresh && sends?.complete !== false) yield* looks.noteCounted(attempt.transferId, blocks)
+    if (blocks > 0 && isWhole) yield* looks.noteCounted(attempt.transferId, blocks)
     const end = deadlineHeight(attempt)
     const reaches =
       sends?.mark === undefined ? yield* isLongOver(attempt, heights.balances, now) : sends.mark.height > end
@@ -95,6 +97,7 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     yield* findings.endWatch(attempt)
     yield* looks.forget(attempt.transferId, nameOf(attempt))
   }
+  return isWhole
 })
 
 const nameOf = ({ intentId, k }: Attempt): string => `${intentId}/${k}`

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
@@ -121,6 +122,31 @@ describe("a second execution of a payment", () => {
           for (let i = 0; i < 2; i++) yield* step
           assert.deepStrictEqual(yield* reasons, [])
           yield* haltsWithin(options, sandbox)
+        }),
+      { change: { profile: '"0.74"' } },
+    ),
+  )
+
+  it.effect("is counted as soon as the ledger answers, where it did not when the balances moved", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const arm = (fault: Readonly<Record<string, unknown>>) =>
+            request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+          yield* toLastBlock(client, yield* inContext(round(options, sandbox, settling)))
+          yield* replay(client)
+          const listing = { operation: "transfers", kind: "http_status", status: 503 }
+          yield* arm(listing)
+          yield* arm({ operation: "ledgerEntries", kind: "http_status", status: 503 })
+          for (let i = 0; i < 2; i++) yield* round(options, sandbox, settling)
+          assert.deepStrictEqual([(yield* paid(sandbox)).length, yield* reasons], [2, []])
+          yield* request(client, "/sandbox/faults", { method: "DELETE" })
+          yield* arm(listing)
+          // No block comes any more, as on a network that makes none without transactions.
+          yield* TestClock.adjust("1 second")
+          yield* reconcileOnce()
+          assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
         }),
       { change: { profile: '"0.74"' } },
     ),
