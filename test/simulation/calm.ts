@@ -2,10 +2,10 @@ import type { Scenario } from "../../src/sandbox/Scenario.ts"
 import { away, type Days, type Event, event, live } from "./runMonth.ts"
 import { longLook, type Year } from "./Year.ts"
 
-/** Some blocks more than a change of the work makes payments wait for. */
 /** A machine that slept reads what it missed first, as one that was started does. */
 const woken = (happens: Event["happens"]): Event => ({ happens, awayMillis: longLook * 1_000 })
 
+/** Some blocks more than a change of the work makes payments wait for. */
 const settledBlocks = 20
 const sparseHours = 10
 /** The rows of a week are read by then. */
