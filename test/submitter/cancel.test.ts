@@ -169,9 +169,10 @@ describe("a cancellation", () => {
             const order = yield* ordered(client, sandbox)
             yield* until(options, sandbox, "proposed", new Set(["submit"]))
             yield* arm(client, { ...fault, count: 100 })
-            yield* until(options, sandbox, "confirmed")
             // The rule looks before the orders are read again, and after it.
-            yield* rounds(options, sandbox, 3, new Set(["reconcile"]))
+            const unread = new Set(["reconcile"])
+            yield* until(options, sandbox, "confirmed", unread)
+            yield* rounds(options, sandbox, 3, unread)
             yield* rounds(options, sandbox, 3)
             assert.deepStrictEqual(yield* states, ["confirmed"])
             yield* disarm(client)
