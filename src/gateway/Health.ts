@@ -29,7 +29,9 @@ export interface GatewayHealth {
   readonly lag: bigint
   /** Share of its last 20 requests that gave no usable answer. */
   readonly failing: number
-  /** Why it is quarantined, or what its last failure was. */
+  /** Requests a second that its refusals leave, where these are fewer than one; undefined otherwise. */
+  readonly perSecond: number | undefined
+  /** Why it is quarantined, what its last failure was, or that it is asked slowly. */
   readonly detail: string
   /** The chain that it named last, where that is another than the treasury's. */
   readonly otherChain: string | undefined
@@ -60,6 +62,11 @@ const forgetMillis = 600_000
 const freshMillis = 60_000
 const samplesMax = 20
 const failuresInARow = 5
+
+/** A round of polls takes longer than ten seconds where fewer requests a second may be sent. */
+const slowPerSecond = 1
+const slowWords = (perSecond: number): string =>
+  `asked slowly, ${perSecond.toFixed(1)} requests a second: it refused others as too many`
 
 /** After so long without another failure a gateway that is down is tried like the others again. */
 const downMillis = 60_000
@@ -148,7 +155,7 @@ export class Health extends Context.Service<
           const newest = tip(now)
           return yield* Effect.forEach(names, (name) =>
             Effect.map(paces.get(name) ?? Effect.undefined, (pace) =>
-              view({ name, record: of(name), newest, now, isBanned: pace?.state === "banned" }),
+              view({ name, record: of(name), newest, now, pace }),
             ),
           )
         })
@@ -258,10 +265,10 @@ interface Seen {
   readonly record: Notes
   readonly newest: bigint | undefined
   readonly now: number
-  readonly isBanned: boolean
+  readonly pace: Pace | undefined
 }
 
-const view = ({ name, record, newest, now, isBanned }: Seen): GatewayHealth => {
+const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
   const { height, quarantine, failures, lastFailure, begunAgain } = record
   const failed = failures.filter((one) => one).length
   const failing = failures.length === 0 ? 0 : failed / failures.length
@@ -274,7 +281,8 @@ const view = ({ name, record, newest, now, isBanned }: Seen): GatewayHealth => {
     undefined,
   )
   const otherChain = record.other?.chainId
-  const base = { name, height, named, lag, failing, otherChain }
+  const perSecond = pace?.state === "throttled" && pace.perSecond < slowPerSecond ? pace.perSecond : undefined
+  const base = { name, height, named, lag, failing, perSecond, otherChain }
   if (otherChain !== undefined)
     return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
   if (begunAgain !== undefined)
@@ -285,10 +293,11 @@ const view = ({ name, record, newest, now, isBanned }: Seen): GatewayHealth => {
       detail: `its chain begins again below block ${begunAgain.below}`,
     }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
-  if (isBanned) return { ...base, state: "banned", detail: lastFailure }
+  if (pace?.state === "banned") return { ...base, state: "banned", detail: lastFailure }
   if (isDown) return { ...base, state: "down", detail: lastFailure }
   if (lag > lagMax) return { ...base, state: "lagging", detail: `${lag} blocks behind` }
-  return { ...base, state: "up", detail: failures.at(-1) === true ? lastFailure : "" }
+  if (failures.at(-1) === true) return { ...base, state: "up", detail: lastFailure }
+  return { ...base, state: "up", detail: perSecond === undefined ? "" : slowWords(perSecond) }
 }
 
 /**

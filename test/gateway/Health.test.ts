@@ -170,4 +170,23 @@ describe("the health of gateways", () => {
       assert.deepStrictEqual((yield* states)[1], "up")
     }).pipe(Effect.provide(three)),
   )
+
+  it.effect("says how slowly it is asked, while its refusals leave fewer than one request a second", () =>
+    Effect.gen(function* () {
+      const limiter = yield* makeLimiter({ requestsPerSecond: 10, waitMillisMax: 60_000 })
+      yield* (yield* Health).follow("a", limiter.pace)
+      const view = Effect.map((yield* Health).all, ([a]) => [a?.state, a?.perSecond, a?.detail])
+      const tooMany = Effect.exit(limiter.pass({ read: "x" }, Effect.fail({ _tag: "RateLimited" } as GatewayReason)))
+      const refuse = Effect.andThen(TestClock.adjust("1 second"), tooMany)
+      yield* refuse
+      assert.deepStrictEqual(yield* view, ["up", undefined, ""], "half of ten is enough")
+      for (let i = 0; i < 3; i++) yield* refuse
+      const [state, perSecond, detail] = yield* view
+      assert.strictEqual(state, "up")
+      assert.closeTo(Number(perSecond), 0.63, 0.02)
+      assert.match(String(detail), /^asked slowly, 0\.6 requests a second: it refused others as too many$/)
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* view, ["up", undefined, ""], "it recovers")
+    }).pipe(Effect.provide(three)),
+  )
 })

@@ -2,14 +2,14 @@ import { leaseMillis } from "../../src/store/Lease.ts"
 import type { Plan } from "./Plan.ts"
 
 /** Ten blocks of a calm run, and a little for requests on their way. */
-const seenMillis = 12_000
+export const seenMillis = 12_000
 
 /** Until when what a third party did must have been seen. Times are virtual milliseconds. */
 export interface Allowance {
   readonly noteBlock: (height: number) => void
   /** The trouble is over. */
   readonly noteCalm: () => void
-  /** A process may ask or believe too few gateways. */
+  /** A process may ask or believe too few gateways, or none as often as a reading takes. */
   readonly noteBlind: () => void
   /** Until when a second execution in the block must have been seen: ten blocks, and time enough for a poll or two. */
   readonly seenUntil: (height: number) => number

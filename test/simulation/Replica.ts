@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { prepare, runLoops } from "../../src/daemon.ts"
-import { Health } from "../../src/gateway/Health.ts"
+import { type GatewayHealth, Health } from "../../src/gateway/Health.ts"
 import { logChannel } from "../../src/notify/logChannel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
@@ -17,6 +17,7 @@ import { Settings } from "../../src/store/Settings.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import type { Dice } from "../support/Dice.ts"
 import { usdt } from "../support/TestSandbox.ts"
+import { seenMillis } from "./Allowance.ts"
 import { type Failing, kill, type Mortal, own } from "./CrashPoints.ts"
 import { chainId, keySeed } from "./Network.ts"
 import { adoptOrders } from "./Orders.ts"
@@ -30,6 +31,12 @@ export const receivers: ReadonlySet<string> = new Set([key("hot"), key("warm")])
 /** Base units: what the policy allows of each transfer, and of all in a day. */
 export const perTransfer = 25_000_000_000n
 export const perDay = 150_000_000_000n
+
+/**
+ * Requests a second below which a reading takes longer than a replay may stay unseen: of balances, listing and ledger,
+ * each with a head after it, between two polls of others.
+ */
+const readingPerSecond = 8 / (seenMillis / 1_000)
 
 /** Base units up to which the rule fills each account. */
 export const targets: ReadonlyMap<string, bigint> = new Map([
@@ -100,7 +107,7 @@ export interface Replica {
   readonly kill: () => void
   /** Ends the halts, as a person does it at this process. */
   readonly lift: () => void
-  /** Whether fewer gateways than must agree may be asked and believed: it can know nothing now. */
+  /** Whether fewer gateways than must agree may be asked and believed, or so slowly that it knows nothing in time. */
   readonly isBlind: () => boolean
   /** Runs an effect among the services of the process, as its socket would; undefined while it is not up. */
   readonly act: <A, E>(effect: Effect.Effect<A, E, Services>) => Fiber.Fiber<A, E> | undefined
@@ -176,8 +183,9 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     if (health === undefined) return true
     const views = Effect.runSyncWith(Context.make(Clock.Clock, time.clock))(health.all)
     const { quorum } = options.treasury.network
-    const isShut = (state: string) => state === "banned" || (views.length > 1 && state === "quarantined")
-    return views.length - views.filter(({ state }) => isShut(state)).length < quorum
+    const isShut = ({ state, perSecond = Number.POSITIVE_INFINITY }: GatewayHealth) =>
+      state === "banned" || (views.length > 1 && state === "quarantined") || perSecond < readingPerSecond
+    return views.length - views.filter(isShut).length < quorum
   }
   const act = <A, E>(effect: Effect.Effect<A, E, Services>) =>
     services === undefined ? undefined : Effect.runForkWith(Context.merge(services, context))(effect)
