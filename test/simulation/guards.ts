@@ -186,4 +186,106 @@ export const guards: ReadonlyArray<PlantedGuard> = [
       },
     ],
   },
+  {
+    name: "believes a fee of the network that was read at any time",
+    test: "test/submitter/fee.test.ts",
+    title: "read ten minutes ago",
+    edits: [
+      {
+        file: "rules/FeeTerms.ts",
+        source: "!(readAt <= now && now - readAt <= feeAgeMillisMax)",
+        instead: "readAt > now",
+      },
+    ],
+  },
+  {
+    name: "takes what was done later than now for done just now",
+    test: "test/engine/clock.test.ts",
+    title: "keeps nothing from being read",
+    edits: [
+      {
+        file: "domain/hasElapsed.ts",
+        source: "since > now || now - since >= millis",
+        instead: "now - since >= millis",
+      },
+    ],
+  },
+  {
+    name: "adopts payments without counting them in the limits",
+    test: "test/submitter/counted.test.ts",
+    title: "once they are adopted, though",
+    edits: [{ file: "submitter/adopt.ts", source: "      yield* countSpends(adopted)\n", instead: "" }],
+  },
+  {
+    name: "lets a planned payment age out like one of a level",
+    test: "test/submitter/waiting.test.ts",
+    title: "a planned payment",
+    edits: [
+      {
+        file: "rules/waiting.ts",
+        source: '    case "Planned": {\n',
+        instead: '    case "Planned": {\n      if (isStale) return { _tag: "DecidedAnew" }\n',
+      },
+    ],
+  },
+  {
+    name: "drops the parts of a split that has begun",
+    test: "test/submitter/waiting.test.ts",
+    title: "a split of which one receiver is paused",
+    edits: [
+      {
+        file: "rules/waiting.ts",
+        source: '    case "Submitted":\n    case "Part":\n',
+        instead: '    case "Part":\n      if (isStale) return { _tag: "DecidedAnew" }\n    case "Submitted":\n',
+      },
+    ],
+  },
+  {
+    name: "calls nobody to a payment that is open beyond its bound",
+    test: "test/submitter/overdue.test.ts",
+    title: "a payment that is open beyond its bound",
+    edits: [
+      {
+        file: "submitter/Overdue.ts",
+        source: "    if (overdue !== undefined) yield* page(",
+        instead: "    void page(",
+      },
+    ],
+  },
+  {
+    name: "lets a file with another name for a stopped rule in",
+    test: "test/status/renamed.test.ts",
+    title: "a stop of a rule",
+    edits: [
+      {
+        file: "status/holdNewRules.ts",
+        source: "    if (!had.has(rule)) return []\n",
+        instead: "    if (had !== undefined) return []\n",
+      },
+    ],
+  },
+  {
+    name: "lets one person alone adopt payments made elsewhere",
+    test: "test/status/agreement.test.ts",
+    title: "has every verb",
+    edits: [
+      {
+        file: "status/agreement.ts",
+        source: 'adopt: { agrees: "operators", why',
+        instead: 'adopt: { agrees: "nobody", why',
+      },
+    ],
+  },
+  {
+    name: "forgets that a balance moved where the ledger could not be counted",
+    test: "test/submitter/halts.test.ts",
+    title: "is counted as soon as the ledger answers",
+    edits: [
+      {
+        file: "submitter/watchWindows.ts",
+        source: "    const seen = yield* doneMoreOften(own)\n",
+        instead: "    yield* (yield* Looks).noteExplained(party, newest)\n    const seen = yield* doneMoreOften(own)\n",
+      },
+    ],
+  },
 ]

@@ -97,6 +97,21 @@ describe("payments that a new store does not know", () => {
     ),
   )
 
+  it.effect("count in its limits once they are adopted, though nobody had looked at the key before", () =>
+    flow((outer, sandbox, client) =>
+      Effect.gen(function* () {
+        yield* by(client, payment(client, "bob", 30n * one, { asset: usdt }))
+        yield* sandbox.stepBlock
+        yield* onNewStore(outer, () =>
+          Effect.gen(function* () {
+            assert.lengthOf(yield* adopt([alice], asked, () => Effect.void), 1)
+            assert.deepStrictEqual(yield* usedTo(bob), { amount: 30n * one, count: 1 })
+          }),
+        )
+      }),
+    ),
+  )
+
   it.effect("count before the key is cleared for the first time: withdrawals", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
