@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import type { GatewayError } from "../gateway/GatewayError.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { Comparisons } from "../store/Comparisons.ts"
 import { accountName, Drifts } from "../store/Drifts.ts"
@@ -20,6 +21,7 @@ import {
 import { compareNow, readAgain } from "./compareNow.ts"
 import { endComparison } from "./endComparison.ts"
 import { type AccountListing, listAccounts } from "./listAccounts.ts"
+import { listByRows } from "./listByRows.ts"
 import { takeBack } from "./takeBack.ts"
 
 /** A listing whose block the rows do not reach in this time is made anew. */
@@ -108,12 +110,21 @@ const list = Effect.fnUntraced(function* (options: ReconciliationOptions, memory
   }
   const listed = yield* listAccounts(gateway.reader, keysOf(options))
   if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
-  else if (listed._tag === "Unsupported" && all.length === 1) yield* endComparison(options, memory, [], new Set())
+  else if (listed._tag === "Unsupported" && all.length === 1) yield* listRows(options, memory, now)
   else {
     const reason = listed._tag === "Unsupported" ? "the gateway tells no balances" : listed.detail
     yield* skip(memory, now, reason)
     yield* Effect.logWarning("balances could not be compared", { gateway: gateway.name, reason })
   }
+})
+
+/** A gateway that tells no balances is held against its own history; nothing is, while that cannot be read. */
+const listRows = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Comparison, now: number) {
+  const listing = yield* listByRows(yield* GatewayReader, keysOf(options), memory.count).pipe(
+    Effect.catchTag("GatewayError", () => Effect.undefined),
+  )
+  if (listing === undefined) yield* endComparison(options, memory, [], new Set())
+  else memory.listing = { ...listing, at: now }
 })
 
 const compare = Effect.fnUntraced(function* (

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import type { AccountKey } from "../domain/Balance.ts"
 import type { AccountBalance } from "../gateway/schema/Accounts.ts"
 import { walkPages } from "../gateway/walkPages.ts"
 import { accountName } from "../store/Drifts.ts"
@@ -7,7 +8,7 @@ import { isAhead, isWatched, type Reader, settleNanos } from "./askWindow.ts"
 /** Balances as the gateway itself tells them. */
 export interface AccountListing {
   /** By `accountName`. */
-  readonly accounts: ReadonlyMap<string, AccountBalance>
+  readonly accounts: ReadonlyMap<string, AccountKey & { readonly balance: bigint }>
   /** Holds every row before this block time, and may hold later ones. Unix nanoseconds. */
   readonly since: bigint
 }

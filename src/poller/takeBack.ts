@@ -96,7 +96,10 @@ const explain = Effect.fnUntraced(function* (reader: Reader, difference: Differe
     const from = aligned(before?.isOpening === true || first === undefined ? before!.timestamp : first.timestamp)
     const shown = yield* readWhole(reader, difference, { from, until })
     if (shown === undefined) return undefined
-    const found = contradicted(difference, { stored, shown, before, until, base: yield* (yield* Drifts).base })
+    const base = yield* (yield* Drifts).base
+    const found = contradicted(difference, { stored, shown: shown.rows, before, until, base })
+    // Who names no block may be behind: rows that it does not show are not gone.
+    if (!shown.isMarked && found?.told.some(({ said }) => said === undefined) === true) return undefined
     if (found === undefined && stored.length === max) continue
     return found !== undefined && (yield* isRemembered(reader, found, from)) ? found : undefined
   }
@@ -115,7 +118,10 @@ const isRemembered = Effect.fnUntraced(function* (
   return yield* reachesBehind(reader, { parties: [correction.account.party], at: aligned(first) + blockNanos })
 })
 
-/** All rows of the account between two block times, each once; undefined where the gateway does not prove that. */
+/**
+ * All rows of the account between two block times, each once, and whether each answer names a block; undefined where
+ * they do not reach the end.
+ */
 const readWhole = Effect.fnUntraced(function* (
   reader: Reader,
   account: Difference,
@@ -124,11 +130,13 @@ const readWhole = Effect.fnUntraced(function* (
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const name = accountName(account)
   const found = new Map<bigint, BalanceChange>()
+  let isMarked = true
   let read = 0
   let next = from
   for (let windows = 0; windows < windowsMax && next < until; windows++) {
     const answer = yield* readWindow(reader, { parties: [account.party], from: next, end: until, pageRows, now })
-    if (answer._tag !== "Rows" || answer.mark === undefined) return undefined
+    if (answer._tag !== "Rows") return undefined
+    if (answer.mark === undefined) isMarked = false
     for (const row of answer.rows) {
       if (accountName(row) !== name) continue
       if (found.has(row.timestamp)) return undefined
@@ -138,7 +146,7 @@ const readWhole = Effect.fnUntraced(function* (
     if (read > rowsMax) return undefined
     next = answer.until
   }
-  return next < until ? undefined : found
+  return next < until ? undefined : { rows: found, isMarked }
 })
 
 interface Reread {

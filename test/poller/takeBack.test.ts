@@ -81,7 +81,7 @@ const lie =
 const truth = rows.slice(2).map(textOf).sort()
 const isHeldBeforehand = (seen: ReadonlyArray<Look>) => {
   const begun = seen.findIndex(({ drifts }) => drifts.length > 0)
-  const taken = seen.findIndex(({ journal }) => journal.length > 0)
+  const taken = seen.findIndex(({ journal }) => journal.some(({ takenBack }) => takenBack !== undefined))
   assert.isAbove(begun, 0)
   assert.isAtLeast(taken - begun, 10, "two rereadings are some time apart")
   for (const { drifts } of seen.slice(begun, taken)) assert.isAbove(drifts.length, 0)
@@ -183,6 +183,72 @@ describe("rows that are in doubt", () => {
         const { rows: stored, journal } = seen.at(-1)!
         assert.deepStrictEqual([stored, journal], [truth, []])
       }
+    }),
+  )
+})
+
+/** As the specification has it: no operation that tells balances, and no block in any answer. */
+const bare = (history: History): void => {
+  history.hasAccounts = false
+  history.hasHeaders = false
+}
+/** Rows are read five seconds late there, and once more five seconds later: a lie of 4 s is told of all of them. */
+const lateLie =
+  (tell: (told: BalanceChange) => BalanceChange, until = 13) =>
+  (history: History, at: number): void => {
+    bare(history)
+    const shows: Shows = (_, all) => all.map(tell)
+    history.shows = at >= 9 && at <= until ? shows : newHistory().shows
+  }
+
+describe("a gateway that tells no balances", () => {
+  it.effect("is held against its own history: a balance that a lie left is taken back", () =>
+    Effect.gen(function* () {
+      const seen = yield* live(
+        80,
+        lateLie((told) => ({ ...told, balance: 1n })),
+      )
+      assert.isTrue(seen.some(({ balances }) => balances.includes("b 1")))
+      isHeldBeforehand(seen)
+      const { balances, drifts, told } = seen.at(-1)!
+      assert.deepStrictEqual([balances, drifts], [["a 101", "b 47"], []])
+      assert.isAbove(told, 0)
+    }),
+  )
+
+  it.effect("brings rows that it left out, once it shows them", () =>
+    Effect.gen(function* () {
+      const seen = yield* live(80, (history, at) => {
+        bare(history)
+        const less: Shows = (_, all) => all.filter(({ party }) => party !== bob)
+        history.shows = at >= 6 && at <= 25 ? less : newHistory().shows
+      })
+      assert.deepStrictEqual(seen[30]!.balances.at(-1), "b 50")
+      const { balances, drifts, journal } = seen.at(-1)!
+      assert.deepStrictEqual([balances, drifts, journal], [["a 101", "b 47"], [], []])
+    }),
+  )
+
+  it.effect("keeps what it shows no more: it may only be behind", () =>
+    Effect.gen(function* () {
+      const seen = yield* live(80, (history, at) => {
+        bare(history)
+        history.shows = at >= 15 ? () => [] : newHistory().shows
+      })
+      const { balances, drifts, journal } = seen.at(-1)!
+      assert.deepStrictEqual([balances, drifts, journal], [["a 101", "b 47"], [], []])
+    }),
+  )
+
+  it.effect("keeps what it shows otherwise for less than two readings, ten seconds apart", () =>
+    Effect.gen(function* () {
+      const seen = yield* live(80, (history, at) => {
+        bare(history)
+        const shows: Shows = (_, all) => all.map((told) => ({ ...told, balance: told.balance + 1n }))
+        history.shows = at >= 30 && at <= 37 ? shows : newHistory().shows
+      })
+      const { balances, drifts, journal } = seen.at(-1)!
+      assert.deepStrictEqual([balances, drifts, journal], [["a 101", "b 47"], [], []])
     }),
   )
 })
