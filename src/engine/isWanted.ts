@@ -16,8 +16,12 @@ import { begunBy, receiversOf, subjectOf } from "./standingOf.ts"
 /** Holds that say that there is nothing to pay, or nothing to pay it with; all others pass. */
 const needless: ReadonlySet<string> = new Set(["in_band", "too_small", "short", "policy", "fee", "asset_status"])
 
-/** Holds that end even what is owed: it can never be paid as it was decided. */
-const hopeless: ReadonlySet<string> = new Set(["too_small", "policy"])
+/**
+ * Whether a hold ends even what is owed: by the treasury's own terms it can never be paid as it was decided. What the
+ * network takes at least is a gateway's word, and passes.
+ */
+const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boolean =>
+  reason === "policy" || (reason === "too_small" && payment.amount < (rule.min.get(payment.assetId) ?? 0n))
 
 /** Whether a payment would be decided today, and where not, why. `later`: for reasons that pass. */
 export interface Verdict {
@@ -45,7 +49,7 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
     isOwed || begun === "decided" ? partOf(intent, subject, snapshot, isOwed) : wholeOf(subject, snapshot, memory)
   if (decision === undefined) return gone("its rule pays another amount now, or somebody else")
   if (decision._tag === "Hold") {
-    const isOver = (isOwed ? hopeless : needless).has(decision.reason)
+    const isOver = isOwed ? isHopeless(decision.reason, intent, subject) : needless.has(decision.reason)
     return { verdict: isOver ? "gone" : "later", why: decision.detail } satisfies Verdict as Verdict
   }
   const same = decision.payments.some(

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { WrittenFee } from "../rules/FeeTerms.ts"
+import type { HeadBounds } from "../rules/headBelief.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
@@ -15,6 +16,8 @@ export interface SubmitterSettings {
   /** "auto" starts with the specification's form and changes over once, where the gateway asks for it. */
   readonly framing: "auto" | Framing
   readonly maxAgeMillis: number
+  /** How fast the chain may grow. Default headBounds. */
+  readonly head?: HeadBounds | undefined
   /** Between two looks at what the ledger lists of a key, while its balance stands still. */
   readonly pollIdleMillis: number
   /** What the network takes of transfers, written down for gateways that have no parameters. */
@@ -42,13 +45,14 @@ export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { treasury, mode } = (yield* ConfigInForce).now()
     const { network, policy, parties, assets, rules } = treasury
-    const { maxAgeMillis, pollIdleMillis, fee } = network
+    const { maxAgeMillis, pollIdleMillis, fee, head } = network
     const settings = {
       ...(yield* SubmitterOptions),
       mode,
       maxAgeMillis,
       pollIdleMillis,
       fee,
+      head,
       policy,
       parties,
       assets,

@@ -1,38 +1,21 @@
 import { Clock, Effect, Result } from "effect"
-import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
-import type { Intent, IntentCommand } from "../domain/Intent.ts"
+import { deadlineHeight } from "../domain/Attempt.ts"
+import type { IntentCommand } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { Gateways } from "../gateway/Gateways.ts"
-import { LedgerHistory } from "../gateway/LedgerHistory.ts"
-import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
 import { agreedSighting } from "../gateway/together.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
-import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
-import { endAndTell } from "./endAndTell.ts"
-import {
-  absences,
-  confirmed,
-  contradicted,
-  expired,
-  failedInBlock,
-  giveUp,
-  hasExecuted,
-  type Live,
-  now,
-} from "./endings.ts"
+import { absences, confirmed, expired, failedInBlock, giveUp, type Live, now } from "./endings.ts"
 import { isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { inclusionOf } from "./inclusionOf.ts"
 import { judgeCancellation } from "./judgeCancellation.ts"
+import { forgetRefusal, judgeFound } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
 import { movementOf } from "./movementOf.ts"
-import { noteExecution, noteListing } from "./noteListing.ts"
+import { noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
-import { signedBy } from "./sendsOf.ts"
-
-/** How far the ledger's clock may be behind ours. */
-const behindNanos = 60_000_000_000n
 
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
@@ -49,6 +32,7 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   }
   const sighting = asked.success
   if (sighting.found !== undefined) return yield* judgeFound(live, sighting, "by id")
+  yield* forgetRefusal(attempt)
   yield* judgeAbsent(live, sighting)
 })
 
@@ -79,82 +63,6 @@ const listedSighting = Effect.fn("Confirm.listed")(function* ({ intent, attempt,
     return { found, mark, gateway: name, agreed: true }
   })
   return sightings === undefined ? undefined : agreedSighting(sightings, gateways.quorum)
-})
-
-type Where = "by id" | "in the listing"
-
-const judgeFound = Effect.fnUntraced(function* (
-  live: Live,
-  { found, gateway, agreed }: TransferSighting,
-  where: Where,
-) {
-  const { intent, attempt } = live
-  if (found === undefined) return
-  const outbox = yield* Outbox
-  const { payment } = intent
-  const same = found.from === payment.fromKey && found.to === payment.toKey && found.asset === payment.assetId
-  if (!same || found.amount !== payment.amount) {
-    const shown = `another payment (${found.amount} of ${found.asset.slice(0, 8)} to ${found.to.slice(0, 8)})`
-    if (agreed) return yield* contradicted(live, shown, gateway)
-    yield* Effect.logWarning("one gateway shows another payment under our transfer id", { intent: intent.id, gateway })
-    return yield* giveUp(live, `one of ${gateway} shows ${shown} under its transfer id`)
-  }
-  if (yield* isToCome(found.timestamp)) {
-    return yield* giveUp(live, `${gateway} shows it at a time that has not come`)
-  }
-  const seen = {
-    gateway,
-    height: undefined,
-    detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} ${where}: ${found.status}`,
-  }
-  if (found.status === "done") {
-    yield* noteExecution(attempt, found.timestamp)
-    yield* outbox.addEvidence(attempt, "executed", seen)
-    const how = intent.command === "withdraw" ? "found by its id" : "found by transfer id"
-    return yield* confirmed(intent, attempt, {
-      fee: found.fees,
-      settledAt: found.timestamp,
-      how: where === "by id" ? how : "found in the listing",
-    })
-  }
-  if (found.status !== "rejected" && found.status !== "stopped" && found.status !== "cancelled") {
-    return yield* giveUp(live)
-  }
-  const executed = yield* hasExecuted(intent, attempt, found.timestamp)
-  if (executed === "unknown") {
-    return yield* giveUp(live, `${gateway} shows it ${found.status}, and nothing tells whether it executed before`)
-  }
-  if (executed === "yes") {
-    yield* outbox.addEvidence(attempt, "executed", { ...seen, detail: "the ledger shows it done before" })
-    return yield* confirmed(intent, attempt, { fee: undefined, settledAt: found.timestamp, how: "seen on the ledger" })
-  }
-  if (intent.command === "withdraw" && (yield* hasLeft(intent, attempt))) return yield* giveUp(live)
-  yield* outbox.addEvidence(attempt, "execution_failed", seen)
-  const detail = `in a block and ${found.status}: ${found.reason ?? "no reason given"}`
-  yield* endAndTell(
-    intent,
-    { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
-    outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp }),
-  )
-})
-
-/** Later than any block that can have been seen: taken for true, balances would never be known to hold the payment. */
-const isToCome = Effect.fnUntraced(function* (timestamp: bigint) {
-  const { maxAgeMillis } = yield* SubmitterOptions
-  const clock = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-  const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  return timestamp > (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
-})
-
-/** The same of a withdrawal, whose movements bear no id: any alike since its signature keeps it from having failed. */
-const hasLeft = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
-  const since = signedBy(attempt) - behindNanos
-  const told = yield* (yield* LedgerHistory)
-    .debits(attempt.party, since, yield* now)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  return told?.debits.some(
-    ({ type, asset, quantity }) => type === withdrawn && asset === payment.assetId && quantity === payment.amount,
-  )
 })
 
 /** Neither found nor dead yet, unless the window is over and complete listings, apart from each other, say so. */

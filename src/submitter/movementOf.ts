@@ -24,7 +24,7 @@ const openingNanos = 86_400_000_000_000n
 const claimMillis = 3_600_000
 
 /** Rows have the times of their blocks in microseconds, other answers in nanoseconds. */
-const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
+export const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
 
 /** The time before which no block can hold the attempt: the ledger's own, where it is known. Unix nanoseconds. */
 const signedAfterOf = ({ signedAfter, createdAt }: Attempt): bigint => signedAfter ?? BigInt(createdAt) * 1_000_000n

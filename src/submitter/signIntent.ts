@@ -30,6 +30,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { transferId } from "../tx/Transaction.ts"
+import { aheadOfRows } from "./aheadOfRows.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { feeTermsOf } from "./feeTermsOf.ts"
@@ -63,11 +64,14 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const tip = yield* Tip
   const head = yield* tip.head
   if (!(yield* isOurChain(head))) return false
+  const ahead = aheadOfRows(head, watermark, now, options.head)
+  if (ahead !== undefined) return yield* waits(intent, ahead)
   const unsettled = yield* (yield* ChainRules).unsettled(head.height, head.pow)
   if (unsettled !== undefined) return yield* waits(intent, unsettled)
   const slow = yield* tooSlow(head)
   if (slow !== undefined) return yield* waits(intent, slow)
-  const heads = [head, ...(yield* tip.recent)]
+  const recent = (yield* tip.recent).filter((one) => aheadOfRows(one, watermark, now, options.head) === undefined)
+  const heads = [head, ...recent]
   const database = yield* Database
   const planned = planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))
   const signed = yield* whileInForce(database.atomically(refusalsKept(planned))).pipe(

@@ -1,5 +1,6 @@
 import { Clock, Effect } from "effect"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
+import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Looks } from "./Looks.ts"
@@ -8,6 +9,7 @@ import { newestRow } from "./newestRow.ts"
 import { judgeCount } from "./noteListing.ts"
 import { sendsOf } from "./sendsOf.ts"
 import { Tip } from "./Tip.ts"
+import { tellUnpaid } from "./tellUnpaid.ts"
 
 /** Without block headers nothing says how far an answer reaches: so long after its window an attempt is let go. */
 const settleMillis = 30_000
@@ -79,6 +81,7 @@ interface Due {
 
 /** Returns whether the ledger told of all that the balances show. */
 const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }: Due) {
+  const database = yield* Database
   const findings = yield* Findings
   const looks = yield* Looks
   const now = yield* Clock.currentTimeMillis
@@ -88,13 +91,16 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     const blocks = seen.get(attempt.transferId) ?? 0
     const more = excess.get(attempt.intentId) ?? 0
     const executions = Math.max(blocks, more === 0 ? 0 : 1 + more)
-    yield* judgeCount(attempt, sends === undefined ? executions : (sends.counts.get(attempt.transferId) ?? 0))
+    const counted = sends?.counts.get(attempt.transferId) ?? 0
+    yield* judgeCount(attempt, sends === undefined ? executions : counted)
     if (blocks > 0 && isWhole) yield* looks.noteCounted(attempt.transferId, blocks)
     const end = deadlineHeight(attempt)
     const reaches =
       sends?.mark === undefined ? yield* isLongOver(attempt, heights.balances, now) : sends.mark.height > end
     if (!reaches || sends?.complete === false || heights.chain <= end + 1n) continue
-    yield* findings.endWatch(attempt)
+    const isUnpaid = sends?.mark !== undefined && counted === 0
+    const told = isUnpaid ? tellUnpaid(attempt) : Effect.void
+    yield* database.atomically(Effect.andThen(told, findings.endWatch(attempt)))
     yield* looks.forget(attempt.transferId, nameOf(attempt))
   }
   return isWhole

@@ -86,28 +86,35 @@ describe("a second execution of a payment", () => {
         ),
       )
 
-      it.effect(`of one that failed halts and pages, on ${profile} with a window of ${window} blocks`, () =>
+      it.effect(`of one that was refused in its block pays it, on ${profile} with a window of ${window} blocks`, () =>
         flow(
           (options, sandbox, client) =>
             Effect.gen(function* () {
-              const body = JSON.stringify({ operation: "submit", kind: "execution_failure" })
-              yield* (yield* Settings).rememberFraming(chainId, "bare")
-              for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
-              yield* request(client, "/sandbox/faults", { body })
-              yield* round(options, sandbox, settling)
-              yield* request(client, "/sandbox/faults", { method: "DELETE" })
-              const step = yield* inContext(round(options, sandbox, settling))
-              yield* step
-              yield* toLastBlock(client, step)
-              assert.deepStrictEqual(yield* states, ["failed"])
+              yield* refusedInBlock(options, sandbox, client)
+              assert.deepStrictEqual(yield* states, ["in_flight"], "its bytes can still execute")
               assert.include((yield* replay(client)).text, '"success":true')
-              yield* haltsWithin(options, sandbox)
-              assert.lengthOf(yield* paid(sandbox), 1, "the network let it happen")
+              for (let i = 0; i < 6; i++) yield* round(options, sandbox, settling)
+              assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+              assert.lengthOf(yield* paid(sandbox), 1)
             }),
           { change },
         ),
       )
     }
+
+    it.effect(`of one that failed halts and pages, on ${profile}`, () =>
+      flow(
+        (options, sandbox, client) =>
+          Effect.gen(function* () {
+            yield* refusedInBlock(options, sandbox, client)
+            assert.deepStrictEqual(yield* states, ["failed"])
+            assert.include((yield* replay(client)).text, '"success":true')
+            yield* haltsWithin(options, sandbox)
+            assert.lengthOf(yield* paid(sandbox), 1, "the network let it happen")
+          }),
+        { change: { profile: `"${profile}"`, pow: pow(60) } },
+      ),
+    )
   }
 
   it.effect("is counted on the ledger where the list showed neither", () =>
@@ -228,6 +235,19 @@ const inContext = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.context<R>(), (context) => Effect.provideContext(effect, context))
 
 type Options = Parameters<typeof round>[0]
+
+/** A payment that the network takes into a block and refuses there, and blocks until its window has one left. */
+const refusedInBlock = Effect.fnUntraced(function* (options: Options, sandbox: Sandbox["Service"], client: TestClient) {
+  const body = JSON.stringify({ operation: "submit", kind: "execution_failure" })
+  yield* (yield* Settings).rememberFraming(chainId, "bare")
+  for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit"]))
+  yield* request(client, "/sandbox/faults", { body })
+  yield* round(options, sandbox, settling)
+  yield* request(client, "/sandbox/faults", { method: "DELETE" })
+  const step = yield* inContext(round(options, sandbox, settling))
+  yield* step
+  yield* toLastBlock(client, step)
+})
 
 /** Runs on until the halt is there, ten blocks at most after the one that takes what was handed in. */
 const haltsWithin = Effect.fnUntraced(function* (options: Options, sandbox: Sandbox["Service"], skip = settling) {

@@ -1,0 +1,202 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { alice, bob, eve, type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { altered, type Front, honest, type Manner, rewritten, startFront } from "../support/Fronts.ts"
+import { rounds } from "../support/Intents.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+
+type Liar = { manner: Manner }
+
+/** A treasury whose only gateway can lie for a while; `url` is the network behind it. */
+const behind = (setup: FlowSetup, use: (liar: Liar, url: string, ...args: Parameters<Flow>) => ReturnType<Flow>) => {
+  let front: Front | undefined
+  let network = ""
+  return flow((...args) => use(front!, network, ...args), {
+    ...setup,
+    front: (url) =>
+      Effect.map(startFront("liar", url), (started) => {
+        front = started
+        network = url
+        return started.server.url
+      }),
+  })
+}
+
+const pow = (window: number) => ({
+  pow: `{ difficulty: 3, pastBlocks: ${window}, txPerBlock: 2, increaseDifficulty: true }`,
+})
+const wage = `  - name: wage
+    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
+    schedule: { cron: "1 8 * * *" }
+`
+const wages = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(50)),
+  (all) => all.filter(({ rule }) => rule === "wage").map(({ state }) => state),
+)
+const pages = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (due) => due.filter(({ severity }) => severity === "page").map(({ detail }) => detail),
+)
+
+/** Shows every transfer that it is asked for by its id as this one. */
+const shown =
+  (status: string, to: string, amount: bigint) =>
+  (id: string, timestamp: string): string => {
+    const [fromAccountType, toAccountType] = ["ACCOUNT_TYPE_GENERAL", "ACCOUNT_TYPE_GENERAL"]
+    const ends = { from: alice, fromAccountType, to, toAccountType, asset: usdt, amount: String(amount) }
+    const transfer = { id, ...ends, reference: "", status, timestamp }
+    return JSON.stringify({ transferNode: { transfer, fees: [] } })
+  }
+
+/** Keeps what is handed in while `keeps`, and shows transfers as `as` while it is there. */
+const keeper = () => {
+  const kept: Array<{ readonly path: string; readonly body: string }> = []
+  const state: { keeps: boolean; as: ReturnType<typeof shown> | undefined } = { keeps: true, as: undefined }
+  const manner: Manner = async (request, ask) => {
+    if (request.method === "POST" && state.keeps) {
+      kept.push({ path: request.url.pathname, body: request.body })
+      return { status: 503, headers: {}, text: "" }
+    }
+    const answer = await ask()
+    const id = /^\/api\/v2\/transfer\/([0-9a-f]{64})$/.exec(request.url.pathname)?.[1]
+    const at = answer.headers["x-block-timestamp"] ?? ""
+    return state.as === undefined || id === undefined ? answer : { ...answer, status: 200, text: state.as(id, at) }
+  }
+  return { kept, state, manner }
+}
+
+describe("a lone gateway", () => {
+  for (const [words, time] of [
+    ["an hour before it", (told: string) => String(BigInt(told) - 3_600_000_000_000n)],
+    ["at no time", () => "0"],
+    ["a second before it", (told: string) => String(BigInt(told) - 1_000_000_000n)],
+  ] as const) {
+    it.effect(`that tells an execution ${words} does not have it made again before the balances hold it`, () =>
+      behind({ network: ", framing: bare" }, (liar, _, options, sandbox) =>
+        Effect.gen(function* () {
+          const outbox = yield* Outbox
+          const unconfirmed = new Set(["confirm", "decide"])
+          while (!(yield* outbox.live).some(({ sends }) => sends > 0)) {
+            yield* round(options, sandbox, unconfirmed)
+            yield* decideOnce()
+          }
+          while ((yield* paid(sandbox)).length === 0) yield* sandbox.stepBlock
+          liar.manner = rewritten("timestamp", time, "/api/v2/transfer/")
+          yield* confirmOnce()
+          liar.manner = honest
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+          // The engine looks before the next poll, as it does when a confirmation wakes it.
+          yield* decideOnce()
+          yield* rounds(options, sandbox, 10)
+          assert.lengthOf(yield* paid(sandbox), 1)
+        }),
+      ),
+    )
+  }
+
+  it.effect("that tells for four seconds that a payment was refused does not have it paid anew in its window", () =>
+    behind({ change: pow(100), network: ", framing: bare" }, (liar, url, options, sandbox) =>
+      Effect.gen(function* () {
+        const { kept, state, manner } = keeper()
+        liar.manner = manner
+        const passing = Effect.ignore(round(options, sandbox))
+        while (kept.length === 0) yield* passing
+        state.as = shown("STATUS_REJECTED", bob, 150n * one)
+        for (let i = 0; i < 4; i++) yield* passing
+        state.as = undefined
+        for (let i = 0; i < 64; i++) yield* passing
+        state.keeps = false
+        const post = ({ path, body }: (typeof kept)[number]) =>
+          Effect.promise(async () => void (await (await fetch(`${url}${path}`, { method: "POST", body })).text()))
+        yield* Effect.forEach(kept, post, { discard: true })
+        yield* rounds(options, sandbox, 10)
+        assert.lengthOf(yield* paid(sandbox), 1)
+        assert.deepStrictEqual(yield* (yield* Brake).halts, [])
+      }),
+    ),
+  )
+
+  it.effect("that tells for four seconds that a payday is done does not let it end unpaid with nobody called", () =>
+    behind({ change: pow(40), rules: wage, network: ", framing: bare" }, (liar, _, options, sandbox) =>
+      Effect.gen(function* () {
+        yield* rounds(options, sandbox, 20)
+        const before = (yield* paid(sandbox)).length
+        yield* TestClock.adjust("40 seconds")
+        const { kept, state, manner } = keeper()
+        liar.manner = manner
+        const passing = Effect.ignore(round(options, sandbox))
+        while (kept.length === 0) yield* passing
+        state.as = shown("STATUS_DONE", eve, 30n * one)
+        for (let i = 0; i < 4; i++) yield* passing
+        liar.manner = honest
+        for (let i = 0; i < 70; i++) yield* passing
+        assert.deepStrictEqual([yield* wages, (yield* paid(sandbox)).length - before], [["confirmed"], 0])
+        const [page, ...more] = yield* pages
+        assert.deepStrictEqual(more, [])
+        assert.match(page ?? "", /^wage: 30\.00 USDT alice -> eve is recorded as paid .+ movements have none of it\./)
+        assert.match(page ?? "", /hand it in with "cofferer submit"$/)
+      }),
+    ),
+  )
+
+  it.effect("that tells a minimum which no payment reaches, once, does not end a payday that had to wait", () =>
+    behind({ rules: wage }, (liar, _, options, sandbox) =>
+      Effect.gen(function* () {
+        yield* rounds(options, sandbox, 3)
+        yield* TestClock.adjust("1 minute")
+        yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+        const brake = yield* Brake
+        yield* brake.halt("operator", "looks at it")
+        yield* rounds(options, sandbox, 2)
+        yield* TestClock.adjust("6 minutes")
+        let told = 0
+        liar.manner = altered(
+          ({ url }) => url.pathname === "/api/v2/network/parameters" && told++ === 0,
+          (answer) => {
+            const raised = (_: string, value: { readonly key?: string } | null) =>
+              value?.key === "transfer.minTransferQuantumMultiple" ? { ...value, value: "1000000" } : value
+            return { ...answer, text: JSON.stringify(JSON.parse(answer.text), raised) }
+          },
+        )
+        yield* rounds(options, sandbox, 2)
+        assert.isAbove(told, 0)
+        yield* brake.resume({ scope: "all", reason: "looked", author: "ana" })
+        yield* rounds(options, sandbox, 3)
+        assert.notInclude(["confirmed", "cancelled"], (yield* wages)[0], "it waits")
+        yield* TestClock.adjust("2 minutes")
+        yield* rounds(options, sandbox, 15)
+        assert.deepStrictEqual(yield* wages, ["confirmed"])
+      }),
+    ),
+  )
+
+  it.effect("whose head runs ahead of the balances' blocks has nothing signed on blocks that have not come", () =>
+    behind({ change: pow(100) }, (liar, _, options, sandbox) =>
+      Effect.gen(function* () {
+        const unsent = new Set(["submit"])
+        yield* rounds(options, sandbox, 15, unsent)
+        let by = 0n
+        liar.manner = rewritten("height", (told) => String(BigInt(told) + by), "/blockchain/height")
+        for (let second = 0; second < 4; second++) {
+          by += 900n
+          yield* Effect.ignore(round(options, sandbox, second < 3 ? unsent : undefined))
+        }
+        const [intent] = yield* (yield* Outbox).recent(1)
+        assert.deepStrictEqual(yield* (yield* Outbox).attempts(intent?.id ?? ""), [])
+        assert.match(
+          intent?.detail ?? "",
+          /^waits: block 3[0-9]{3} is told as the newest, and block [0-9]+ is the newest/,
+        )
+        liar.manner = honest
+        for (let i = 0; i < 60; i++) yield* Effect.ignore(round(options, sandbox))
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+    ),
+  )
+})
