@@ -1,4 +1,5 @@
 import type { BlockMark } from "../domain/Balance.ts"
+import { type LowHeads, lowAfter, lowKept } from "./lowHeads.ts"
 import { type Stood, stoodAfter } from "./stoodHead.ts"
 
 /**
@@ -64,6 +65,8 @@ export interface Belief {
   readonly doubt: Doubt | undefined
   /** Absent before the first answer that counts. */
   readonly stood?: Stood | undefined
+  /** Answers far below that come between those that are believed. */
+  readonly low?: LowHeads | undefined
   /** The newest block with its time that has stood, by row headers of a gateway whose head was believed. */
   readonly block?: BlockMark | undefined
   /** The next one, once it has stood: a lie of some seconds is no anchor. In memory alone. */
@@ -172,10 +175,12 @@ export const believed = (belief: Belief, told: ToldHead, now: number): Belief =>
   const isFirst = trusted === undefined ? told.rows === undefined : trusted.isFirst && told.rows === undefined
   const height = trusted === undefined || told.height > trusted.height ? told.height : trusted.height
   const stood = stoodAfter(belief.stood, told.height, now)
+  const low = lowKept(belief.low, now)
   return {
     trusted: { height, at: now, epoch: trusted?.epoch ?? 0, isFirst },
     doubt: undefined,
     stood,
+    ...(low === undefined ? {} : { low }),
     ...blocksAfter(belief, markOf(told, now), stood.height),
   }
 }
@@ -213,7 +218,9 @@ export const doubted = (before: Belief, stray: StrayHead): Belief => {
   const { trusted, stood } = before
   // What lies below the believed one contradicts it, if it is that which was false; what lies above raises nothing.
   const belief =
-    trusted === undefined || height > trusted.height ? before : { ...before, stood: stoodAfter(stood, height, now) }
+    trusted === undefined || height > trusted.height
+      ? before
+      : { ...before, stood: stoodAfter(stood, height, now), low: lowAfter(before.low, height, now) }
   const since = Math.min(belief.doubt?.since ?? now, now)
   const words = whyOf(belief, stray)
   if (isContradicted(stray, now, bounds)) {

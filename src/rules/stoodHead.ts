@@ -17,7 +17,8 @@ const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
  * After another answer. What lies below counts at once, what lies above once it has stood; a clock that was put back
- * begins the time anew. A node that lags behind others at one address delays what counts, and never stops it.
+ * begins the time anew. A node that lags behind others at one address delays what counts; one that stands still stops
+ * it for as long as it answers, on purpose, and people are told (rules/lowHeads.ts says why).
  */
 export const stoodAfter = (before: Stood | undefined, told: bigint, now: number): Stood => {
   const next = { height: told, at: now }

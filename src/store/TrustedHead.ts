@@ -25,6 +25,7 @@ const Stored = Schema.fromJsonString(
       }),
     ),
     stood: Schema.optional(Schema.Struct({ height: Digits, next: Named })),
+    low: Schema.optional(Schema.Struct({ first: Schema.Finite, since: Schema.Finite, last: Named })),
     block: Schema.optional(Block),
   }),
 )
@@ -78,14 +79,15 @@ export class TrustedHead extends Context.Service<
 
 /** What cannot be read counts as nothing: the first head is believed as on the first day. */
 const beliefOf = (text: string): Belief => {
-  const { trusted, doubt, stood, block } = Option.getOrElse(decode(text), () => nothingBelieved)
-  if (doubt === undefined) return { trusted, doubt, stood, block }
+  const { trusted, doubt, stood, low, block } = Option.getOrElse(decode(text), () => nothingBelieved)
+  if (doubt === undefined) return { trusted, doubt, stood, low, block }
   const { run, ...rest } = doubt
-  return { trusted, doubt: { ...rest, run: run && { ...run, rows: run.rows } }, stood, block }
+  return { trusted, doubt: { ...rest, run: run && { ...run, rows: run.rows } }, stood, low, block }
 }
 
-const isNear = (stored: Belief | undefined, { trusted, doubt, block }: Belief): boolean => {
+const isNear = (stored: Belief | undefined, { trusted, doubt, low, block }: Belief): boolean => {
   if (stored === undefined || (stored.block === undefined) !== (block === undefined)) return false
+  if (stored.low?.since !== low?.since) return false
   const [a, b] = [stored.trusted, stored.doubt]
   if ((a === undefined) !== (trusted === undefined) || (b === undefined) !== (doubt === undefined)) return false
   if (a !== undefined && trusted !== undefined) {

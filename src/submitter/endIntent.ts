@@ -2,6 +2,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
+import { lowNow } from "../rules/lowHeads.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
@@ -62,7 +63,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
     evidence: yield* outbox.evidence(intentId),
     done: new Set(done.map(({ transferId }) => transferId)),
     height: (yield* (yield* Observations).watermark)?.height ?? 0n,
-    believed: yield* believedOf(chainId),
+    ...(yield* believedOf(chainId)),
   })
   if (!judged.permitted) return yield* refused(judged.message, judged.remedy)
   yield* agree(intent)
@@ -82,11 +83,15 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   return yield* outbox.move(at, judged.to, settlement)
 })
 
-/** The newest block of its chain; undefined while another is told that is doubted. */
+/** The newest block of its chain, unless another is told that is doubted, and one far below that is told in between. */
 const believedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
-  if (chainId === undefined) return undefined
-  const { trusted, doubt } = yield* (yield* TrustedHead).of(chainId)
-  return doubt === undefined ? trusted?.height : undefined
+  if (chainId === undefined) return { believed: undefined }
+  const { trusted, doubt, low } = yield* (yield* TrustedHead).of(chainId)
+  const now = yield* Clock.currentTimeMillis
+  return {
+    believed: doubt === undefined ? trusted?.height : undefined,
+    low: lowNow(low, trusted?.at, now),
+  }
 })
 
 /** The others hear of a payment that one person has ended unpaid. */

@@ -23,6 +23,8 @@ export interface Facts extends Omit<Reached, "told"> {
   readonly height: bigint
   /** Newest block that is believed; undefined where none is, or another is told that is doubted. */
   readonly believed: bigint | undefined
+  /** A block far below it that is told in between, so that none above it is sure. */
+  readonly low?: bigint | undefined
 }
 
 export interface Permitted {
@@ -142,6 +144,11 @@ const yearBlocks = 630_720_000n
 const isBeyondReach = ({ anchorHeight }: Attempt, { height, believed }: Facts): boolean =>
   believed !== undefined && anchorHeight > (believed > height ? believed : height) + yearBlocks
 
+/** What people do where blocks far below the newest are told in between. */
+export const lowRemedy = (low: bigint): string =>
+  `the gateway tells block ${low} again and again between later ones, so one of its nodes stands still or the later ` +
+  "blocks are false: compare with another source, and start with the address of a single node that is right"
+
 const judgeNever = (facts: Facts): Judged => {
   const live = liveOf(facts)
   const isFalse = live !== undefined && isBeyondReach(live, facts)
@@ -166,7 +173,9 @@ const judgeNever = (facts: Facts): Judged => {
     const known = facts.height === 0n ? "no block is known" : `block ${height} is the newest that is sure`
     return refuse(
       `attempt ${live.k} may still execute: ${known}, its window is over beyond doubt after block ${end}`,
-      "let the daemon see a later block, then ask again",
+      facts.low !== undefined && height < facts.height
+        ? lowRemedy(facts.low)
+        : "let the daemon see a later block, then ask again",
     )
   }
   return permit("abandoned", "resolved as never executed", { attempt: live, to: "expired" })

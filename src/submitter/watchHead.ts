@@ -1,4 +1,5 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
+import { lowForLong } from "../rules/lowHeads.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
 import { Database } from "../store/Database.ts"
@@ -7,6 +8,7 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { lowRemedy } from "./verbs.ts"
 
 /** The newest block may be doubted for so long before people hear of it. */
 const tellAfterMillis = 60_000
@@ -15,12 +17,13 @@ const key = "headDoubted"
 /** The doubt as people are told of it; undefined while the newest block is believed. */
 export const headTrouble = Effect.map(Settings, (settings) => makeTrouble(settings, key, tellAfterMillis))
 
-/** Calls people where the newest block is doubted for long. It asks the store and the clock alone. */
+/** Calls people where the newest block is doubted for long, or flaps. It asks the store and the clock alone. */
 export const watchHead = Effect.fn("Overdue.head")(function* () {
   const { chainId } = yield* SubmitterOptions
   const trouble = yield* headTrouble
-  const { doubt } = yield* (yield* TrustedHead).of(chainId)
-  const round = Effect.gen(function* () {
+  const { doubt, low, trusted } = yield* (yield* TrustedHead).of(chainId)
+  const flapping = lowForLong(low, trusted?.at, yield* Clock.currentTimeMillis)
+  const doubted = Effect.gen(function* () {
     if (doubt === undefined) {
       const over = yield* trouble.end
       return over?.isTold === true ? yield* raiseOver(over) : false
@@ -29,6 +32,10 @@ export const watchHead = Effect.fn("Overdue.head")(function* () {
     if (doubt.begunBelow !== undefined && (yield* isHalted)) return false
     const noted = yield* trouble.note(doubt.why)
     return noted?.isTold === true ? yield* raiseDoubt(noted) : false
+  })
+  const round = Effect.gen(function* () {
+    const isTold = flapping !== undefined && low !== undefined && (yield* raiseLow(low.first, flapping))
+    return (yield* doubted) || isTold
   })
   if (yield* (yield* Database).atomically(round)) yield* (yield* Signals).wake("alerts")
 })
@@ -41,6 +48,18 @@ const isHalted = Effect.map(
 /** What people do about it. */
 export const headRemedy =
   'compare with another source: where the gateway is wrong, replace it; where it is right, "cofferer trust head HEIGHT"'
+
+/** Once, however long it lasts. */
+const raiseLow = Effect.fnUntraced(function* (since: number, height: bigint) {
+  return yield* (yield* AlertQueue).raise({
+    dedup: `head-low/${since}`,
+    severity: "ticket",
+    kind: "head",
+    subject: "newest block flaps",
+    detail: `no payment counts as never executed by a block above ${height}: ${lowRemedy(height)}`,
+    fields: { since: new Date(since).toISOString() },
+  })
+})
 
 const raiseDoubt = Effect.fnUntraced(function* ({ since, detail }: Noted) {
   return yield* (yield* AlertQueue).raise({

@@ -159,6 +159,18 @@ describe("a person's verb", () => {
     ],
     ["waits for a block that has stood", never, stuck({ stood: 108n }), /block 108 is .* sure.*after block 108/],
     [
+      "says where a node that stands still keeps it waiting",
+      never,
+      stuck({ stood: 20n, low: 20n }),
+      /block 20 is .* sure.*; the gateway tells block 20 again and again .* address of a single node/,
+    ],
+    [
+      "and does not where its window is what is not over",
+      never,
+      stuck({ height: 108n, stood: 108n, low: 20n }),
+      /; let the daemon see a later block/,
+    ],
+    [
       "waits for the time of a window",
       never,
       stuck({ attempts: [attempt({ windowBlocks: 100 })], height: 900n, now: 4_500 }),
