@@ -72,7 +72,9 @@ export const workDoubtKey = "workDoubt"
 const roundMillis = 120_000
 
 /** What became of the wish to believe the terms that are seen now. */
-export type WorkTrust = { readonly trusted: string } | { readonly refused: string; readonly remedy: string }
+export type WorkTrust =
+  /** `since`: the block at which these terms were seen first, so that a later doubt of the same terms is another. */
+  { readonly trusted: string; readonly since: bigint } | { readonly refused: string; readonly remedy: string }
 
 /**
  * The network's rules for transactions: its proof of work and the window of blocks. While they are unknown or odd, and
@@ -180,7 +182,7 @@ export class ChainRules extends Context.Service<
           if (doubted === undefined) return undefined
           if (now === undefined || doubted.kind === "odd") return { refused: doubted.detail, remedy: doubted.remedy }
           yield* store(trustWork(now))
-          return { trusted: termsText(now.work) }
+          return { trusted: termsText(now.work), since: now.first?.height ?? now.changed?.at ?? height }
         }),
         doubted: makeTrouble(settings, workDoubtKey).now,
       })

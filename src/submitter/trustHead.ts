@@ -24,7 +24,10 @@ export interface TrustedByPeople {
   readonly reason: string
 }
 
-/** Asked before something is believed: whoever must agree to it. In words that stay the same while it is doubted. */
+/**
+ * Asked before something is believed: whoever must agree to it. In words that stay the same while it is doubted, and
+ * are others for a later doubt: nothing else uses up what was signed for this one.
+ */
 export type Agree<E, R> = (words: string) => Effect.Effect<unknown, E, R>
 
 /**
@@ -69,7 +72,9 @@ const trust = Effect.fnUntraced(function* <E, R>(asked: TrustedByPeople, agree: 
     )
   }
   const before = belief.trusted === undefined ? "none" : `block ${belief.trusted.height}`
-  yield* agree(`block ${height} as begun, where ${before} was believed`)
+  // The doubted block itself may grow from one signature to the next.
+  const since = new Date(doubt.since).toISOString()
+  yield* agree(`block ${height} as begun, where ${before} was believed, doubted since ${since}`)
   const detail = `${author} trusts the newest block ${doubt.height}: ${reason}`
   yield* (yield* Journal).append({
     kind: "config",

@@ -30,7 +30,7 @@ const trust = Effect.fnUntraced(function* <E, R>(
   if (done === undefined) return yield* refused("the work for transactions is believed", "nothing is left to do")
   if ("refused" in done) return yield* refused(done.refused, done.remedy)
   // Whoever has not agreed yet takes all of this back.
-  yield* agree(`the work for transactions: ${done.trusted}`)
+  yield* agree(`the work for transactions since block ${done.since}: ${done.trusted}`)
   const detail = `${author} trusts the work for transactions, ${done.trusted}: ${reason}`
   const body = { detail, trusted: done.trusted, reason, author }
   yield* (yield* Journal).append({ kind: "config", subject: treasury, body })

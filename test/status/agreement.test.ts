@@ -123,7 +123,7 @@ const walks: ReadonlyArray<Walk> = [
     args: ["trust", "head", String(wild)],
     begin: doubtHead,
     waits: isHeadDoubted,
-    says: /of trust in the network, version 2\n(.+\n)*trusts: block 9000000000000 as begun, where block 7 was believed\n/,
+    says: /of trust in the network, version 2\n(.+\n)*trusts: block 9000000000000 as begun, where block 7 was believed, doubted since 1970-01-01T00:00:00.000Z\n/,
   },
   {
     verb: "trust/work",
@@ -132,7 +132,7 @@ const walks: ReadonlyArray<Walk> = [
     args: ["trust", "work"],
     begin: doubtWork,
     waits: isWorkDoubted,
-    says: /of trust in the network, version 2\n(.+\n)*trusts: the work for transactions: .+90/,
+    says: /of trust in the network, version 2\n(.+\n)*trusts: the work for transactions since block 7: .+90/,
   },
 ]
 
