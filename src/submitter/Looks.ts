@@ -9,6 +9,9 @@ export interface Look {
   readonly until: bigint
 }
 
+/** A gateway that is asked slowly answers the same question so often. */
+const pauseMillisMax = 15_000
+
 /** What this process remembers of its looks at the ledger. None of it is needed after its end. */
 export class Looks extends Context.Service<
   Looks,
@@ -33,6 +36,8 @@ export class Looks extends Context.Service<
     readonly isDoubtful: Effect.Effect<boolean>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
+    /** For how many milliseconds this was told of the name, again and again with no longer pause than a slow gateway makes. */
+    readonly toldFor: (name: string, now: number) => Effect.Effect<number>
     /** Whether so many milliseconds are over since this was last true of the name. */
     readonly isDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
     /** Forgets a transfer and a name that nobody asks for any more. */
@@ -47,6 +52,7 @@ export class Looks extends Context.Service<
       const rows = new Map<string, bigint>()
       const counted = new Map<string, number>()
       const times = new Map<string, number>()
+      const told = new Map<string, { readonly first: number; readonly last: number }>()
       const dues = new Map<string, number>()
       const doubts = new Set<string>()
       let start: bigint | undefined
@@ -81,6 +87,14 @@ export class Looks extends Context.Service<
             times.set(name, first)
             return first
           }),
+        toldFor: (name, now) =>
+          Effect.sync(() => {
+            const known = told.get(name)
+            const goesOn = known !== undefined && now >= known.last && now - known.last <= pauseMillisMax
+            const first = goesOn ? known.first : now
+            told.set(name, { first, last: now })
+            return now - first
+          }),
         isDue: (name, now, everyMillis) =>
           Effect.sync(() => {
             const before = dues.get(name)
@@ -93,6 +107,7 @@ export class Looks extends Context.Service<
           Effect.sync(() => {
             counted.delete(transferId)
             times.delete(name)
+            told.delete(name)
           }),
       })
     }),

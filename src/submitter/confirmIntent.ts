@@ -11,7 +11,7 @@ import { absences, confirmed, expired, failedInBlock, giveUp, type Live, now } f
 import { isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { inclusionOf } from "./inclusionOf.ts"
 import { judgeCancellation } from "./judgeCancellation.ts"
-import { forgetRefusal, judgeFound } from "./judgeFound.ts"
+import { forgetTold, judgeFound } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteListing } from "./noteListing.ts"
@@ -32,7 +32,7 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   }
   const sighting = asked.success
   if (sighting.found !== undefined) return yield* judgeFound(live, sighting, "by id")
-  yield* forgetRefusal(attempt)
+  yield* forgetTold(attempt)
   yield* judgeAbsent(live, sighting)
 })
 

@@ -5,6 +5,7 @@ import type { TransferSighting } from "../gateway/Confirmation.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
+import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { endAndTell } from "./endAndTell.ts"
@@ -20,6 +21,9 @@ import { signedBy } from "./sendsOf.ts"
 const behindNanos = 60_000_000_000n
 
 type Where = "by id" | "in the listing"
+
+/** Ends of a transfer that did not pay. */
+const refused: ReadonlySet<string> = new Set(["rejected", "stopped", "cancelled"])
 
 /** What a sighting of the attempt under its own transfer id means. */
 export const judgeFound = Effect.fnUntraced(function* (
@@ -46,10 +50,12 @@ export const judgeFound = Effect.fnUntraced(function* (
     height: undefined,
     detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} ${where}: ${found.status}`,
   }
-  const isRefused = found.status === "rejected" || found.status === "stopped" || found.status === "cancelled"
-  if (!isRefused) yield* forgetRefusal(attempt)
+  yield* forgetOthers(attempt, found.status)
   if (found.status === "done") {
+    if (!(yield* isDoneSure(live, found.timestamp))) return
+    yield* forgetTold(attempt)
     yield* noteExecution(attempt, found.timestamp)
+    yield* (yield* Findings).watch(attempt)
     yield* outbox.addEvidence(attempt, "executed", seen)
     const how = intent.command === "withdraw" ? "found by its id" : "found by transfer id"
     return yield* confirmed(intent, attempt, {
@@ -58,7 +64,7 @@ export const judgeFound = Effect.fnUntraced(function* (
       how: where === "by id" ? how : "found in the listing",
     })
   }
-  if (!isRefused) return yield* giveUp(live)
+  if (!refused.has(found.status)) return yield* giveUp(live)
   if (!(yield* isRefusalSure(live))) return yield* giveUp(live)
   const executed = yield* hasExecuted(intent, attempt, found.timestamp)
   if (executed === "unknown") {
@@ -77,7 +83,7 @@ export const judgeFound = Effect.fnUntraced(function* (
     { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
     outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp }),
   )
-  yield* forgetRefusal(attempt)
+  yield* forgetTold(attempt)
 })
 
 /** Later than any block that can have been seen: taken for true, balances would never be known to hold the payment. */
@@ -88,36 +94,52 @@ const isToCome = Effect.fnUntraced(function* (timestamp: bigint) {
   return timestamp > (rows > clock ? rows : clock) + BigInt(maxAgeMillis) * 1_000_000n
 })
 
-/**
- * When it executed: told, where that is not before its signature and, where balances are known of that time, a row of
- * the payer is there. Otherwise now: rules look again only once the balances hold it for sure.
- */
-const executedAt = Effect.fnUntraced(function* ({ command, payment }: Intent, attempt: Attempt, told: bigint) {
-  const observations = yield* Observations
-  const rows = (yield* observations.watermark)?.timestamp ?? 0n
+/** When it executed: as told, where that can be; otherwise now. Rules look again once the balances hold it for sure. */
+const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
+  if (yield* isInBalances(intent, attempt, told)) return told
+  const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   const clock = yield* now
   const latest = rows > clock ? rows : clock
-  if (told <= signedBy(attempt)) return latest
-  if (told >= rows || command === "withdraw") return told
+  // Balances that are not known of that time yet say nothing against it.
+  return told > signedBy(attempt) && told >= rows ? told : latest
+})
+
+/** Whether the payer's balance moved at that time: withdrawals are told with times of their own. */
+const isInBalances = Effect.fnUntraced(function* ({ command, payment }: Intent, attempt: Attempt, told: bigint) {
+  const observations = yield* Observations
+  const rows = (yield* observations.watermark)?.timestamp ?? 0n
+  if (told <= signedBy(attempt) || told >= rows) return false
+  if (command === "withdraw") return true
   const block = toMicros(told)
   const known = yield* observations.history(payment.fromKey, payment.assetId, block)
-  return known.some(({ timestamp }) => timestamp === block) ? told : latest
+  return known.some(({ timestamp }) => timestamp === block)
 })
 
-/** So long a lone gateway must tell that a payment was refused in its block, while its bytes could still execute. */
-const refusedMillis = 30_000
+/** So long a lone gateway must tell of an end that nothing else shows, while the bytes could still execute. */
+const lastingMillis = 30_000
+const doneName = ({ transferId }: Attempt): string => `done/${transferId}`
 const refusedName = ({ transferId }: Attempt): string => `refused/${transferId}`
 
-/** A sighting that says otherwise: what was told before is no persistent word. */
-export const forgetRefusal = Effect.fnUntraced(function* (attempt: Attempt) {
-  yield* (yield* Looks).forget("", refusedName(attempt))
+/** A sighting that says otherwise, or an end: what was told before is no lasting word. */
+const forgetOthers = Effect.fnUntraced(function* (attempt: Attempt, status: string | undefined) {
+  const looks = yield* Looks
+  if (status !== "done") yield* looks.forget("", doneName(attempt))
+  if (!refused.has(status ?? "")) yield* looks.forget("", refusedName(attempt))
 })
 
-/** A failure is final, and what failed may be paid anew: one gateway's word of a moment is not enough for that. */
+/** A sighting that holds nothing. */
+export const forgetTold = (attempt: Attempt) => forgetOthers(attempt, undefined)
+
+/** An execution is counted at once where the balances show it; else one gateway's word of a moment is not enough. */
+const isDoneSure = Effect.fnUntraced(function* ({ intent, attempt }: Live, told: bigint) {
+  if ((yield* Gateways).quorum > 1 || (yield* isInBalances(intent, attempt, told))) return true
+  return (yield* (yield* Looks).toldFor(doneName(attempt), yield* Clock.currentTimeMillis)) >= lastingMillis
+})
+
+/** A failure is final, and what failed may be paid anew. */
 const isRefusalSure = Effect.fnUntraced(function* ({ attempt, height }: Live) {
   if ((yield* Gateways).quorum > 1 || isOver(attempt, height)) return true
-  const clock = yield* Clock.currentTimeMillis
-  return clock - (yield* (yield* Looks).since(refusedName(attempt), clock)) >= refusedMillis
+  return (yield* (yield* Looks).toldFor(refusedName(attempt), yield* Clock.currentTimeMillis)) >= lastingMillis
 })
 
 /** The same of a withdrawal, whose movements bear no id: any alike since its signature keeps it from having failed. */

@@ -25,6 +25,7 @@ import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { StoreError } from "../store/StoreError.ts"
 import { knownOrders } from "../store/standingOrders.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
 import { trip } from "../store/trip.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
@@ -64,13 +65,15 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const tip = yield* Tip
   const head = yield* tip.head
   if (!(yield* isOurChain(head))) return false
-  const ahead = aheadOfRows(head, watermark, now, options.head)
+  const { block } = yield* (yield* TrustedHead).of(head.chainId)
+  const rows = block ?? watermark
+  const ahead = aheadOfRows(head, rows, now, options.head)
   if (ahead !== undefined) return yield* waits(intent, ahead)
   const unsettled = yield* (yield* ChainRules).unsettled(head.height, head.pow)
   if (unsettled !== undefined) return yield* waits(intent, unsettled)
   const slow = yield* tooSlow(head)
   if (slow !== undefined) return yield* waits(intent, slow)
-  const recent = (yield* tip.recent).filter((one) => aheadOfRows(one, watermark, now, options.head) === undefined)
+  const recent = (yield* tip.recent).filter((one) => aheadOfRows(one, rows, now, options.head) === undefined)
   const heads = [head, ...recent]
   const database = yield* Database
   const planned = planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))

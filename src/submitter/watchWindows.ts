@@ -99,6 +99,9 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
       sends?.mark === undefined ? yield* isLongOver(attempt, heights.balances, now) : sends.mark.height > end
     if (!reaches || sends?.complete === false || heights.chain <= end + 1n) continue
     const isUnpaid = sends?.mark !== undefined && counted === 0
+    const unpaid = `unpaid/${attempt.transferId}`
+    if (!isUnpaid) yield* looks.forget("", unpaid)
+    else if (attempt.state === "confirmed" && now - (yield* looks.since(unpaid, now)) < settleMillis) continue
     const told = isUnpaid ? tellUnpaid(attempt) : Effect.void
     yield* database.atomically(Effect.andThen(told, findings.endWatch(attempt)))
     yield* looks.forget(attempt.transferId, nameOf(attempt))

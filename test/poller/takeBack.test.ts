@@ -251,4 +251,24 @@ describe("a gateway that tells no balances", () => {
       assert.deepStrictEqual([balances, drifts, journal], [["a 101", "b 47"], [], []])
     }),
   )
+
+  for (const others of [0, 120]) {
+    it.effect(`ends the drift of an account by a look at it alone, beside ${others} others`, () =>
+      Effect.gen(function* () {
+        const assetOf = (n: number) => n.toString(16).padStart(64, "0")
+        const more = Array.from({ length: others }, (_, n) => ({ ...row(-9n, alice, 7n), asset: assetOf(n + 2) }))
+        const seen = yield* live(200, (history, at) => {
+          history.rows = [...more, row(5n, bob, 50n)]
+          const isLate = others === 0 && at >= 18 && at <= 26
+          // While it is behind it shows nothing of that time.
+          history.isVisible = ({ timestamp }) => !isLate || timestamp < start
+          lateLie((told) => (told.party === bob ? { ...told, balance: 1n } : told), 14)(history, at)
+        })
+        const begun = seen.findIndex(({ drifts }) => drifts.length > 0)
+        const over = seen.findIndex(({ drifts }, at) => at > begun && drifts.length === 0)
+        assert.isAbove(begun, 0)
+        assert.include(seen[over]?.balances ?? [], "b 50", "not while the false balance stands")
+      }),
+    )
+  }
 })

@@ -148,7 +148,7 @@ describe("the network's fee, when a payment is signed", () => {
         Effect.gen(function* () {
           while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
           const blind = new Set(["decide", "poll", "reconcile", "compare"])
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox, blind)
+          for (let i = 0; i < 34; i++) yield* round(options, sandbox, blind)
           assert.deepStrictEqual(yield* states, ["confirmed"])
           const pages = (yield* (yield* AlertQueue).due(10)).filter(({ severity }) => severity === "page")
           assert.match(
@@ -160,7 +160,11 @@ describe("the network's fee, when a payment is signed", () => {
           yield* submitOnce()
           assert.deepStrictEqual(yield* refusals(intentId), ["floor"])
         }),
-      { alice: ', floor: { USDT: "645" }', change: { feeFactor: '"0.05"', feeMaxQuantum: '"1000"' } },
+      {
+        network: ", maxAge: 2m",
+        alice: ', floor: { USDT: "645" }',
+        change: { feeFactor: '"0.05"', feeMaxQuantum: '"1000"' },
+      },
     ),
   )
 })

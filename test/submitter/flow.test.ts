@@ -167,7 +167,7 @@ describe("a payment from its decision to its end", () => {
         for (let i = 0; i < 2; i++) yield* round(options, sandbox)
         assert.strictEqual((yield* (yield* Outbox).live).length, 0)
         yield* brake.resume({ scope: "rule:keep-bob", reason: "done", author: "ana" })
-        for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
         assert.deepStrictEqual(yield* states, ["confirmed"])
       }),
     ),

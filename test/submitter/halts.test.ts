@@ -169,7 +169,7 @@ describe("a second execution of a payment", () => {
           yield* toLastBlock(client, step)
           yield* replay(client)
           for (let i = 0; i < 2; i++) yield* step
-          yield* round(options, sandbox, new Set(["decide", "reconcile", "poll"]))
+          for (let i = 0; i < 31; i++) yield* round(options, sandbox, new Set(["decide", "reconcile", "poll"]))
           assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
           yield* haltsWithin(options, sandbox, new Set(["decide", "poll"]))
         }),

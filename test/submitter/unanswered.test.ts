@@ -68,7 +68,8 @@ describe("a payment that is told to have ended at a time that has not come", () 
       (...all) =>
         Effect.gen(function* () {
           yield* sent(all)
-          yield* looks(all, 12)
+          // No balance is read, so that its word has to last.
+          yield* looks(all, 36)
           const { intent } = yield* newest
           assert.strictEqual(intent?.state, "confirmed")
           assert.isBelow(lies, 1, "it was told")
@@ -127,7 +128,7 @@ describe("a payment of which a gateway does not answer", () => {
           Effect.gen(function* () {
             yield* sent(flowed)
             isDown = true
-            yield* looks(flowed, 1)
+            yield* looks(flowed, 32)
             assert.deepStrictEqual(yield* states, ["confirmed"])
           }),
         behind((path) => (isDown && path === "/blockchain/height" ? broken : undefined)),

@@ -164,7 +164,7 @@ describe("proof of work that takes long", () => {
           yield* TestClock.adjust("200 millis")
           for (let i = 0; i < 20; i++) yield* turn
           yield* brake.resume({ scope: "all", reason: "looked at it", author: "ana" })
-          for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["decide"]))
+          for (let i = 0; i < 5; i++) yield* round(options, sandbox, new Set(["decide"]))
           assert.deepStrictEqual(yield* states, ["confirmed"])
           assert.lengthOf((yield* newest).attempts, 1)
           assert.lengthOf(yield* paid(sandbox), 1)
@@ -186,7 +186,7 @@ describe("proof of work that takes long", () => {
         Effect.gen(function* () {
           for (let i = 0; i < 2; i++) yield* round(options, sandbox, decided)
           const settled = Effect.gen(function* () {
-            for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["decide"]))
+            for (let i = 0; i < 6; i++) yield* round(options, sandbox, new Set(["decide"]))
           })
           yield* Effect.provide(settled, ProofOfWork.layerWith({ size: 1, spawn }))
           assert.deepStrictEqual(yield* states, ["confirmed"])

@@ -1,0 +1,136 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { bob, eve, paid, round, states } from "../support/Flow.ts"
+import { honest, type Manner } from "../support/Fronts.ts"
+import { halts, rounds } from "../support/Intents.ts"
+import { behind, keeper, pages, pow, shown, wage, wages } from "../support/LoneLiar.ts"
+import { one } from "../support/TestSandbox.ts"
+
+const isUnpaid =
+  /^wage: 30\.00 USDT alice -> eve is recorded as paid .+ movements have none of it\..+"cofferer submit"$/
+
+describe("a lone gateway", () => {
+  it.effect("that tells before and after an outage that a payment was refused does not have it paid anew", () =>
+    behind({ change: pow(100), network: ", framing: bare" }, (liar, url, options, sandbox) =>
+      Effect.gen(function* () {
+        const { kept, state, manner } = keeper()
+        liar.manner = manner
+        const passing = Effect.ignore(round(options, sandbox))
+        const refusing = Effect.gen(function* () {
+          state.as = shown("STATUS_REJECTED", bob, 150n * one)
+          yield* passing
+          state.as = undefined
+        })
+        while (kept.length === 0) yield* passing
+        yield* refusing
+        const blind: Manner = (request, ask) =>
+          request.url.pathname.startsWith("/api/v2/transfer/")
+            ? Promise.resolve({ status: 503, headers: {}, text: "" })
+            : manner(request, ask)
+        liar.manner = blind
+        for (let i = 0; i < 31; i++) yield* passing
+        liar.manner = manner
+        yield* refusing
+        for (let i = 0; i < 64; i++) yield* passing
+        state.keeps = false
+        const post = ({ path, body }: (typeof kept)[number]) =>
+          Effect.promise(async () => void (await (await fetch(`${url}${path}`, { method: "POST", body })).text()))
+        yield* Effect.forEach(kept, post, { discard: true })
+        yield* rounds(options, sandbox, 12)
+        assert.lengthOf(yield* paid(sandbox), 1)
+        assert.deepStrictEqual(yield* halts, [])
+      }),
+    ),
+  )
+
+  for (const [words, roundsBefore] of [
+    ["for a minute", 0],
+    ["for a minute, once its window is over,", 46],
+  ] as const) {
+    it.effect(`that tells ${words} that a payday is done has people called, who pay it`, () =>
+      behind({ change: pow(40), rules: wage, network: ", framing: bare" }, (liar, _, options, sandbox) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 20)
+          const before = (yield* paid(sandbox)).length
+          yield* TestClock.adjust("40 seconds")
+          const { kept, state, manner } = keeper()
+          liar.manner = manner
+          const passing = Effect.ignore(round(options, sandbox))
+          while (kept.length === 0) yield* passing
+          for (let i = 0; i < roundsBefore; i++) yield* passing
+          const told = shown("STATUS_DONE", eve, 30n * one)
+          const [sent] = (yield* (yield* Outbox).recent(50)).filter(({ rule }) => rule === "wage")
+          // The same time in each answer, as a block has.
+          const at = String(BigInt(sent?.updatedAt ?? 0) * 1_000_000n + 1_000_000_000n)
+          state.as = (id) => told(id, at)
+          for (let i = 0; i < 60; i++) yield* passing
+          liar.manner = honest
+          for (let i = 0; i < 90; i++) yield* passing
+          assert.deepStrictEqual([yield* wages, (yield* paid(sandbox)).length - before], [["confirmed"], 0])
+          const [page, ...more] = yield* pages
+          assert.match(page ?? "", isUnpaid)
+          assert.deepStrictEqual(more, [])
+        }),
+      ),
+    )
+  }
+
+  it.effect("behind whose address one node holds no movements of before has nobody called to what was paid", () =>
+    behind({ change: pow(40) }, (liar, _, options, sandbox) =>
+      Effect.gen(function* () {
+        while ((yield* states)[0] !== "confirmed") yield* round(options, sandbox)
+        let asked = 0
+        // The first question after the window goes to that node.
+        liar.manner = async ({ url }, ask) => {
+          const answer = await ask()
+          if (url.pathname !== "/api/v2/ledgerentry/history" || answer.status !== 200 || asked++ > 0) return answer
+          const told = JSON.parse(answer.text)
+          return { ...answer, text: JSON.stringify({ ...told, ledgerEntries: { ...told.ledgerEntries, edges: [] } }) }
+        }
+        yield* rounds(options, sandbox, 70)
+        assert.lengthOf(yield* paid(sandbox), 1)
+        assert.isAbove(asked, 1)
+        assert.deepStrictEqual(yield* pages, [])
+      }),
+    ),
+  )
+
+  for (const kind of ["drops its row headers", "raises its row headers alike"]) {
+    it.effect(`whose head runs ahead and that ${kind} meanwhile has nothing signed on what has not come`, () =>
+      behind({ change: pow(100) }, (liar, _, options, sandbox) =>
+        Effect.gen(function* () {
+          const unsent = new Set(["submit"])
+          yield* rounds(options, sandbox, 15, unsent)
+          let by = 0n
+          liar.manner = async (request, ask) => {
+            const answer = await ask()
+            if (request.url.pathname === "/blockchain/height" && answer.status === 200) {
+              const told = JSON.parse(answer.text)
+              return { ...answer, text: JSON.stringify({ ...told, height: String(BigInt(told.height) + by) }) }
+            }
+            const { "x-block-height": height, "x-block-timestamp": time, ...headers } = answer.headers
+            if (height === undefined || time === undefined) return answer
+            const raised = { "x-block-height": String(BigInt(height) + by), "x-block-timestamp": time }
+            return { ...answer, headers: kind.startsWith("raises") ? { ...headers, ...raised } : headers }
+          }
+          for (let second = 0; second < 9; second++) {
+            by += 900n
+            yield* Effect.ignore(round(options, sandbox, second < 7 ? unsent : undefined))
+          }
+          liar.manner = honest
+          const outbox = yield* Outbox
+          const [intent] = yield* outbox.recent(1)
+          const anchors = (yield* outbox.attempts(intent?.id ?? "")).map(({ anchorHeight }) => anchorHeight)
+          assert.deepStrictEqual(
+            anchors.filter((height) => height > 100n),
+            [],
+          )
+          for (let i = 0; i < 90; i++) yield* Effect.ignore(round(options, sandbox))
+          assert.lengthOf(yield* paid(sandbox), 1)
+        }),
+      ),
+    )
+  }
+})

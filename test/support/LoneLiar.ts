@@ -1,0 +1,72 @@
+import { Effect } from "effect"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { alice, type Flow, type FlowSetup, flow } from "./Flow.ts"
+import { type Front, type Manner, startFront } from "./Fronts.ts"
+import { usdt } from "./TestSandbox.ts"
+
+/** A gateway that answers as it likes. */
+export type Liar = { manner: Manner }
+
+/** A treasury whose only gateway can lie for a while; `url` is the network behind it. */
+export const behind = (
+  setup: FlowSetup,
+  use: (liar: Liar, url: string, ...args: Parameters<Flow>) => ReturnType<Flow>,
+) => {
+  let front: Front | undefined
+  let network = ""
+  return flow((...args) => use(front!, network, ...args), {
+    ...setup,
+    front: (url) =>
+      Effect.map(startFront("liar", url), (started) => {
+        front = started
+        network = url
+        return started.server.url
+      }),
+  })
+}
+
+/** Work of a network with a window of so many blocks, easy enough for a test. */
+export const pow = (window: number) => ({
+  pow: `{ difficulty: 3, pastBlocks: ${window}, txPerBlock: 2, increaseDifficulty: true }`,
+})
+/** A payday. */
+export const wage = `  - name: wage
+    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
+    schedule: { cron: "1 8 * * *" }
+`
+export const wages = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(50)),
+  (all) => all.filter(({ rule }) => rule === "wage").map(({ state }) => state),
+)
+export const pages = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (due) => due.filter(({ severity }) => severity === "page").map(({ detail }) => detail),
+)
+
+/** Shows every transfer that it is asked for by its id as this one. */
+export const shown =
+  (status: string, to: string, amount: bigint) =>
+  (id: string, timestamp: string): string => {
+    const [fromAccountType, toAccountType] = ["ACCOUNT_TYPE_GENERAL", "ACCOUNT_TYPE_GENERAL"]
+    const ends = { from: alice, fromAccountType, to, toAccountType, asset: usdt, amount: String(amount) }
+    const transfer = { id, ...ends, reference: "", status, timestamp }
+    return JSON.stringify({ transferNode: { transfer, fees: [] } })
+  }
+
+/** Keeps what is handed in while `keeps`, and shows transfers as `as` while it is there. */
+export const keeper = () => {
+  const kept: Array<{ readonly path: string; readonly body: string }> = []
+  const state: { keeps: boolean; as: ReturnType<typeof shown> | undefined } = { keeps: true, as: undefined }
+  const manner: Manner = async (request, ask) => {
+    if (request.method === "POST" && state.keeps) {
+      kept.push({ path: request.url.pathname, body: request.body })
+      return { status: 503, headers: {}, text: "" }
+    }
+    const answer = await ask()
+    const id = /^\/api\/v2\/transfer\/([0-9a-f]{64})$/.exec(request.url.pathname)?.[1]
+    const at = answer.headers["x-block-timestamp"] ?? ""
+    return state.as === undefined || id === undefined ? answer : { ...answer, status: 200, text: state.as(id, at) }
+  }
+  return { kept, state, manner }
+}
