@@ -36,7 +36,7 @@ export class Looks extends Context.Service<
     readonly isDoubtful: Effect.Effect<boolean>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
-    /** For how many milliseconds this was told of the name, again and again with no longer pause than a slow gateway makes. */
+    /** For how many milliseconds this was told of the name, without a longer pause than a slow gateway makes. */
     readonly toldFor: (name: string, now: number) => Effect.Effect<number>
     /** Whether so many milliseconds are over since this was last true of the name. */
     readonly isDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>

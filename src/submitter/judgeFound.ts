@@ -12,7 +12,7 @@ import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
 import { isOver } from "./evidence.ts"
 import { Looks } from "./Looks.ts"
-import { toMicros } from "./movementOf.ts"
+import { hasLeftAt } from "./movementOf.ts"
 import { noteExecution } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { signedBy } from "./sendsOf.ts"
@@ -104,15 +104,11 @@ const executedAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt
   return told > signedBy(attempt) && told >= rows ? told : latest
 })
 
-/** Whether the payer's balance moved at that time: withdrawals are told with times of their own. */
-const isInBalances = Effect.fnUntraced(function* ({ command, payment }: Intent, attempt: Attempt, told: bigint) {
-  const observations = yield* Observations
-  const rows = (yield* observations.watermark)?.timestamp ?? 0n
+/** Whether the payer's balance fell by it at that time; withdrawals are told with times of their own. */
+const isInBalances = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, told: bigint) {
+  const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   if (told <= signedBy(attempt) || told >= rows) return false
-  if (command === "withdraw") return true
-  const block = toMicros(told)
-  const known = yield* observations.history(payment.fromKey, payment.assetId, block)
-  return known.some(({ timestamp }) => timestamp === block)
+  return intent.command === "withdraw" || (yield* hasLeftAt(intent, attempt, told))
 })
 
 /** So long a lone gateway must tell of an end that nothing else shows, while the bytes could still execute. */

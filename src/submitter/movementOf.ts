@@ -24,7 +24,7 @@ const openingNanos = 86_400_000_000_000n
 const claimMillis = 3_600_000
 
 /** Rows have the times of their blocks in microseconds, other answers in nanoseconds. */
-export const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
+const toMicros = (nanos: bigint): bigint => nanos - (nanos % 1_000n)
 
 /** The time before which no block can hold the attempt: the ledger's own, where it is known. Unix nanoseconds. */
 const signedAfterOf = ({ signedAfter, createdAt }: Attempt): bigint => signedAfter ?? BigInt(createdAt) * 1_000_000n
@@ -78,6 +78,24 @@ export const mayHaveLeft = Effect.fnUntraced(function* (intent: Intent, attempt:
       .reduce((sum, { payment, fee, feeMax }) => sum + payment.amount + (fee ?? feeMax), 0n)
   const steps = stepsOf(yield* observations.history(fromKey, assetId, after - openingNanos))
   return steps.some(({ at, by }) => at > after && -by - explained(at) >= amount)
+})
+
+/**
+ * Whether the payer's balance fell in that block (Unix nanoseconds) by the attempt's amount at least, beyond what
+ * confirmed payments of the block explain.
+ */
+export const hasLeftAt = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, time: bigint) {
+  const observations = yield* Observations
+  const { fromKey: party, assetId: asset, amount } = intent.payment
+  const block = toMicros(time)
+  const rows = yield* observations.history(party, asset, block)
+  const row = rows.find(({ timestamp, type, market }) => timestamp === block && type === general && market === "")
+  const before = yield* observations.before({ party, asset, market: "", type: general }, block)
+  if (row === undefined || before === undefined) return false
+  const explained = (yield* othersOf(intent, attempt))
+    .filter(({ settledAt }) => settledAt !== undefined && toMicros(settledAt) === block)
+    .reduce((sum, { payment, fee, feeMax }) => sum + payment.amount + (fee ?? feeMax), 0n)
+  return before.balance - row.balance - explained >= amount
 })
 
 /** The blocks since a time (Unix nanoseconds) in which both ends moved by exactly the payment. */
