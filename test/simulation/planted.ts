@@ -137,7 +137,7 @@ export const planted: ReadonlyArray<Planted> = [
     name: "takes a payment that failed for one that was made",
     edits: [
       {
-        file: confirm,
+        file: "submitter/judgeFound.ts",
         source: '  if (found.status === "done") {\n',
         instead: '  if (found.status !== "pending") {\n',
       },
