@@ -14,6 +14,8 @@ const ordinary: ReadonlySet<HoldReason> = new Set([
   "too_small",
   "yielded",
 ])
+/** A payment whose answer was lost is under way like any other, and so long the ledger has to tell of it. */
+const lostMillis = 3_000
 /** From its decision to its signature, where nothing makes a payment wait. */
 const signedWithinMillis = 10_000
 
@@ -69,6 +71,7 @@ const holds = (db: DatabaseSync): ReadonlyArray<Wait> => {
       guard: reason,
       what: `${rule}: ${reason}: ${detail}`,
     }))
+    .filter(({ at, until, guard }) => guard !== "unresolved" || until - at > lostMillis)
 }
 
 /** What the signer refused. */
