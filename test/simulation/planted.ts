@@ -15,6 +15,13 @@ export interface Planted {
 const confirm = "submitter/confirmIntent.ts"
 const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)\n"
 
+/** What is dead is judged some seconds late besides: alone, a mistake about the end of the window is not seen. */
+const atOnce = {
+  file: "submitter/evidence.ts",
+  source: "  const lower = stood < told ? stood : told\n",
+  instead: "  const lower = told\n",
+}
+
 /** The simulation is worth what it finds: each of these must be caught. */
 export const planted: ReadonlyArray<Planted> = [
   {
@@ -70,8 +77,9 @@ export const planted: ReadonlyArray<Planted> = [
     ],
   },
   {
-    name: "takes the end of the window for the proof of death",
+    name: "takes the end of the window for the proof of death, by any block that is told",
     edits: [
+      atOnce,
       {
         file: confirm,
         source: absent,
