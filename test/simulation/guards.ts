@@ -288,4 +288,28 @@ export const guards: ReadonlyArray<PlantedGuard> = [
       },
     ],
   },
+  {
+    name: "takes every window for the shortest",
+    test: "test/submitter/evidence.test.ts",
+    title: "ends no window of a hundred blocks",
+    edits: [
+      {
+        file: "domain/Attempt.ts",
+        source: "attempt.anchorHeight + BigInt(longestWindow(attempt))",
+        instead: "attempt.anchorHeight + 5n",
+      },
+    ],
+  },
+  {
+    name: "forgets that a longer window was told since it was signed",
+    test: "test/submitter/watchWork.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "domain/Attempt.ts",
+        source: "  Math.max(windowBlocks, windowMax)\n",
+        instead: "  Math.min(windowBlocks, windowMax)\n",
+      },
+    ],
+  },
 ]

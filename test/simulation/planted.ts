@@ -88,8 +88,9 @@ export const planted: ReadonlyArray<Planted> = [
     ],
   },
   {
-    name: "takes every window for the shortest",
+    name: "takes every window for the shortest, by any block that is told",
     edits: [
+      atOnce,
       {
         file: "domain/Attempt.ts",
         source: "attempt.anchorHeight + BigInt(longestWindow(attempt))",
