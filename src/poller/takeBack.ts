@@ -1,11 +1,14 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
+import { deadlineHeight } from "../domain/Attempt.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { RequestPriority } from "../gateway/RequestPriority.ts"
 import type { Held, Newest } from "../store/accountRows.ts"
 import { Database } from "../store/Database.ts"
 import { accountName, type Difference, Drifts } from "../store/Drifts.ts"
+import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
+import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { aligned, blockNanos, type Reader } from "./askWindow.ts"
 import type { Comparison, ReconciliationOptions } from "./Comparison.ts"
@@ -41,7 +44,10 @@ export const takeBack = Effect.fn("Reconciliation.takeBack")(function* (
   const now = yield* Clock.currentTimeMillis
   const proofs: Comparison["proofs"] = new Map()
   const proven: Array<TakenBack> = []
-  const held = differing.filter((difference) => inDrift.has(accountName(difference)))
+  const used = yield* inUse
+  const held = differing.filter(
+    (difference) => inDrift.has(accountName(difference)) && !used.has(`${difference.party}|${difference.asset}`),
+  )
   for (const difference of inTurn(held, memory)) {
     const name = accountName(difference)
     const found = yield* explain(reader, difference).pipe(
@@ -67,6 +73,22 @@ export const takeBack = Effect.fn("Reconciliation.takeBack")(function* (
   const signals = yield* Signals
   for (const topic of ["engine", "alerts"] as const) yield* signals.wake(topic)
   return true
+})
+
+/**
+ * Accounts of payments whose bytes could still execute, by party and asset: one may have been confirmed by the very rows
+ * that are in doubt, and with them gone its rule would decide it anew.
+ */
+const inUse = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const height = (yield* (yield* Observations).watermark)?.height ?? 0n
+  const open = (yield* (yield* Findings).watched).filter((attempt) => height <= deadlineHeight(attempt) + 1n)
+  const payments = yield* Effect.forEach(open, ({ intentId }) => outbox.byId(intentId))
+  return new Set(
+    payments
+      .flatMap(Option.toArray)
+      .flatMap(({ payment: { fromKey, toKey, assetId } }) => [`${fromKey}|${assetId}`, `${toKey}|${assetId}`]),
+  )
 })
 
 /** Those of which something was proven once, then as many of the others, from another one on each time. */

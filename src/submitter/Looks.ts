@@ -9,9 +9,6 @@ export interface Look {
   readonly until: bigint
 }
 
-/** A gateway that is asked slowly answers the same question so often. */
-const pauseMillisMax = 15_000
-
 /** What this process remembers of its looks at the ledger. None of it is needed after its end. */
 export class Looks extends Context.Service<
   Looks,
@@ -36,8 +33,8 @@ export class Looks extends Context.Service<
     readonly isDoubtful: Effect.Effect<boolean>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
-    /** For how many milliseconds this was told of the name, without a longer pause than a slow gateway makes. */
-    readonly toldFor: (name: string, now: number) => Effect.Effect<number>
+    /** For how many milliseconds this was told of the name, without a longer pause than so many. */
+    readonly toldFor: (name: string, now: number, pauseMillisMax: number) => Effect.Effect<number>
     /** Whether so many milliseconds are over since this was last true of the name. */
     readonly isDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
     /** Forgets a transfer and a name that nobody asks for any more. */
@@ -87,7 +84,7 @@ export class Looks extends Context.Service<
             times.set(name, first)
             return first
           }),
-        toldFor: (name, now) =>
+        toldFor: (name, now, pauseMillisMax) =>
           Effect.sync(() => {
             const known = told.get(name)
             const goesOn = known !== undefined && now >= known.last && now - known.last <= pauseMillisMax

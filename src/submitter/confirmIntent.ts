@@ -11,11 +11,13 @@ import { absences, confirmed, expired, failedInBlock, giveUp, type Live, now } f
 import { isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { inclusionOf } from "./inclusionOf.ts"
 import { judgeCancellation } from "./judgeCancellation.ts"
-import { forgetTold, judgeFound } from "./judgeFound.ts"
+import { judgeFound } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
+import { aloneMillis, forgetWords, isLasting, ShownMillis } from "./lastingWord.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { speaksAgainst } from "./speaksAgainst.ts"
 
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
@@ -32,7 +34,7 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   }
   const sighting = asked.success
   if (sighting.found !== undefined) return yield* judgeFound(live, sighting, "by id")
-  yield* forgetTold(attempt)
+  yield* forgetWords(attempt)
   yield* judgeAbsent(live, sighting)
 })
 
@@ -85,9 +87,15 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
     holds: transfers.some((t) => t.id === attempt.transferId),
   }))
   const seen = quorumListing(listings, { quorum: gateways.quorum, tip: height })
-  const earlier = absences(yield* outbox.evidence(attempt.intentId), attempt)
+  const evidence = yield* outbox.evidence(attempt.intentId)
+  const earlier = absences(evidence, attempt)
   const judged = judgeAbsence(attempt, height, seen, earlier)
   if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
+  if (judged === "proven") {
+    const firstAt = evidence.find(({ k, kind }) => k === attempt.k && kind === "absent")?.at ?? 0
+    const against = yield* speaksAgainst(live, firstAt)
+    if (against !== undefined) return yield* giveUp(live, against)
+  }
   const gateway = told.map((one) => one.gateway.name).join("+")
   const at = [...earlier.slice(0, 1), seen.height]
   const detail =
@@ -127,6 +135,8 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   // What leaves the network is seen at one end alone, where anything else may look the same.
   const movement = alone && intent.command === "transfer" ? yield* movementOf(intent, attempt) : undefined
   if (movement === undefined) return yield* byExplorer(live)
+  if (!(yield* isLasting(live, "moved", yield* ShownMillis))) return yield* giveUp(live)
+  yield* (yield* Findings).watch(attempt)
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   yield* outbox.addEvidence(attempt, "executed", { gateway: gateway.name, height: undefined, detail })
   yield* confirmed(intent, attempt, { ...movement, how: "seen in the balances" })
@@ -138,7 +148,12 @@ const byExplorer = Effect.fnUntraced(function* (live: Live) {
   const outbox = yield* Outbox
   const inclusion = yield* inclusionOf(attempt)
   if (inclusion.verdict === "failed" && isOver(attempt, height)) return yield* failedInBlock(live, inclusion)
-  if (inclusion.verdict !== "executed") return yield* giveUp(live)
+  if (inclusion.verdict !== "executed") {
+    yield* forgetWords(attempt)
+    return yield* giveUp(live)
+  }
+  if (!(yield* isLasting(live, "explored", aloneMillis))) return yield* giveUp(live)
+  yield* (yield* Findings).watch(attempt)
   const detail = `explorers show it done in block ${inclusion.height}`
   yield* outbox.addEvidence(attempt, "executed", { gateway: inclusion.gateway, height: inclusion.height, detail })
   yield* confirmed(intent, attempt, {

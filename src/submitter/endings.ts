@@ -20,7 +20,7 @@ import { say } from "../telemetry/say.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
 import type { inclusionOf } from "./inclusionOf.ts"
-import { mayHaveLeft, movementOf } from "./movementOf.ts"
+import { hasFallen, mayHaveLeft, movementOf } from "./movementOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendsOf } from "./sendsOf.ts"
 
@@ -57,7 +57,7 @@ export const hasExecuted = Effect.fnUntraced(function* (
   if (sends?.counts.has(attempt.transferId) === true) return "yes"
   if (sends !== undefined) {
     const reaches = sends.mark === undefined || failedAt === undefined || sends.mark.timestamp >= failedAt
-    return sends.complete && reaches ? "no" : "unknown"
+    return sends.complete && reaches && !(yield* hasFallen(intent, attempt)) ? "no" : "unknown"
   }
   if (listed) return "unknown"
   return (yield* mayHaveLeft(intent, attempt, failedAt ?? 0n)) === false ? "no" : "unknown"

@@ -2,7 +2,6 @@ import { Clock, Effect } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { TransferSighting } from "../gateway/Confirmation.ts"
-import { Gateways } from "../gateway/Gateways.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
 import { Findings } from "../store/Findings.ts"
@@ -11,8 +10,8 @@ import { Outbox } from "../store/Outbox.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
 import { isOver } from "./evidence.ts"
-import { Looks } from "./Looks.ts"
-import { hasLeftAt } from "./movementOf.ts"
+import { aloneMillis, forgetWords, isLasting, ShownMillis } from "./lastingWord.ts"
+import { hasLeftAt, mayHaveLeft } from "./movementOf.ts"
 import { noteExecution } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { signedBy } from "./sendsOf.ts"
@@ -50,10 +49,14 @@ export const judgeFound = Effect.fnUntraced(function* (
     height: undefined,
     detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} ${where}: ${found.status}`,
   }
-  yield* forgetOthers(attempt, found.status)
   if (found.status === "done") {
-    if (!(yield* isDoneSure(live, found.timestamp))) return
-    yield* forgetTold(attempt)
+    if (!(yield* isDoneSure(live, found.timestamp))) {
+      return yield* giveUp(
+        live,
+        `${gateway} shows it as done, and has not for ${aloneMillis / 1_000} s without a pause`,
+      )
+    }
+    yield* forgetWords(attempt)
     yield* noteExecution(attempt, found.timestamp)
     yield* (yield* Findings).watch(attempt)
     yield* outbox.addEvidence(attempt, "executed", seen)
@@ -64,7 +67,10 @@ export const judgeFound = Effect.fnUntraced(function* (
       how: where === "by id" ? how : "found in the listing",
     })
   }
-  if (!refused.has(found.status)) return yield* giveUp(live)
+  if (!refused.has(found.status)) {
+    yield* forgetWords(attempt)
+    return yield* giveUp(live)
+  }
   if (!(yield* isRefusalSure(live))) return yield* giveUp(live)
   const executed = yield* hasExecuted(intent, attempt, found.timestamp)
   if (executed === "unknown") {
@@ -83,7 +89,7 @@ export const judgeFound = Effect.fnUntraced(function* (
     { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
     outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp }),
   )
-  yield* forgetTold(attempt)
+  yield* forgetWords(attempt)
 })
 
 /** Later than any block that can have been seen: taken for true, balances would never be known to hold the payment. */
@@ -111,31 +117,22 @@ const isInBalances = Effect.fnUntraced(function* (intent: Intent, attempt: Attem
   return intent.command === "withdraw" || (yield* hasLeftAt(intent, attempt, told))
 })
 
-/** So long a lone gateway must tell of an end that nothing else shows, while the bytes could still execute. */
-const lastingMillis = 30_000
-const doneName = ({ transferId }: Attempt): string => `done/${transferId}`
-const refusedName = ({ transferId }: Attempt): string => `refused/${transferId}`
-
-/** A sighting that says otherwise, or an end: what was told before is no lasting word. */
-const forgetOthers = Effect.fnUntraced(function* (attempt: Attempt, status: string | undefined) {
-  const looks = yield* Looks
-  if (status !== "done") yield* looks.forget("", doneName(attempt))
-  if (!refused.has(status ?? "")) yield* looks.forget("", refusedName(attempt))
-})
-
-/** A sighting that holds nothing. */
-export const forgetTold = (attempt: Attempt) => forgetOthers(attempt, undefined)
-
-/** An execution is counted at once where the balances show it; else one gateway's word of a moment is not enough. */
-const isDoneSure = Effect.fnUntraced(function* ({ intent, attempt }: Live, told: bigint) {
-  if ((yield* Gateways).quorum > 1 || (yield* isInBalances(intent, attempt, told))) return true
-  return (yield* (yield* Looks).toldFor(doneName(attempt), yield* Clock.currentTimeMillis)) >= lastingMillis
+/**
+ * An execution counts once a lone gateway's own balances show it too, for as long as no lie of some seconds lasts; else
+ * its word must last longer. A withdrawal is told with a time of its own: any fall since its signature may be it.
+ */
+const isDoneSure = Effect.fnUntraced(function* (live: Live, told: bigint) {
+  const { intent, attempt } = live
+  const isShown =
+    intent.command === "withdraw"
+      ? (yield* mayHaveLeft(intent, attempt, signedBy(attempt))) === true
+      : yield* isInBalances(intent, attempt, told)
+  return yield* isLasting(live, "done", isShown ? yield* ShownMillis : aloneMillis)
 })
 
 /** A failure is final, and what failed may be paid anew. */
-const isRefusalSure = Effect.fnUntraced(function* ({ attempt, height }: Live) {
-  if ((yield* Gateways).quorum > 1 || isOver(attempt, height)) return true
-  return (yield* (yield* Looks).toldFor(refusedName(attempt), yield* Clock.currentTimeMillis)) >= lastingMillis
+const isRefusalSure = Effect.fnUntraced(function* (live: Live) {
+  return isOver(live.attempt, live.height) || (yield* isLasting(live, "refused", aloneMillis))
 })
 
 /** The same of a withdrawal, whose movements bear no id: any alike since its signature keeps it from having failed. */

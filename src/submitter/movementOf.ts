@@ -67,17 +67,29 @@ export const movementOf = Effect.fnUntraced(function* (intent: Intent, attempt: 
  */
 export const mayHaveLeft = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, until: bigint) {
   const observations = yield* Observations
-  const { fromKey, assetId, amount } = intent.payment
+  const { amount } = intent.payment
   // Rows are known of all blocks before that one.
   if (((yield* observations.watermark)?.timestamp ?? 0n) <= until) return undefined
+  return (yield* fallsOf(intent, attempt)).some((fall) => fall >= amount)
+})
+
+/** Whether the payer's balance fell by exactly the attempt and a fee that it allows, whatever else fell. */
+export const hasFallen = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
+  const { amount } = intent.payment
+  return (yield* fallsOf(intent, attempt)).some((fall) => fall >= amount && fall <= amount + intent.feeMax)
+})
+
+/** By how much the payer's balance fell in each block that may hold the attempt, beyond what payments explain. */
+const fallsOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
+  const { fromKey, assetId } = intent.payment
   const after = signedAfterOf(attempt)
   const others = yield* othersOf(intent, attempt)
   const explained = (at: bigint) =>
     others
       .filter(({ settledAt }) => settledAt !== undefined && toMicros(settledAt) === toMicros(at))
       .reduce((sum, { payment, fee, feeMax }) => sum + payment.amount + (fee ?? feeMax), 0n)
-  const steps = stepsOf(yield* observations.history(fromKey, assetId, after - openingNanos))
-  return steps.some(({ at, by }) => at > after && -by - explained(at) >= amount)
+  const steps = stepsOf(yield* (yield* Observations).history(fromKey, assetId, after - openingNanos))
+  return steps.flatMap(({ at, by }) => (at > after ? [-by - explained(at)] : []))
 })
 
 /**

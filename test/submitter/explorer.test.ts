@@ -106,6 +106,8 @@ describe("an explorer, where transfers cannot be looked up,", () => {
         Effect.gen(function* () {
           yield* sent(flowed)
           yield* confirmOnce()
+          assert.deepStrictEqual(yield* states, ["in_flight"], "one look is no word to rely on")
+          yield* blocks(flowed, 30)
           const { intent, kinds } = yield* newest
           assert.strictEqual(intent?.state, "confirmed")
           assert.include(intent?.detail ?? "", "fee not known, at most 0.30, shown by the explorer")

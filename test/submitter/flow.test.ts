@@ -118,7 +118,7 @@ describe("a payment from its decision to its end", () => {
         const halts = (yield* brake.halts).map((h) => h.reason)
         assert.deepStrictEqual(halts, ["foreign_payment"], "the other's payment is not in the journal")
         yield* brake.resume({ scope: "all", reason: "it was ours", author: "ana" })
-        for (let i = 0; i < 40; i++) yield* round(options, sandbox, new Set(["decide"]))
+        for (let i = 0; i < 70; i++) yield* round(options, sandbox, new Set(["decide"]))
         assert.deepStrictEqual(yield* states, ["abandoned"])
         const absent = (yield* outbox.evidence(intent!.id)).filter((e) => e.kind === "absent")
         assert.strictEqual(absent.length, 2)

@@ -184,7 +184,7 @@ describe("a payment in trouble", () => {
         yield* submitOnce()
         for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
         yield* disarm(client)
-        for (let i = 0; i < 40; i++) yield* round(options, sandbox, decided)
+        for (let i = 0; i < 70; i++) yield* round(options, sandbox, decided)
         const [attempt, second] = yield* attemptsOf
         assert.strictEqual(attempt?.state, "expired")
         assert.strictEqual(second?.state, "confirmed")
@@ -208,7 +208,7 @@ describe("a payment in trouble", () => {
       Effect.gen(function* () {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
         yield* arm(client, { operation: "submit", kind: "http_status", status: 503 })
-        for (let i = 0; i < 120; i++) yield* round(options, sandbox, decided)
+        for (let i = 0; i < 210; i++) yield* round(options, sandbox, decided)
         const attempts = yield* attemptsOf
         assert.deepStrictEqual(
           attempts.map((a) => a.state),
@@ -235,7 +235,7 @@ describe("a payment in trouble", () => {
         yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
         for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
         yield* (yield* Brake).resume({ scope: "all", reason: "the other's payment was ours", author: "ana" })
-        for (let i = 0; i < 40; i++) yield* round(options, sandbox, decided)
+        for (let i = 0; i < 70; i++) yield* round(options, sandbox, decided)
         assert.deepStrictEqual(yield* states, ["abandoned"])
         assert.lengthOf(yield* attemptsOf, 1)
         assert.lengthOf(yield* paid(sandbox), 1, "the other's payment alone")

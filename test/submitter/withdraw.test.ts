@@ -148,6 +148,7 @@ describe("a withdrawal", () => {
           yield* submitOnce()
           yield* rounds(options, sandbox, 4, new Set(["decide"]))
           yield* disarm(client)
+          yield* rounds(options, sandbox, 30, new Set(["decide"]))
           yield* until(options, sandbox, "confirmed", new Set(["decide"]))
           const [first, second] = yield* attemptsOf
           assert.deepStrictEqual([first?.state, second?.state], ["expired", "confirmed"])

@@ -21,6 +21,7 @@ import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
+import { ShownMillis } from "../../src/submitter/lastingWord.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import type { TestClient } from "./TestClient.ts"
@@ -51,6 +52,8 @@ export interface FlowSetup {
   readonly line?: string
   /** More top-level keys. */
   readonly more?: string
+  /** How long a lone gateway must tell of what its balances show. Default 0: most flows are about other things. */
+  readonly shownMillis?: number
   /** Whether the asset listing is not read at the start. */
   readonly unlisted?: boolean
   /** What stands before the network: from its address to the one that the treasury uses. */
@@ -143,6 +146,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
               Effect.andThen(firstTerms(options, setup)),
               Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
               Effect.andThen(use(options, sandbox, client)),
+              Effect.provideService(ShownMillis, setup.shownMillis ?? 0),
               Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
             )
           yield* Effect.forEach(uses, live, { discard: true }).pipe(
