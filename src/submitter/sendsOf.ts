@@ -4,7 +4,7 @@ import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { Observations } from "../store/Observations.ts"
 
 /** How far the ledger's clock may be behind ours: movements are counted from so long before the first signature. */
-const behindNanos = 600_000_000_000n
+export const behindNanos = 600_000_000_000n
 
 /** By our clock or by the ledger's, whichever was earlier when it was signed. */
 export const signedBy = ({ createdAt, signedAfter }: Attempt): bigint => {

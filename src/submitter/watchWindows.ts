@@ -4,6 +4,7 @@ import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Looks } from "./Looks.ts"
+import { movedFor } from "./movedFor.ts"
 import { excessOf } from "./movementOf.ts"
 import { newestRow } from "./newestRow.ts"
 import { judgeCount } from "./noteListing.ts"
@@ -98,7 +99,9 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     const reaches =
       sends?.mark === undefined ? yield* isLongOver(attempt, heights.balances, now) : sends.mark.height > end
     if (!reaches || sends?.complete === false || heights.chain <= end + 1n) continue
-    const isUnpaid = sends?.mark !== undefined && counted === 0
+    const moved = sends?.mark === undefined ? undefined : yield* movedFor(attempt, sends)
+    if (moved !== undefined && (!moved.complete || (moved.mark?.height ?? 0n) <= end)) continue
+    const isUnpaid = moved?.count === 0
     const unpaid = `unpaid/${attempt.transferId}`
     if (!isUnpaid) yield* looks.forget("", unpaid)
     else if (attempt.state === "confirmed" && now - (yield* looks.since(unpaid, now)) < settleMillis) continue

@@ -6,6 +6,7 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { receiptOf } from "../../src/status/receipts.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { checkReceipt } from "../../src/store/checkReceipt.ts"
+import { Findings } from "../../src/store/Findings.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { verifyStore } from "../../src/store/verifyStore.ts"
@@ -16,6 +17,7 @@ import { alice, bob, eve, type FlowSetup, flow, round } from "../support/Flow.ts
 import { altered, down, type Front, startFronts } from "../support/Fronts.ts"
 import { behind, nowhere, refusedThere } from "../support/Instead.ts"
 import { halts, intentsOf, rounds, ruleState, waitForTaken } from "../support/Intents.ts"
+import { pages, pow } from "../support/LoneLiar.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId, one, usdt, vega } from "../support/TestSandbox.ts"
@@ -186,6 +188,21 @@ describe("a cancellation", () => {
       ),
     )
   }
+
+  it.effect("has nobody called where its window is over, since no movement is of it", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* ordered(client, sandbox)
+          yield* until(options, sandbox, "confirmed")
+          const { watched } = yield* Findings
+          for (let i = 0; i < 120 && (yield* watched).length > 0; i++) yield* round(options, sandbox)
+          assert.deepStrictEqual(yield* watched, [])
+          assert.deepStrictEqual(yield* pages, [])
+        }),
+      { ...setup, change: pow(40) },
+    ),
+  )
 
   it.effect("has a receipt that proves it offline, and that nobody can change", () =>
     flow(
