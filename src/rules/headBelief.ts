@@ -220,7 +220,11 @@ export const doubted = (before: Belief, stray: StrayHead): Belief => {
   const belief =
     trusted === undefined || height > trusted.height
       ? before
-      : { ...before, stood: stoodAfter(stood, height, now), low: lowAfter(before.low, height, now) }
+      : {
+          ...before,
+          stood: stoodAfter(stood, height, now),
+          low: lowAfter(before.low, { height, believedAt: trusted.at, now }),
+        }
   const since = Math.min(belief.doubt?.since ?? now, now)
   const words = whyOf(belief, stray)
   if (isContradicted(stray, now, bounds)) {

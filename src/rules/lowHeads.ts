@@ -10,21 +10,43 @@
 export interface LowHeads {
   /** Since when they come, with pauses of less than an hour; Unix milliseconds. */
   readonly first: number
-  /** Since when they come without a pause of more than a minute. */
+  /** Since when they come without a minute of later blocks alone in between. */
   readonly since: number
   readonly last: { readonly height: bigint; readonly at: number }
+  /** The first answer after the last of them that follows the trusted block; absent before one came. */
+  readonly followedFrom?: number | undefined
 }
 
-/** One node of many behind an address answers now and then. */
-const pauseMillisMax = 60_000
+/**
+ * They are over after later blocks alone for so long, from answer to answer: between two answers of a gateway that is
+ * asked once in half a minute nothing says that a node which stands still is gone.
+ */
+const followedMillis = 60_000
+/** No gateway is asked more seldom: after so long a silence nothing is known of what came before. */
+const silenceMillisMax = 300_000
 /** Nodes behind one address may be apart for so long, as while one starts. */
 const tellAfterMillis = 300_000
 /** They are told of once, though they pause: they are over after an hour without them. */
 const keepMillis = 3_600_000
 
+/** Whether only later blocks came since the last of them, for so long that they are over. */
+const isOver = ({ followedFrom }: LowHeads, believedAt: number): boolean =>
+  followedFrom !== undefined && believedAt - followedFrom >= followedMillis
+
+/** A block that is far below the trusted one, and when that was believed last. Unix milliseconds. */
+export interface LowAnswer {
+  readonly height: bigint
+  readonly believedAt: number
+  readonly now: number
+}
+
 /** After an answer far below the trusted block. A clock that was put back begins the time anew. */
-export const lowAfter = (before: LowHeads | undefined, height: bigint, now: number): LowHeads => {
-  const goesOn = before !== undefined && now >= before.last.at && now - before.last.at <= pauseMillisMax
+export const lowAfter = (before: LowHeads | undefined, { height, believedAt, now }: LowAnswer): LowHeads => {
+  const goesOn =
+    before !== undefined &&
+    now >= before.last.at &&
+    now - Math.max(before.last.at, believedAt) <= silenceMillisMax &&
+    !isOver(before, believedAt)
   return {
     first: lowKept(before, now)?.first ?? now,
     since: goesOn ? before.since : now,
@@ -34,7 +56,9 @@ export const lowAfter = (before: LowHeads | undefined, height: bigint, now: numb
 
 /** What is kept of them after an answer that follows the trusted block. */
 export const lowKept = (before: LowHeads | undefined, now: number): LowHeads | undefined =>
-  before !== undefined && now >= before.last.at && now - before.last.at <= keepMillis ? before : undefined
+  before !== undefined && now >= before.last.at && now - before.last.at <= keepMillis
+    ? { ...before, followedFrom: before.followedFrom ?? now }
+    : undefined
 
 /**
  * The block below which they keep all that is sure, while answers that follow the trusted block come as well; those
@@ -44,15 +68,16 @@ export const lowNow = (low: LowHeads | undefined, believedAt: number | undefined
   low !== undefined &&
   believedAt !== undefined &&
   believedAt > low.since &&
-  now - believedAt <= pauseMillisMax &&
-  now - low.last.at <= pauseMillisMax
+  now - believedAt <= silenceMillisMax &&
+  now - low.last.at <= silenceMillisMax &&
+  !isOver(low, believedAt)
     ? low.last.height
     : undefined
 
-/** The same, once people are to hear of it. */
+/** The same, once people are to hear of it: by answers so far apart, since in silence nothing flaps. */
 export const lowForLong = (
   low: LowHeads | undefined,
   believedAt: number | undefined,
   now: number,
 ): bigint | undefined =>
-  low !== undefined && now - low.since >= tellAfterMillis ? lowNow(low, believedAt, now) : undefined
+  low !== undefined && low.last.at - low.since >= tellAfterMillis ? lowNow(low, believedAt, now) : undefined

@@ -25,7 +25,14 @@ const Stored = Schema.fromJsonString(
       }),
     ),
     stood: Schema.optional(Schema.Struct({ height: Digits, next: Named })),
-    low: Schema.optional(Schema.Struct({ first: Schema.Finite, since: Schema.Finite, last: Named })),
+    low: Schema.optional(
+      Schema.Struct({
+        first: Schema.Finite,
+        since: Schema.Finite,
+        last: Named,
+        followedFrom: Schema.optional(Schema.Finite),
+      }),
+    ),
     block: Schema.optional(Block),
   }),
 )

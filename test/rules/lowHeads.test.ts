@@ -21,6 +21,15 @@ const honest = (from: number, to: number) => seconds(from, to).map((s): Told => 
 const frozen = (from: number, to: number) =>
   honest(from, to).map(([s, height]): Told => [s, s % 3 === 0 ? 1_000n : height])
 
+/** A gateway that is asked once in so many seconds, where every other answer is of a node that stands still. */
+const slow = (every: number, from: number, to: number): ReadonlyArray<Told> =>
+  honest(0, 0).concat(
+    seconds(Math.ceil(from / every), Math.floor(to / every)).map((n) => [
+      n * every,
+      n % 2 === 0 ? 1_000n : 1_000n + BigInt(n * every),
+    ]),
+  )
+
 /** What keeps blocks from being sure at a second, and what of it people hear. */
 const seen = ({ low, trusted }: Belief, second: number) => [
   lowNow(low, trusted?.at, at(second)),
@@ -34,6 +43,21 @@ describe("blocks far below the trusted one, told in between", () => {
     ["keep blocks from being sure", frozen(0, 20), 20, [1_000n, undefined]],
     ["are told of after five minutes", frozen(0, 312), 312, [1_000n, 1_000n]],
     ["and not before", frozen(0, 311), 311, [1_000n, undefined]],
+    ["are told of where answers come every 35 s", slow(35, 35, 420), 420, [1_000n, 1_000n]],
+    ["and not before either", slow(35, 35, 385), 385, [1_000n, undefined]],
+    ["are told of where answers come every two minutes", slow(120, 120, 720), 720, [1_000n, 1_000n]],
+    [
+      "are over where later blocks alone come every 35 s",
+      [...slow(35, 35, 420), [455, 1_455n], [525, 1_525n]],
+      525,
+      [undefined, undefined],
+    ],
+    [
+      "are not told of for one, followed by silence",
+      [...honest(0, 20), [21, 1_000n], [22, 1_022n]],
+      400,
+      [undefined, undefined],
+    ],
     ["are over a minute after the last", [...frozen(0, 400), ...honest(401, 460)], 460, [undefined, undefined]],
     [
       "begin the time anew then",
