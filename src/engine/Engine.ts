@@ -89,7 +89,7 @@ const evaluateAll = Effect.fnUntraced(function* () {
     const { rule, name } = outcome.look.subject
     return keep(outcome, memories.get(memoryKey(rule.name, name)))
   })
-  yield* tellUnknown(memories, snapshot.now)
+  yield* tellUnknown(memories, snapshot)
   return { outcomes, changes, alerts }
 })
 

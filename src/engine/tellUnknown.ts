@@ -1,10 +1,13 @@
-import { Effect } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { isUnknownPayer } from "../rules/funds.ts"
 import { isUnseen } from "../rules/knowledge.ts"
 import { isPaying } from "../rules/Rule.ts"
-import { subjectsOf } from "../rules/Subject.ts"
+import type { Snapshot } from "../rules/Snapshot.ts"
+import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { lastly } from "../store/lastly.ts"
 import { memoryKey, type RuleMemory } from "../store/RuleStates.ts"
+import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { isRehearsed } from "./judgeAll.ts"
@@ -12,25 +15,48 @@ import { isRehearsed } from "./judgeAll.ts"
 /** A first deposit, or a first reading, may take so long. */
 const patienceMillis = 300_000
 
+/** Setting: since when (Unix milliseconds) a balance that a subject needs is not known, by `memoryKey`. */
+const key = "unknownBalances"
+const Stored = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Finite))
+const decode = Schema.decodeUnknownOption(Stored)
+const read = lastly((text) => Option.getOrUndefined(decode(text)))
+
 /**
  * Tells people that a rule cannot pay since nothing tells a balance that it needs: of an account that never had money,
  * or one whose history a gateway withheld when it was read. Other shortages are plain on the page; of this nothing is.
+ * Its time runs until the balance is known or the rule is gone, across restarts: other reasons to be silent, such as a
+ * single look at old knowledge, do not begin it anew.
  */
-export const tellUnknown = Effect.fnUntraced(function* (memories: ReadonlyMap<string, RuleMemory>, now: number) {
-  const silent = [...memories.values()].filter((one) => isUnknown(one) && now - one.reasonSince >= patienceMillis)
-  if (silent.length === 0) return
-  const { rules, mode } = yield* EngineOptions
-  const paying = rules.filter(isPaying).filter((rule) => !isRehearsed(mode, rule))
-  const inForce = new Set(paying.flatMap((rule) => subjectsOf(rule).map(({ name }) => memoryKey(rule.name, name))))
-  for (const { rule, subject, reason, detail, reasonSince } of silent) {
-    if (!inForce.has(memoryKey(rule, subject))) continue
+export const tellUnknown = Effect.fnUntraced(function* (
+  memories: ReadonlyMap<string, RuleMemory>,
+  snapshot: Pick<Snapshot, "now" | "balance">,
+) {
+  const { now } = snapshot
+  const settings = yield* Settings
+  const before = read(yield* settings.get(key)) ?? {}
+  const silent = [...memories].filter(([, memory]) => isUnknown(memory))
+  if (silent.length === 0 && Object.keys(before).length === 0) return
+  const inForce = yield* subjectsInForce
+  // A beginning later than now is of a clock that was wrong: it begins now.
+  const lasting = Object.entries(before).flatMap(([name, since]) => {
+    const subject = inForce.get(name)
+    return subject !== undefined && isMissing(subject, snapshot) ? [[name, Math.min(since, now)] as const] : []
+  })
+  const begun = silent
+    .filter(([name]) => inForce.has(name))
+    .map(([name, { reasonSince }]) => [name, reasonSince] as const)
+  const after: Readonly<Record<string, number>> = Object.fromEntries([...begun, ...lasting])
+  if (!isSame(before, after)) yield* settings.set(key, JSON.stringify(after))
+  for (const [name, { rule, subject, detail }] of silent) {
+    const since = after[name]
+    if (since === undefined || now - since < patienceMillis) continue
     const isNew = yield* (yield* AlertQueue).raise({
-      dedup: `unknown/${rule}/${subject}/${reason}/${reasonSince}`,
+      dedup: `unknown/${rule}/${subject}/${since}`,
       severity: "ticket",
       kind: "rule",
       subject: rule,
       detail:
-        `pays nothing for ${subject} since ${new Date(reasonSince).toISOString()}: ${detail}; where that account has ` +
+        `pays nothing for ${subject} since ${new Date(since).toISOString()}: ${detail}; where that account has ` +
         "money, compare it with another gateway; otherwise make its first payment by hand",
       fields: { rule, account: subject },
     })
@@ -38,5 +64,19 @@ export const tellUnknown = Effect.fnUntraced(function* (memories: ReadonlyMap<st
   }
 })
 
+const subjectsInForce = Effect.map(EngineOptions, ({ rules, mode }) => {
+  const paying = rules.filter(isPaying).filter((rule) => !isRehearsed(mode, rule))
+  const named = paying.flatMap((rule) => subjectsOf(rule).map((one) => [memoryKey(rule.name, one.name), one] as const))
+  return new Map<string, Subject>(named)
+})
+
 const isUnknown = ({ reason, detail }: RuleMemory): boolean =>
   (reason === "no_data" && isUnseen(detail)) || (reason === "short" && isUnknownPayer(detail))
+
+/** Whether a balance that the subject looks at, or would pay from, was never seen. */
+const isMissing = ({ accounts, payers, asset }: Subject, { balance }: Pick<Snapshot, "balance">): boolean =>
+  accounts.some((one) => balance(one.party.publicKey, one.asset.id, one.balance) === undefined) ||
+  payers.some(({ publicKey }) => balance(publicKey, asset.id, "free") === undefined)
+
+const isSame = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([name, since]) => b[name] === since)

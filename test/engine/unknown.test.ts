@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { decideOnce } from "../../src/engine/Engine.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { flow, paid, reason, round } from "../support/Flow.ts"
+import { type Flow, type FlowSetup, flow, lives, paid, reason, round } from "../support/Flow.ts"
 import { startFront } from "../support/Fronts.ts"
 
 const told = Effect.gen(function* () {
@@ -49,5 +50,54 @@ describe("an account whose balance nothing tells", () => {
         }),
       { front },
     )
+  })
+})
+
+const setup: FlowSetup = {
+  rules: `  - name: keep-eve
+    topUp: { from: carol, levels: [{ party: bob, asset: USDT, below: "5000", target: "5100" }] }
+`,
+  more: `    - { from: carol, to: [bob], asset: USDT, perTransfer: "9000", per24h: "9000", transfersPer24h: 4 }
+`,
+}
+/** Rounds of all loops, ten seconds apart. */
+const minutes = (count: number, [options, sandbox]: Parameters<Flow>) =>
+  Effect.forEach(
+    Array.from({ length: count * 6 }),
+    () => Effect.andThen(TestClock.adjust("9 seconds"), round(options, sandbox)),
+    { discard: true },
+  )
+const isOnce = Effect.gen(function* () {
+  const [ticket, ...more] = yield* told
+  assert.match(ticket ?? "", /^ticket pays nothing for bob\/USDT since .*: carol has no known balance.*; /)
+  assert.deepStrictEqual(more, [])
+})
+
+describe("a payer whose balance nothing tells", () => {
+  it.effect("calls people though one look of each four minutes finds knowledge that is too old", () =>
+    lives(
+      [
+        (...args) =>
+          Effect.gen(function* () {
+            for (let n = 0; n < 4; n++) {
+              yield* minutes(4, args)
+              yield* TestClock.adjust("40 seconds")
+              yield* decideOnce()
+            }
+            yield* isOnce
+          }),
+      ],
+      setup,
+    ),
+  )
+
+  it.effect("calls people though the process begins anew each four minutes, and finds old knowledge first", () => {
+    const short: Flow = (...args) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("40 seconds")
+        yield* decideOnce()
+        yield* minutes(4, args)
+      })
+    return lives([short, short, (...args) => Effect.andThen(short(...args), isOnce)], setup)
   })
 })
