@@ -37,6 +37,8 @@ export const evidenceKinds = [
   "executed",
   "execution_failed",
   "absent",
+  // Its anchor is above the newest block of a chain that began again, when people accepted that.
+  "left_behind",
 ] as const
 export type EvidenceKind = (typeof evidenceKinds)[number]
 

@@ -12,6 +12,7 @@ import { TrustedHead } from "../store/TrustedHead.ts"
 import { trip } from "../store/trip.ts"
 import { say } from "../telemetry/say.ts"
 import { anewKey } from "./beginAnew.ts"
+import { leaveBehind } from "./leaveBehind.ts"
 
 /** What is told of a chain that begins again. `since` names the doubt, Unix milliseconds. */
 export interface Begun {
@@ -49,7 +50,7 @@ export const haltBegun = Effect.fn("Poller.begun")(function* (gateway: string, b
 
 /**
  * Believes the chain as it begins now. That balances begin anew is durable before any answer of it is believed: no row
- * of it is read on top of those of the chain before.
+ * of it is read on top of those of the chain before. So is that payments of the chain before are for people.
  */
 const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun) {
   const trusted = yield* TrustedHead
@@ -65,6 +66,7 @@ const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun) {
       yield* settings.set(toldKey(chainId), "")
       const body = { detail: words, trusted: String(height), before: String(belief.trusted?.height ?? "none") }
       yield* (yield* Journal).append({ kind: "config", subject: chainId, body })
+      yield* leaveBehind(chainId, height)
     }),
   )
   yield* (yield* Drifts).uncheck

@@ -144,6 +144,16 @@ const yearBlocks = 630_720_000n
 const isBeyondReach = ({ anchorHeight }: Attempt, { height, believed }: Facts): boolean =>
   believed !== undefined && anchorHeight > (believed > height ? believed : height) + yearBlocks
 
+/**
+ * Signed on a block of the chain before a reset that operators have accepted (poller/leaveBehind.ts). Where the chain
+ * is in the window's heights the old one may be back after all: then only the window's end proves it dead.
+ */
+const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, believed }: Facts): boolean =>
+  evidence.some((one) => one.k === k && one.kind === "left_behind") &&
+  believed !== undefined &&
+  believed < anchorHeight &&
+  height < anchorHeight
+
 /** What people do where blocks far below the newest are told in between. */
 export const lowRemedy = (low: bigint): string =>
   `the gateway tells block ${low} again and again between later ones, so one of its nodes stands still or the later ` +
@@ -163,6 +173,10 @@ const judgeNever = (facts: Facts): Judged => {
   if (live === undefined) return permit("abandoned", "resolved as never executed")
   if (isFalse) {
     const words = `resolved as never executed (signed on block ${live.anchorHeight}, to which no chain comes)`
+    return permit("abandoned", words, { attempt: live, to: "expired" })
+  }
+  if (isLeftBehind(live, facts)) {
+    const words = `resolved as never executed (signed on block ${live.anchorHeight} of the chain before the reset)`
     return permit("abandoned", words, { attempt: live, to: "expired" })
   }
   // People are called only when the window is over; where heights are named they must say so too.

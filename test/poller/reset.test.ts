@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { shortId } from "../../src/domain/Hex.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
+import { verifyStore } from "../../src/store/verifyStore.ts"
+import { endIntent } from "../../src/submitter/endIntent.ts"
 import {
   alerts,
   beginNetwork,
@@ -160,26 +163,39 @@ describe("a node that was reset behind the same address", () => {
     ]),
   )
 
-  it.effect("is accepted by a resume with a payment of the old chain open, which is not paid again", () =>
-    behindOneAddress(
-      [
-        (front, ...args) =>
-          Effect.gen(function* () {
-            yield* grow(args[1])
-            yield* untilSent(args)
-            const other = yield* resetAlike
-            front.manner = elsewhere(other.url)
-            yield* steps(args, 45, other)
-            yield* resume
-            yield* steps(args, 40, other)
-            assert.deepStrictEqual(yield* halts, [])
-            assert.lengthOf(yield* attemptsOf, 1)
-            assert.include(["in_flight", "unknown"], (yield* states)[0])
-            assert.lengthOf(yield* paid(other), 0)
-          }).pipe(Effect.scoped, Effect.orDie),
-      ],
-      { change: { pow } },
-    ),
+  it.effect(
+    "is accepted by a resume with a payment of the old chain open, which people end and its rule pays anew",
+    () =>
+      behindOneAddress(
+        [
+          (front, ...args) =>
+            Effect.gen(function* () {
+              yield* grow(args[1])
+              yield* untilSent(args)
+              const other = yield* resetAlike
+              front.manner = elsewhere(other.url)
+              yield* steps(args, 45, other)
+              const told = yield* alerts
+              yield* resume
+              yield* steps(args, 40, other)
+              assert.deepStrictEqual([yield* halts, yield* states], [[], ["manual"]])
+              assert.lengthOf(yield* attemptsOf, 1)
+              assert.lengthOf(yield* paid(other), 0)
+              const [intent] = yield* (yield* Outbox).recent(1)
+              assert.match(intent?.detail ?? "", /^signed on block [12][0-9]{2} of the chain before the reset, /)
+              const pages = (yield* alerts).slice(told.length).filter((one) => one.startsWith("page"))
+              assert.deepStrictEqual(pages, [`page intent ${shortId(intent!.id).slice(0, 4)}`])
+              assert.isNull((yield* verifyStore()).problem, "it is in the journal")
+              const asked = { verb: { verb: "never_executed" }, author: "ana", reason: "that chain is gone" } as const
+              yield* endIntent({ intentId: intent!.id, ...asked }, () => Effect.void)
+              assert.deepStrictEqual(yield* states, ["abandoned"])
+              yield* untilConfirmed(args, other)
+              assert.deepStrictEqual([yield* halts, yield* states], [[], ["confirmed", "abandoned"]])
+              assert.lengthOf(yield* paid(other), 1)
+            }).pipe(Effect.scoped, Effect.orDie),
+        ],
+        { change: { pow } },
+      ),
   )
 
   it.effect("is not read by a new process either", () => {

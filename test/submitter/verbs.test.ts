@@ -47,6 +47,7 @@ const verbs: ReadonlyArray<Verb> = [
 
 describe("a person's verb", () => {
   const dead = attempt({ state: "expired" })
+  const leftBehind = [{ k: 1, kind: "left_behind" as const, detail: "of the chain before the reset" }]
   const permitted: ReadonlyArray<readonly [string, Verb, Facts, IntentState]> = [
     ["rejects what is proposed", { verb: "reject" }, facts("proposed"), "rejected"],
     ["rejects what waits for approval", { verb: "reject" }, facts("awaiting_approval"), "rejected"],
@@ -54,6 +55,12 @@ describe("a person's verb", () => {
     ["cancels what waits for approval", { verb: "cancel" }, facts("awaiting_approval"), "cancelled"],
     ["cancels what is reserved and was never signed", { verb: "cancel" }, facts("reserved"), "cancelled"],
     ["abandons after a proven death", { verb: "abandon" }, facts("reserved", { attempts: [dead] }), "abandoned"],
+    [
+      "resolves what was signed on a block of the chain before a reset",
+      never,
+      stuck({ evidence: leftBehind, height: 50n, believed: 52n }),
+      "abandoned",
+    ],
     [
       "resolves what was signed on a block to which no chain comes",
       never,
@@ -138,6 +145,24 @@ describe("a person's verb", () => {
       never,
       stuck({ done: new Set([attempt().transferId]) }),
       /executed/,
+    ],
+    [
+      "does not take bytes of before a reset for dead where the chain is in their window",
+      never,
+      stuck({ evidence: leftBehind, height: 50n, believed: 103n }),
+      /attempt 1 may still execute/,
+    ],
+    [
+      "does not take them for dead where another newest block is doubted",
+      never,
+      stuck({ evidence: leftBehind, height: 50n, believed: undefined }),
+      /attempt 1 may still execute/,
+    ],
+    [
+      "sees that bytes of before a reset executed",
+      never,
+      stuck({ evidence: [...leftBehind, ...seen], height: 50n, believed: 52n }),
+      /hold attempt 1 as executed/,
     ],
     [
       "does not give up what was signed on a block to which the chain may come",
