@@ -39,13 +39,24 @@ export interface Trusted {
   readonly isFirst: boolean
 }
 
-/** Answers that say alike what is doubted. */
+/** Answers that say alike what is doubted, each above the one before. */
 export interface Run {
   readonly firstAt: number
   readonly answers: number
-  /** The last of them that counted, and the rows' block then. */
+  /** The last of them that counted. */
   readonly last: NamedBlock
-  readonly rows: bigint | undefined
+  /** In memory alone: a new process begins it anew. Absent where no row headers are known. */
+  readonly still?: Still | undefined
+}
+
+/** Answers that say alike that the chain stands still: the rows' block is the same, and the heads differ by little. */
+export interface Still {
+  readonly firstAt: number
+  readonly answers: number
+  /** What the first of them told. */
+  readonly height: bigint
+  /** Height of the rows' block. */
+  readonly rows: bigint
 }
 
 export interface Doubt {
@@ -238,7 +249,11 @@ export const doubted = (before: Belief, stray: StrayHead): Belief => {
   return hasPersisted(run, now) ? taken(belief, height, now) : { ...belief, doubt: { since, height, why: words, run } }
 }
 
-const hasPersisted = (run: Run, now: number): boolean => run.answers >= answersMin && now - run.firstAt >= persistMillis
+const isLong = ({ answers, firstAt }: Run | Still, now: number): boolean =>
+  answers >= answersMin && now - firstAt >= persistMillis
+
+const hasPersisted = (run: Run, now: number): boolean =>
+  isLong(run, now) || (run.still !== undefined && isLong(run.still, now))
 
 /** The doubt of a chain that began again, once that has persisted; undefined otherwise. */
 export const begunAgain = ({ doubt }: Belief, now: number): (Doubt & { readonly begunBelow: bigint }) | undefined =>
@@ -252,13 +267,30 @@ export const atOdds = (belief: Belief, height: bigint, why: string, now: number)
   doubt: { since: Math.min(belief.doubt?.since ?? now, now), height, why, run: undefined },
 })
 
-const runAfter = (run: Run | undefined, { height, rows, now, bounds }: StrayHead): Run => {
-  const begun: Run = { firstAt: now, answers: 1, last: { height, at: now }, rows: rows?.height }
-  if (run === undefined || now < run.firstAt || !isPlausible(height, run.last, now, bounds)) return begun
-  const stands = height === run.last.height && rows !== undefined && rows.height === run.rows
-  if (height <= run.last.height && !stands) return run
-  const answers = Math.min(run.answers + 1, answersMin)
-  return { firstAt: run.firstAt, answers, last: { height, at: now }, rows: rows?.height }
+const runAfter = (run: Run | undefined, stray: StrayHead): Run => {
+  const { height, now, bounds } = stray
+  const last = { height, at: now }
+  const still = stillAfter(run?.still, stray)
+  if (run === undefined || now < run.firstAt || !isPlausible(height, run.last, now, bounds))
+    return { firstAt: now, answers: 1, last, still }
+  if (height <= run.last.height) return { ...run, still }
+  return { firstAt: run.firstAt, answers: Math.min(run.answers + 1, answersMin), last, still }
+}
+
+/**
+ * Row headers may come later than the head whose block they name, or after a start not at all at first: each other
+ * block of theirs begins the time anew, so that a head which stands above rows that go on is never believed.
+ */
+const stillAfter = (still: Still | undefined, { height, rows, now }: StrayHead): Still | undefined => {
+  if (rows === undefined) return undefined
+  const isSame =
+    still !== undefined &&
+    now >= still.firstAt &&
+    rows.height === still.rows &&
+    height + stepBackMax >= still.height &&
+    height <= still.height + stepBackMax
+  if (!isSame) return { firstAt: now, answers: 1, height, rows: rows.height }
+  return { ...still, answers: Math.min(still.answers + 1, answersMin) }
 }
 
 const whyOf = (belief: Belief, stray: StrayHead): string => {

@@ -6,12 +6,7 @@ import type { StoreError } from "./StoreError.ts"
 
 const Block = Schema.Struct({ height: Digits, timestamp: Digits })
 const Named = Schema.Struct({ height: Digits, at: Schema.Finite })
-const Run = Schema.Struct({
-  firstAt: Schema.Finite,
-  answers: Schema.Int,
-  last: Named,
-  rows: Schema.optional(Digits),
-})
+const Run = Schema.Struct({ firstAt: Schema.Finite, answers: Schema.Int, last: Named })
 const Stored = Schema.fromJsonString(
   Schema.Struct({
     trusted: Schema.optional(Schema.Struct({ ...Named.fields, epoch: Schema.Int, isFirst: Schema.Boolean })),
@@ -87,9 +82,7 @@ export class TrustedHead extends Context.Service<
 /** What cannot be read counts as nothing: the first head is believed as on the first day. */
 const beliefOf = (text: string): Belief => {
   const { trusted, doubt, stood, low, block } = Option.getOrElse(decode(text), () => nothingBelieved)
-  if (doubt === undefined) return { trusted, doubt, stood, low, block }
-  const { run, ...rest } = doubt
-  return { trusted, doubt: { ...rest, run: run && { ...run, rows: run.rows } }, stood, low, block }
+  return { trusted, doubt: doubt && { ...doubt, run: doubt.run }, stood, low, block }
 }
 
 const isNear = (stored: Belief | undefined, { trusted, doubt, low, block }: Belief): boolean => {
