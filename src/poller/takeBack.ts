@@ -76,8 +76,8 @@ export const takeBack = Effect.fn("Reconciliation.takeBack")(function* (
 })
 
 /**
- * Accounts of payments whose bytes could still execute, by party and asset: one may have been confirmed by the very rows
- * that are in doubt, and with them gone its rule would decide it anew.
+ * Accounts of payments whose bytes could still execute, by party and asset: one may have been confirmed by the very
+ * rows that are in doubt, and with them gone its rule would decide it anew.
  */
 const inUse = Effect.gen(function* () {
   const outbox = yield* Outbox

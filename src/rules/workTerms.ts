@@ -39,6 +39,8 @@ export interface WorkKnown {
    */
   readonly first?: { readonly height: bigint; readonly at: number; readonly still: bigint; readonly stillAt: number }
   readonly changed?: WorkChange & {
+    /** When the new terms were seen first (Unix milliseconds); absent in what earlier releases stored. */
+    readonly seenAt?: number
     /** The new terms were seen for as many blocks as a passing lie is not believed for. */
     readonly persisted?: boolean
     /** People ended the wait. */
@@ -62,6 +64,8 @@ export interface WorkSeen {
 
 /** Blocks for which terms must be the same before they are believed, and a wait that they began is not taken back. */
 const persistBlocks = 10n
+/** So long as well: a head that runs ahead tells ten blocks in two answers. */
+const persistMillis = 10_000
 /** The same, in milliseconds, where no block comes. */
 const stillMillis = 30_000
 
@@ -120,22 +124,25 @@ const firstAgain = (known: WorkKnown, first: NonNullable<WorkKnown["first"]>, se
   // A beginning later than now is of a clock that was wrong, one above the newest block of a height that was.
   if (!isSameWork(known.work, work) || first.height > height || first.at > now) return firstSeen(seen)
   if (oddWork(work, bounds) === undefined) {
+    const persists = height >= first.height + persistBlocks && now - first.at >= persistMillis
     const stands = first.still === height && now - first.stillAt >= stillMillis
-    if (isVouched || height >= first.height + persistBlocks || stands) return { chainId, work }
+    if (isVouched || persists || stands) return { chainId, work }
   }
   if (first.still === height && first.stillAt <= now) return known
   return { ...known, first: { ...first, still: height, stillAt: now } }
 }
 
-const seenAgain = (known: WorkKnown, { height }: WorkSeen): WorkKnown => {
+const seenAgain = (known: WorkKnown, { height, now }: WorkSeen): WorkKnown => {
   const { changed } = known
-  if (changed === undefined || changed.persisted === true || height < changed.at + persistBlocks) return known
-  const { prior, ...own } = changed
+  if (changed === undefined || changed.persisted === true) return known
+  const { prior, seenAt = 0, ...own } = changed
+  if (now < seenAt) return { ...known, changed: { ...changed, seenAt: now } }
+  if (height < changed.at + persistBlocks || now - seenAt < persistMillis) return known
   const until = prior !== undefined && prior.until > own.until ? prior.until : own.until
   return { ...known, changed: { ...own, until, persisted: true } }
 }
 
-const seenOther = (known: WorkKnown, { chainId, height, work, bounds }: WorkSeen): WorkKnown => {
+const seenOther = (known: WorkKnown, { chainId, height, work, now, bounds }: WorkSeen): WorkKnown => {
   const { changed } = known
   const isBack = changed !== undefined && isSameWork(changed.before, work)
   // A node that lags a little tells of terms that are over.
@@ -149,7 +156,11 @@ const seenOther = (known: WorkKnown, { chainId, height, work, bounds }: WorkSeen
   const prior = isPassing ? changed.prior : isPending(changed, height) && !changed.trusted ? plain(changed) : undefined
   const windows = [before, known.work, work].map((one) => windowIn(one, bounds))
   const until = height + BigInt(Math.max(...windows))
-  return { chainId, work, changed: { before, at: height, until, ...(prior === undefined ? {} : { prior }) } }
+  return {
+    chainId,
+    work,
+    changed: { before, at: height, until, seenAt: now, ...(prior === undefined ? {} : { prior }) },
+  }
 }
 
 const plain = ({ before, at, until }: WorkChange): WorkChange => ({ before, at, until })
@@ -177,7 +188,7 @@ export const doubtOf = (known: WorkKnown | undefined, height: bigint, bounds: Wo
   if (first !== undefined) {
     const detail =
       `the work that the network asks for (${termsText(work)}) was seen at block ${first.height} for the first time; ` +
-      `it is believed once it is seen at block ${first.height + persistBlocks}, or for 30 s without a block`
+      `it is believed once it is seen for 10 s and at block ${first.height + persistBlocks}, or for 30 s without one`
     return { kind: "first", detail, remedy: trust, blocks: 0 }
   }
   if (!isPending(changed, height) || changed.trusted === true) return undefined

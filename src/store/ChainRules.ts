@@ -56,6 +56,7 @@ const Known = Schema.fromJsonString(
     changed: Schema.optionalKey(
       Schema.Struct({
         ...change,
+        seenAt: Schema.optionalKey(Schema.Finite),
         persisted: Schema.optionalKey(Schema.Boolean),
         trusted: Schema.optionalKey(Schema.Boolean),
         prior: Schema.optionalKey(Schema.Struct(change)),

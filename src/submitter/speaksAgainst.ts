@@ -8,8 +8,8 @@ import { sendsOf } from "./sendsOf.ts"
 
 /**
  * What keeps the listings of a lone gateway from proving that an attempt never executed, in words: a node that has not
- * imported its transfers yet lists none, and is honest. Undefined where its movements have none of it, no balance fell by
- * it, and its listings have said so since `firstAt` (Unix milliseconds) for as long as a word must last.
+ * imported its transfers yet lists none, and is honest. Undefined where its movements have none of it, no balance fell
+ * by it, and its listings have said so since `firstAt` (Unix milliseconds) for as long as a word must last.
  */
 export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: Live, firstAt: number) {
   if ((yield* Gateways).quorum > 1) return undefined

@@ -54,7 +54,10 @@ describe("the network's rules for transactions", () => {
         const see = (after: bigint, change: Partial<typeof pow> = {}) =>
           rules.see({ chainId: "sandbox-1", height: height + after, pow: { ...pow, ...change } })
         assert.isUndefined(yield* rules.unsettled(0n))
-        for (let i = 1n; i <= 11n; i++) yield* see(i, { hashFunction: "md5" })
+        for (let i = 1n; i <= 11n; i++) {
+          yield* see(i, { hashFunction: "md5" })
+          yield* TestClock.adjust("1 second")
+        }
         assert.include((yield* rules.unsettled(0n)) ?? "", "an unknown proof of work")
         assert.isString(yield* rules.odd)
         yield* see(12n)

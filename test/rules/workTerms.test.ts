@@ -49,6 +49,16 @@ describe("the first terms of work", () => {
     ["are believed after ten", from(7, 17, honest), undefined],
     ["are believed by two answers ten blocks apart", [7, 17].map((height) => ({ work: honest, height })), undefined],
     [
+      "wait where ten blocks are told within ten seconds",
+      [0, 4, 9.9].map((at, i) => ({ work: honest, height: 7 + 20 * i, at })),
+      "first",
+    ],
+    [
+      "are believed once ten seconds passed as well",
+      [0, 4, 10].map((at, i) => ({ work: honest, height: 7 + 20 * i, at })),
+      undefined,
+    ],
+    [
       "are believed once something else says the same",
       [...from(7, 9, honest), { work: honest, height: 9, isVouched: true }],
       undefined,
@@ -125,6 +135,28 @@ const lies: ReadonlyArray<readonly [string, Partial<WorkTerms>]> = [
 ]
 
 describe("a change of the terms", () => {
+  const lie = but({ pastBlocks: 500 })
+  const told = (seconds: ReadonlyArray<number>) =>
+    seconds.map((at, i): Told => ({ work: lie, height: 101 + 20 * i, at: 101 + at }))
+
+  it("is taken back where a head that runs ahead told it for less than ten seconds", () => {
+    for (const seconds of [[0], [0, 0.4], [0, 1, 2, 3, 4], [0, 9.9]]) {
+      const during = play(settled, ...told(seconds))
+      assert.strictEqual(kindAt(during, 102), "changed")
+      assert.isTrue(isAskingWork(during, bounds))
+      // The doubt of the head is over by now: it is where it was.
+      assert.deepStrictEqual(see(during, { work: honest, height: 102 + 4, at: 141 }), settled)
+    }
+  })
+
+  it("persists where it is told for ten seconds, counted anew where the clock is put back", () => {
+    assert.isTrue(play(settled, ...told([0, 10]))?.changed?.persisted)
+    const back = play(settled, ...told([0, -50]))
+    assert.isUndefined(back?.changed?.persisted)
+    assert.isUndefined(see(back, { work: lie, height: 141, at: 60 }).changed?.persisted)
+    assert.isTrue(see(back, { work: lie, height: 141, at: 61 }).changed?.persisted)
+  })
+
   it.each(lies)("%s is doubted at once, and taken back where it passes", (_, change) => {
     const lie = but(change)
     for (const blocks of [1, 4, 9]) {

@@ -11,11 +11,14 @@ const chainId = "sandbox-1"
 const why = { reason: "looked at it", author: "zoe" }
 const pow = { hashFunction: "sha3_24_rounds", difficulty: 3, pastBlocks: 90, txPerBlock: 2, increasing: false }
 
-/** Heads with these terms, at blocks from one to another. */
+/** Heads with these terms, at blocks from one to another, of which one begins each second. */
 const told = (work: typeof pow, from: bigint, to: bigint) =>
   Effect.gen(function* () {
     const rules = yield* ChainRules
-    for (let height = from; height <= to; height++) yield* rules.see({ chainId, height, pow: work })
+    for (let height = from; height <= to; height++) {
+      yield* rules.see({ chainId, height, pow: work })
+      yield* TestClock.adjust("1 second")
+    }
   })
 
 const trusted = { height: 7n, at: 0, epoch: 0, isFirst: false }

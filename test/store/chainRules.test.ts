@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { deadlineHeight, marginBlocks, sendEnd } from "../../src/domain/Attempt.ts"
 import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -67,6 +68,7 @@ describe("stored terms of work", () => {
       see(5n),
       Effect.gen(function* () {
         assert.isDefined(yield* unsettled(14n))
+        yield* TestClock.adjust("10 seconds")
         yield* see(15n)
         assert.isUndefined(yield* unsettled(15n))
       }),
@@ -104,6 +106,7 @@ describe("an attempt that is open", () => {
         const outbox = yield* Outbox
         const intent = intentOf("1")
         yield* see(1n)
+        yield* TestClock.adjust("10 seconds")
         yield* see(11n)
         yield* outbox.record(intent)
         const reserved = yield* outbox.move(intent, "reserved", { detail: "" })

@@ -122,16 +122,17 @@ export const arrange = Effect.fnUntraced(function* (rows: Rows = {}) {
       ["transfer.minTransferQuantumMultiple", "0.1"],
     ]),
   )
-  // The first terms are believed once they were seen ten blocks apart.
-  for (const height of [67n, 77n]) yield* seesHead(16, height)
+  // The first terms are believed at once where people say so.
+  yield* seesHead(16)
+  yield* (yield* ChainRules).trust(77n)
   if (checked) yield* (yield* Drifts).check
   if (firing) yield* remember("keep", "hot/USDT", (rows.at ?? now) - 60_000)
 })
 
 /** The network asks for a proof of work of this difficulty. */
-export const seesHead = Effect.fnUntraced(function* (difficulty: number, height = 77n) {
+export const seesHead = Effect.fnUntraced(function* (difficulty: number) {
   const pow = { hashFunction: "sha3_24_rounds", difficulty, pastBlocks: 100, txPerBlock: 2, increasing: false }
-  yield* (yield* ChainRules).see({ chainId: "c-1", height, pow })
+  yield* (yield* ChainRules).see({ chainId: "c-1", height: 77n, pow })
 })
 
 /** What a rule remembers whose condition has held since a time. */
