@@ -6,6 +6,8 @@ import {
   beginsAgain,
   ceilingOf,
   type HeadBounds,
+  headBounds,
+  isPlausible,
   type NamedBlock,
   type RowsBlock,
   stepBackMax,
@@ -37,7 +39,12 @@ export interface GatewayHealth {
   readonly otherChain: string | undefined
   /** That its row headers name a later block far below one that was known, and since when (Unix milliseconds). */
   readonly begunAgain?: BegunAgain
+  /** That it is quarantined for what it said of heights alone: where it is now shows whether it is right again. */
+  readonly isOfHeight: boolean
 }
+
+/** Why a gateway is quarantined: for a block that cannot be the newest, or for what it says of the ledger. */
+export type QuarantineCause = "height" | "ledger"
 
 export interface BegunAgain {
   /** Height of the block that was known. */
@@ -74,6 +81,14 @@ const downMillis = 60_000
 /** The node's chain and the rows of its history are two things that may be at two heights. */
 type Kind = "chain" | "rows"
 
+interface Quarantine {
+  readonly since: number
+  readonly detail: string
+  readonly cause: QuarantineCause
+  /** Since when its head agrees with that of a gateway that is heard, and the last of these. */
+  readonly agreeing?: { readonly since: number; readonly last: NamedBlock }
+}
+
 /** What is kept of one gateway, in memory alone: a new process judges anew. */
 interface Notes {
   height: bigint | undefined
@@ -83,7 +98,7 @@ interface Notes {
   /** With when an answer said so last. */
   begunAgain: (BegunAgain & { readonly at: number }) | undefined
   readonly seen: Map<Kind, { readonly highest: bigint; readonly last: bigint; readonly at: number }>
-  quarantine: { readonly since: number; readonly detail: string } | undefined
+  quarantine: Quarantine | undefined
   other: { readonly chainId: string; readonly since: number } | undefined
   failures: ReadonlyArray<boolean>
   failedAt: number
@@ -109,8 +124,13 @@ export class Health extends Context.Service<
     readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
     /** It is on that other chain, or on ours again (undefined): heights of two chains do not compare. */
     readonly noteChain: (gateway: string, otherChain: string | undefined) => Effect.Effect<void>
-    /** Its answers count for nothing for a while: it contradicted itself or the others. */
-    readonly quarantine: (gateway: string, detail: string) => Effect.Effect<void>
+    /** Its answers count for nothing for a while: it contradicted itself or the others. Default cause: the ledger. */
+    readonly quarantine: (gateway: string, detail: string, cause?: QuarantineCause) => Effect.Effect<void>
+    /**
+     * Of one that is quarantined: its head agrees with another one that is heard, and is needed; undefined: not so. It
+     * is readmitted once that held for half a minute, wherever it said before that it was.
+     */
+    readonly noteAgreement: (gateway: string, height: bigint | undefined) => Effect.Effect<void>
     /** Ends a quarantine, and forgets where the gateway said that it was: where it is now was judged. */
     readonly readmit: (gateway: string) => Effect.Effect<void>
     /** What is believed of the chain. */
@@ -159,8 +179,8 @@ export class Health extends Context.Service<
             ),
           )
         })
-        const quarantine = (name: string, detail: string, now: number) => {
-          of(name).quarantine = { since: now, detail }
+        const quarantine = (name: string, detail: string, cause: QuarantineCause, now: number) => {
+          of(name).quarantine = { since: now, detail, cause }
           metrics.gatewayQuarantined.set({ gateway: name }, 1)
         }
         const height = (name: string, kind: Kind, seen: bigint, now: number) => {
@@ -172,12 +192,35 @@ export class Health extends Context.Service<
           record.heightAt = now
           const { quarantine: held } = record
           if (held === undefined && seen + stepBackMax < highest) {
-            quarantine(name, `it went back from block ${highest} to ${seen}`, now)
+            quarantine(name, `it went back from block ${highest} to ${seen}`, "height", now)
           } else if (held !== undefined) {
             const isBack = fresh.every((one) => one.last + stepBackMax >= one.highest)
             const forMillis = now - held.since
             if ((isBack && forMillis >= quarantineMillis) || forMillis >= forgetMillis) release(name)
+            else if (kind === "chain" && !agreesStill(held, seen, now)) disagree(record, held)
           }
+        }
+        const disagree = (record: Notes, { since, detail, cause }: Quarantine) => {
+          record.quarantine = { since, detail, cause }
+        }
+        const agreesStill = ({ agreeing }: Quarantine, seen: bigint, now: number): boolean => {
+          const { blocksPerSecond } = trusted?.bounds ?? headBounds
+          const bounds = { jumpBlocks: stepBackMax, blocksPerSecond }
+          return agreeing === undefined || isPlausible(seen, agreeing.last, now, bounds)
+        }
+        const agreement = (name: string, height: bigint | undefined, now: number) => {
+          const record = of(name)
+          const { quarantine: held } = record
+          if (held?.cause !== "height") return
+          if (height === undefined) return disagree(record, held)
+          const since = Math.min(held.agreeing?.since ?? now, now)
+          record.quarantine = { ...held, agreeing: { since, last: { height, at: now } } }
+          const rows = record.seen.get("rows")
+          const areRowsThere =
+            rows === undefined ||
+            now - rows.at > freshMillis ||
+            rows.last + stepBackMax >= (rows.highest < height ? rows.highest : height)
+          if (areRowsThere && now - since >= quarantineMillis) release(name)
         }
         const chain = (name: string, other: string | undefined, now: number) => {
           const record = of(name)
@@ -211,7 +254,8 @@ export class Health extends Context.Service<
             }),
           noteHeight: (name, seen) => Effect.map(now, (at) => height(name, "chain", seen, at)),
           noteChain: (name, otherChain) => Effect.map(now, (at) => chain(name, otherChain, at)),
-          quarantine: (name, detail) => Effect.map(now, (at) => quarantine(name, detail, at)),
+          quarantine: (name, detail, cause = "ledger") => Effect.map(now, (at) => quarantine(name, detail, cause, at)),
+          noteAgreement: (name, height) => Effect.map(now, (at) => agreement(name, height, at)),
           readmit: (name) =>
             Effect.sync(() => {
               release(name)
@@ -282,7 +326,8 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
   )
   const otherChain = record.other?.chainId
   const perSecond = pace?.state === "throttled" && pace.perSecond < slowPerSecond ? pace.perSecond : undefined
-  const base = { name, height, named, lag, failing, perSecond, otherChain }
+  const isOfHeight = quarantine?.cause === "height" && begunAgain === undefined
+  const base = { name, height, named, lag, failing, perSecond, otherChain, isOfHeight }
   if (otherChain !== undefined)
     return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
   if (begunAgain !== undefined)

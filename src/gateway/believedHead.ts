@@ -8,15 +8,18 @@ import {
   fits,
   type HeadBounds,
   headBounds,
+  isContradicted,
+  isNearBlock,
   reviewed,
   type ToldHead,
+  trustableOf,
 } from "../rules/headBelief.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
 import { agreedHead, isForked } from "./agreedHead.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { GatewayError, type GatewayReason, otherChain } from "./GatewayError.ts"
 import { Gateways, type Told } from "./Gateways.ts"
-import { Health, isUnheard } from "./Health.ts"
+import { type GatewayHealth, Health, isUnheard } from "./Health.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
 
 export interface ChainOptions {
@@ -68,7 +71,7 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
       if (isForked(value, heads, quorum)) {
         yield* health.quarantine(gateway.name, `its block ${value.height} is not that of the others`)
       } else if (!fitting.includes(told)) {
-        yield* health.quarantine(gateway.name, `its block ${value.height} cannot be the newest`)
+        yield* health.quarantine(gateway.name, `its block ${value.height} cannot be the newest`, "height")
       }
     }
   })
@@ -79,7 +82,7 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
     return head
   }
 
-  const judge = Effect.fnUntraced(function* (told: Heads, unheard: ReadonlySet<string>) {
+  const judge = Effect.fnUntraced(function* (told: Heads, unheard: ReadonlyMap<string, GatewayHealth>) {
     const now = yield* Clock.currentTimeMillis
     const heard = isAlone ? told : told.filter(({ gateway }) => !unheard.has(gateway.name))
     const isOurs = ({ value }: Told<ChainHead>) => value.chainId === chainId
@@ -91,12 +94,28 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
     const ours = heard.filter(isOurs)
     const before = reviewed(yield* beliefNow, ours.map(toldBy), { quorum, bounds })
     const doesFit = (one: Told<ChainHead>) => isFixed === true || fits(before, toldBy(one), now, bounds)
-    const fitting = ours.filter(doesFit)
+    const heardFitting = ours.filter(doesFit)
+    /**
+     * Quarantined for a height, and where others are by now. Each stands beside one that was never left out, so that
+     * the lower of both is no higher than what an honest one of them tells.
+     */
+    const isRightAgain = (one: Told<ChainHead>) =>
+      isOfHeight(unheard, one) &&
+      isOurs(one) &&
+      doesFit(one) &&
+      !isContradicted(toldBy(one), now, bounds) &&
+      heardFitting.some(({ value }) => isNearBlock(value.height, one.value.height))
+    const again = isAlone || heardFitting.length >= quorum ? [] : told.filter(isRightAgain)
+    for (const one of told) {
+      const { name } = one.gateway
+      if (unheard.has(name)) yield* health.noteAgreement(name, again.includes(one) ? one.value.height : undefined)
+    }
+    const fitting = [...heardFitting, ...again]
     const head = agreed(fitting, quorum)
     if (head !== undefined) {
       const after = believed(before, { height: head.height, rows: fitting.map(toldBy).find(hasRows)?.rows }, now)
       yield* keep(after)
-      yield* leaveOut(heard, fitting)
+      yield* leaveOut([...heard, ...again], fitting)
       return newest(head, after.trusted?.height ?? head.height)
     }
     const theirs = heard.filter((one) => !isOurs(one))
@@ -106,8 +125,10 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
     }
     const strays = told.filter((one) => isOurs(one) && !doesFit(one))
     const stray = fitting.length < quorum ? agreed(strays, quorum) : undefined
+    const live = told.filter((one) => isOurs(one) && (heard.includes(one) || isOfHeight(unheard, one)))
+    const trustable = trustableOf(live.map(toldBy), { quorum, now, bounds })
     if (stray !== undefined) {
-      const after = doubted(before, { ...wordOf(strays.map(toldBy), stray.height), now, bounds })
+      const after = doubted(before, { ...wordOf(strays.map(toldBy), stray.height), now, bounds, trustable })
       yield* keep(after)
       const begun = begunAgain(after, now)
       if (begun !== undefined) return yield* anew(begun)
@@ -116,9 +137,9 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
       for (const { gateway } of strays) yield* health.readmit(gateway.name)
       return newest(stray, stray.height)
     }
-    if (ours.length >= quorum && fitting.length < quorum) {
+    if (live.length >= quorum && fitting.length < quorum) {
       const detail = `${fitting.length} of ${quorum} gateways that must agree tell a block that can be the newest`
-      yield* keep(atOdds(before, strays[0]?.value.height ?? 0n, detail, now))
+      yield* keep(atOdds(before, { height: strays[0]?.value.height ?? 0n, why: detail, now, trustable }))
       return yield* failure({ _tag: "Doubted", detail })
     }
     const detail =
@@ -163,11 +184,15 @@ export const believedHead = Effect.fnUntraced(function* ({ chainId, bounds = hea
 
   return ChainContext.of({
     head: Effect.gen(function* () {
-      const unheard = new Set((yield* health.all).filter(isUnheard).map(({ name }) => name))
+      const unheard = new Map((yield* health.all).filter(isUnheard).map((one) => [one.name, one]))
       return yield* judge(yield* gateways.everyone((g) => g.chain.head), unheard)
     }).pipe(Effect.withSpan("Gateways.head")),
   })
 })
+
+/** Whether a gateway is left out for what it said of heights alone. */
+const isOfHeight = (unheard: ReadonlyMap<string, GatewayHealth>, { gateway }: Told<ChainHead>): boolean =>
+  unheard.get(gateway.name)?.isOfHeight === true
 
 const hasRows = ({ rows }: ToldHead): boolean => rows !== undefined
 

@@ -1,4 +1,5 @@
 import type { BlockMark } from "../domain/Balance.ts"
+import { quorumTip } from "../domain/quorum.ts"
 import { type LowHeads, lowAfter, lowKept } from "./lowHeads.ts"
 import { type Stood, stoodAfter } from "./stoodHead.ts"
 
@@ -66,6 +67,8 @@ export interface Doubt {
   readonly height: bigint
   readonly why: string
   readonly run: Run | undefined
+  /** What people may take for the newest block, by the latest answers; undefined where these show none. */
+  readonly trustable?: bigint | undefined
   /** The known block below which the chain begins again, where row headers said so: only people believe that. */
   readonly begunBelow?: bigint | undefined
 }
@@ -122,7 +125,8 @@ const begunBelowOf = ({ block }: Belief, { height, rows }: ToldHead): bigint | u
     ? block.height
     : undefined
 
-const isContradicted = ({ height, rows }: ToldHead, now: number, bounds: HeadBounds): boolean =>
+/** Whether a gateway's own row headers name a block that its head cannot follow. */
+export const isContradicted = ({ height, rows }: ToldHead, now: number, bounds: HeadBounds): boolean =>
   rows !== undefined && !isPlausible(height, rows, now, bounds)
 
 /**
@@ -150,6 +154,29 @@ export const fits = (belief: Belief, told: ToldHead, now: number, bounds: HeadBo
   (belief.trusted === undefined
     ? !isContradicted(told, now, bounds)
     : isPlausible(told.height, belief.trusted, now, bounds))
+
+const distance = (a: bigint, b: bigint): bigint => (a < b ? b - a : a - b)
+
+/** Whether two gateways tell the same newest block, but for what nodes differ by. */
+export const isNearBlock = (a: bigint, b: bigint): boolean => distance(a, b) <= stepBackMax
+
+/** Who must agree, and by which bounds row headers contradict a head. */
+export interface Judging {
+  readonly quorum: number
+  readonly now: number
+  readonly bounds: HeadBounds
+}
+
+/**
+ * The newest block that people may take where it is doubted: a quorum tells it, more than tell another, and none of
+ * these is contradicted by its own row headers. Undefined where the answers show none.
+ */
+export const trustableOf = (told: ReadonlyArray<ToldHead>, { quorum, now, bounds }: Judging): bigint | undefined => {
+  const heights = told.flatMap((one) => (isContradicted(one, now, bounds) ? [] : [one.height]))
+  const groups = heights.map((height) => heights.filter((other) => isNearBlock(other, height)))
+  const group = groups.find(({ length }) => length >= quorum && 2 * length > told.length)
+  return group && quorumTip(group, quorum)
+}
 
 /** A block's time may be ahead of our clock by as much as clocks differ. */
 const aheadMillisMax = 30_000n
@@ -217,6 +244,7 @@ export const begunAnew = ({ trusted }: Belief, height: bigint, now: number): Bel
 export interface StrayHead extends ToldHead {
   readonly now: number
   readonly bounds: HeadBounds
+  readonly trustable?: bigint | undefined
 }
 
 /**
@@ -225,7 +253,7 @@ export interface StrayHead extends ToldHead {
  * A chain that began again is never believed so: that is for people.
  */
 export const doubted = (before: Belief, stray: StrayHead): Belief => {
-  const { height, rows, now, bounds } = stray
+  const { height, rows, now, bounds, trustable } = stray
   const { trusted, stood } = before
   // What lies below the believed one contradicts it, if it is that which was false; what lies above raises nothing.
   const belief =
@@ -240,13 +268,14 @@ export const doubted = (before: Belief, stray: StrayHead): Belief => {
   const words = whyOf(belief, stray)
   if (isContradicted(stray, now, bounds)) {
     const why = `${words}, and its row headers name block ${rows?.height}`
-    return { ...belief, doubt: { since, height, why, run: undefined } }
+    return { ...belief, doubt: { since, height, why, run: undefined, trustable } }
   }
   const run = runAfter(belief.doubt?.run, stray)
   // What was seen of it once holds as long as the doubt: a new process has no row headers at first.
   const begunBelow = begunBelowOf(belief, stray) ?? belief.doubt?.begunBelow
-  if (begunBelow !== undefined) return { ...belief, doubt: { since, height, why: words, run, begunBelow } }
-  return hasPersisted(run, now) ? taken(belief, height, now) : { ...belief, doubt: { since, height, why: words, run } }
+  if (begunBelow !== undefined) return { ...belief, doubt: { since, height, why: words, run, trustable, begunBelow } }
+  if (hasPersisted(run, now)) return taken(belief, height, now)
+  return { ...belief, doubt: { since, height, why: words, run, trustable } }
 }
 
 const isLong = ({ answers, firstAt }: Run | Still, now: number): boolean =>
@@ -262,9 +291,12 @@ export const begunAgain = ({ doubt }: Belief, now: number): (Doubt & { readonly 
     : undefined
 
 /** Where answers do not even say the same: no run of them can begin. */
-export const atOdds = (belief: Belief, height: bigint, why: string, now: number): Belief => ({
+export const atOdds = (
+  belief: Belief,
+  { height, why, now, trustable }: Pick<Doubt, "height" | "why" | "trustable"> & { readonly now: number },
+): Belief => ({
   ...belief,
-  doubt: { since: Math.min(belief.doubt?.since ?? now, now), height, why, run: undefined },
+  doubt: { since: Math.min(belief.doubt?.since ?? now, now), height, why, run: undefined, trustable },
 })
 
 const runAfter = (run: Run | undefined, stray: StrayHead): Run => {

@@ -19,6 +19,7 @@ import type { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { TermsLog } from "../store/TermsLog.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
+import { headRemedyOf } from "../submitter/watchHead.ts"
 import { accountViews, isoOf, observationOf } from "./accountViews.ts"
 import { intentView } from "./intentView.ts"
 import { limitViews } from "./limitViews.ts"
@@ -143,7 +144,8 @@ const doubtedView = Effect.fnUntraced(function* (chainId: string, now: number) {
   const { doubt } = yield* (yield* TrustedHead).of(chainId)
   if (doubt === undefined) return null
   const { since, why } = doubt
-  return { since: new Date(since).toISOString(), detail: why, isLong: now - since >= doubtMillis }
+  const remedy = headRemedyOf(doubt)
+  return { since: new Date(since).toISOString(), detail: why, remedy, isLong: now - since >= doubtMillis }
 })
 
 /** What waits to come into force. A command that opens the store beside another file shows what waits all the same. */

@@ -38,7 +38,13 @@ export interface View {
   /** Since when and why balances cannot be compared with the gateway's own; null while they can. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
   /** Since when and why the newest block is not believed; null while it is. `isLong`: people were called. */
-  readonly doubted: { readonly since: string; readonly detail: string; readonly isLong: boolean } | null
+  readonly doubted: {
+    readonly since: string
+    readonly detail: string
+    /** What people do about it. */
+    readonly remedy: string
+    readonly isLong: boolean
+  } | null
   /** New terms that wait while the old ones hold; null where none do. `until` is null where somebody objected. */
   readonly terms: {
     readonly hash: string

@@ -1,7 +1,6 @@
 import { signAgainIn } from "../domain/Approval.ts"
 import { remedyOf } from "../domain/Halt.ts"
 import { resumeCommand } from "../store/holdsOf.ts"
-import { headRemedy } from "../submitter/watchHead.ts"
 import type { IntentView, RuleView, View } from "./View.ts"
 
 /** How long a part of the past that was just found lost is the news. */
@@ -56,8 +55,8 @@ export const sentenceOf = (
   return { severity: "ok", text: ["All in band.", ...planned, activity].join(" ") }
 }
 
-const doubtedText = ({ since, detail }: NonNullable<View["doubted"]>): string =>
-  `The newest block is doubted since ${minute(since)}: ${detail}. Nothing is signed or sent; ${headRemedy}.`
+const doubtedText = ({ since, detail, remedy }: NonNullable<View["doubted"]>): string =>
+  `The newest block is doubted since ${minute(since)}: ${detail}. Nothing is signed or sent; ${remedy}.`
 
 /** Until when, why, and what ends it. */
 const pausedText = ({ scope, author, reason, until }: View["pauses"][number]): string => {

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { type Belief, nothingBelieved } from "../rules/headBelief.ts"
+import { type Belief, isNearBlock, nothingBelieved } from "../rules/headBelief.ts"
 import { Digits } from "./columns.ts"
 import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
@@ -16,6 +16,7 @@ const Stored = Schema.fromJsonString(
         height: Digits,
         why: Schema.String,
         run: Schema.optional(Run),
+        trustable: Schema.optional(Digits),
         begunBelow: Schema.optional(Digits),
       }),
     ),
@@ -85,6 +86,9 @@ const beliefOf = (text: string): Belief => {
   return { trusted, doubt: doubt && { ...doubt, run: doubt.run }, stood, low, block }
 }
 
+const isSameOffer = (a: bigint | undefined, b: bigint | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : isNearBlock(a, b)
+
 const isNear = (stored: Belief | undefined, { trusted, doubt, low, block }: Belief): boolean => {
   if (stored === undefined || (stored.block === undefined) !== (block === undefined)) return false
   if (stored.low?.since !== low?.since) return false
@@ -95,6 +99,6 @@ const isNear = (stored: Belief | undefined, { trusted, doubt, low, block }: Beli
     if (trusted.height - a.height >= behindBlocks || trusted.at - a.at >= behindMillis) return false
   }
   if (b === undefined || doubt === undefined) return true
-  if (b.begunBelow !== doubt.begunBelow) return false
+  if (b.begunBelow !== doubt.begunBelow || !isSameOffer(b.trustable, doubt.trustable)) return false
   return b.since === doubt.since && b.run?.firstAt === doubt.run?.firstAt && b.run?.answers === doubt.run?.answers
 }

@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { unsettledFrom } from "../domain/IntentWait.ts"
-import { type Doubt, type HeadBounds, isPlausible, taken } from "../rules/headBelief.ts"
+import { type HeadBounds, isPlausible, taken } from "../rules/headBelief.ts"
 import { Database } from "../store/Database.ts"
 import { Journal } from "../store/Journal.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -31,9 +31,10 @@ export interface TrustedByPeople {
 export type Agree<E, R> = (words: string) => Effect.Effect<unknown, E, R>
 
 /**
- * Believes a doubted newest block on people's word. Refused where nothing is doubted, where the gateway tells another
- * block than they name, and while a payment that is out could thereby count as over that is not: it would be paid
- * twice.
+ * Believes a doubted newest block on people's word: the one that the gateways tell by now, which may have grown since
+ * people looked. Refused where nothing is doubted, where the latest answers contradict each other or their row headers,
+ * where they tell another block than people name, and while a payment that is out could thereby count as over that is
+ * not: it would be paid twice.
  */
 export const trustHead = Effect.fn("People.trustHead")(function* <E, R>(asked: TrustedByPeople, agree: Agree<E, R>) {
   const belief = yield* (yield* Database).atomically(trust(asked, agree))
@@ -57,12 +58,17 @@ const trust = Effect.fnUntraced(function* <E, R>(asked: TrustedByPeople, agree: 
       'correct the address; where the network was reset, "resume" ends the halt that comes',
     )
   }
-  if (!isPlausible(doubt.height, { height, at: doubt.since }, now, bounds)) {
-    const message = `the gateway tells block ${doubt.height}, which cannot follow block ${height}`
+  const { trustable } = doubt
+  if (trustable === undefined) {
+    const message = "the latest answers show no newest block that the others and the row headers bear out"
+    return yield* refused(message, "replace the gateway that is wrong, or ask again once they agree")
+  }
+  if (!isPlausible(trustable, { height, at: doubt.since }, now, bounds)) {
+    const message = `the gateway tells block ${trustable}, which cannot follow block ${height}`
     return yield* refused(message, "where another source shows yours, the gateway is wrong: replace it")
   }
   const open = (yield* (yield* Outbox).live).find((attempt) =>
-    isEndedBy(attempt, doubt, { ...reached, told: belief.trusted?.height ?? 0n }),
+    isEndedBy(attempt, trustable, { ...reached, told: belief.trusted?.height ?? 0n }),
   )
   if (open !== undefined) {
     const until = new Date(unsettledFrom(open)).toISOString()
@@ -72,21 +78,21 @@ const trust = Effect.fnUntraced(function* <E, R>(asked: TrustedByPeople, agree: 
     )
   }
   const before = belief.trusted === undefined ? "none" : `block ${belief.trusted.height}`
-  // The doubted block itself may grow from one signature to the next.
+  // The block that is taken may grow from one signature to the next.
   const since = new Date(doubt.since).toISOString()
   yield* agree(`block ${height} as begun, where ${before} was believed, doubted since ${since}`)
-  const detail = `${author} trusts the newest block ${doubt.height}: ${reason}`
+  const detail = `${author} trusts the newest block ${trustable}: ${reason}`
   yield* (yield* Journal).append({
     kind: "config",
     subject: treasury,
-    body: { detail, trusted: String(doubt.height), named: String(height), before, reason, author },
+    body: { detail, trusted: String(trustable), named: String(height), before, reason, author },
   })
   yield* say("trusted", { subject: treasury, detail })
-  return taken(belief, doubt.height, now)
+  return taken(belief, trustable, now)
 })
 
 /** Whether an attempt that is out would count as over by this block, and by what is sure and by time need not be. */
-const isEndedBy = (attempt: Attempt, { height }: Doubt, before: Reached): boolean =>
+const isEndedBy = (attempt: Attempt, height: bigint, before: Reached): boolean =>
   attempt.state !== "signed" &&
   height > doubtfulUntil(attempt) &&
   !isOver(attempt, sureHeight(attempt, before)) &&

@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import type { Doubt } from "../rules/headBelief.ts"
 import { lowForLong } from "../rules/lowHeads.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
@@ -31,7 +32,7 @@ export const watchHead = Effect.fn("Overdue.head")(function* () {
     // The halt has paged people, and names what ends it.
     if (doubt.begunBelow !== undefined && (yield* isHalted)) return false
     const noted = yield* trouble.note(doubt.why)
-    return noted?.isTold === true ? yield* raiseDoubt(noted) : false
+    return noted?.isTold === true ? yield* raiseDoubt(noted, doubt) : false
   })
   const round = Effect.gen(function* () {
     const isTold = flapping !== undefined && low !== undefined && (yield* raiseLow(low.first, flapping))
@@ -45,9 +46,12 @@ const isHalted = Effect.map(
   (all) => all.some(({ reason }) => reason === "chain_changed"),
 )
 
-/** What people do about it. */
-export const headRemedy =
-  'compare with another source: where the gateway is wrong, replace it; where it is right, "cofferer trust head HEIGHT"'
+/** What people do about it. A height is named where the verb takes it now. */
+export const headRemedyOf = ({ trustable }: Doubt): string =>
+  trustable === undefined
+    ? "the gateways or their row headers contradict each other: compare with another source, and replace what is wrong"
+    : "compare with another source: where the gateway is wrong, replace it; " +
+      `where it is right, "cofferer trust head ${trustable}"`
 
 /** Once, however long it lasts. */
 const raiseLow = Effect.fnUntraced(function* (since: number, height: bigint) {
@@ -61,13 +65,13 @@ const raiseLow = Effect.fnUntraced(function* (since: number, height: bigint) {
   })
 })
 
-const raiseDoubt = Effect.fnUntraced(function* ({ since, detail }: Noted) {
+const raiseDoubt = Effect.fnUntraced(function* ({ since, detail }: Noted, doubt: Doubt) {
   return yield* (yield* AlertQueue).raise({
     dedup: `head-doubted/${since}`,
     severity: "page",
     kind: "head",
     subject: "newest block doubted",
-    detail: `nothing is signed, sent or counted as over: ${detail}; ${headRemedy}`,
+    detail: `nothing is signed, sent or counted as over: ${detail}; ${headRemedyOf(doubt)}`,
     fields: { since: new Date(since).toISOString() },
   })
 })

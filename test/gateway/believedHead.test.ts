@@ -18,6 +18,7 @@ interface Shown {
   head: bigint | undefined
   rows: bigint | undefined
   chainId?: string
+  refuses?: boolean
 }
 
 const answerOf = ({ head, rows, chainId = "test" }: Shown, path: string): Response => {
@@ -45,6 +46,8 @@ const network = (shown: Readonly<Record<string, Shown>>, quorum: number, store: 
     const url = new URL(request.url)
     const one = shown[url.hostname]
     if (one === undefined || one.head === undefined) return Effect.never
+    if (one.refuses === true)
+      return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("", { status: 502 })))
     return Effect.succeed(HttpClientResponse.fromWeb(request, answerOf(one, url.pathname)))
   })
   const gateways = Object.keys(shown).map((name) => gatewayOptions({ name, url: `http://${name}` }))
@@ -210,6 +213,92 @@ describe("the newest block of three gateways, of which two must agree", () => {
         shown.b.head = wild
         assert.deepStrictEqual(yield* seconds(3, shown), [62n, 63n, 64n])
         assert.deepStrictEqual(yield* states, ["a up", "b quarantined", "c up"])
+      }).pipe(Effect.provide(network(shown, 2, store)))
+    }),
+  )
+
+  it.effect.each<[string, (head: bigint) => bigint]>([
+    ["a wild one", () => wild],
+    ["one 900 ahead", (head) => head + 900n],
+  ])("is believed again at once after %s, where two are alive, and the one that told it comes back", ([, lie]) =>
+    withStore((store) => {
+      const shown = three()
+      return Effect.gen(function* () {
+        yield* readRows
+        assert.strictEqual(yield* head, 61n)
+        shown.c.refuses = true
+        const honest = shown.b.head ?? 0n
+        for (let i = 0; i < 4; i++) {
+          shown.b.head = lie(honest + BigInt(i))
+          yield* second({ a: shown.a, b: { ...shown.b } })
+        }
+        shown.b.head = shown.a.head
+        yield* seconds(2, shown)
+        assert.include(yield* states, "b quarantined")
+        const told = yield* seconds(26, shown)
+        assert.deepStrictEqual(new Set(told.map((one) => typeof one)), new Set(["bigint"]))
+        assert.include(yield* states, "b quarantined", "half a minute of agreement is not over")
+        yield* seconds(6, shown)
+        assert.include(yield* states, "b up")
+      }).pipe(Effect.provide(network(shown, 2, store)))
+    }),
+  )
+
+  it.effect("leaves out for ten minutes one that went back, where it is not needed", () =>
+    withStore((store) => {
+      const shown = three()
+      return Effect.gen(function* () {
+        yield* head
+        shown.b.head = 961n
+        yield* second(shown)
+        shown.b.head = shown.a.head
+        yield* seconds(90, shown)
+        assert.include(yield* states, "b quarantined")
+      }).pipe(Effect.provide(network(shown, 2, store)))
+    }),
+  )
+
+  it.effect("is not that of one left out for another reason, nor of one that is elsewhere", () =>
+    withStore((store) => {
+      const shown = three()
+      return Effect.gen(function* () {
+        yield* head
+        shown.c.refuses = true
+        yield* (yield* Health).quarantine("b", "its balances are not those of a and c")
+        assert.strictEqual(yield* second(shown), "Ambiguous")
+        yield* (yield* Health).readmit("b")
+        assert.strictEqual(yield* second(shown), 63n)
+        shown.b.head = 20n
+        yield* seconds(2, shown)
+        shown.b.head = (shown.a.head ?? 0n) + 11n
+        assert.strictEqual(yield* second(shown), "Doubted", "eleven blocks apart")
+        shown.b.head = (shown.a.head ?? 0n) + 10n
+        assert.strictEqual(yield* second(shown), shown.a.head, "the lower of both")
+      }).pipe(Effect.provide(network(shown, 2, store)))
+    }),
+  )
+
+  it.effect("may be taken by people where the latest answers agree on it, and no row headers contradict it", () =>
+    withStore((store) => {
+      const shown = three()
+      const trustable = Effect.map(
+        Effect.flatMap(TrustedHead, ({ of }) => of("test")),
+        ({ doubt }) => [doubt !== undefined, doubt?.trustable],
+      )
+      return Effect.gen(function* () {
+        yield* readRows
+        yield* head
+        shown.c.refuses = true
+        shown.b.head = wild
+        yield* seconds(3, shown)
+        assert.deepStrictEqual(yield* trustable, [true, undefined], "the gateways contradict each other")
+        for (const one of [shown.a, shown.b]) one.head = one.rows = 5_000n
+        yield* seconds(3, shown)
+        assert.deepStrictEqual(yield* trustable, [true, undefined], "row headers contradict both")
+        for (const one of [shown.a, shown.b]) one.head = one.rows = 40n
+        yield* readRows
+        yield* seconds(3, shown)
+        assert.deepStrictEqual(yield* trustable, [true, 43n])
       }).pipe(Effect.provide(network(shown, 2, store)))
     }),
   )

@@ -56,7 +56,7 @@ const wild = 9_000_000_000_000n
 const doubtHead = Effect.flatMap(TrustedHead, ({ keep }) =>
   keep("sandbox-1", {
     trusted: { height: 7n, at: 0, epoch: 0, isFirst: false },
-    doubt: { since: 0, height: wild, why: "it is far ahead", run: undefined },
+    doubt: { since: 0, height: wild, why: "it is far ahead", run: undefined, trustable: wild },
   }),
 )
 const isHeadDoubted = Effect.flatMap(TrustedHead, ({ of }) =>

@@ -27,7 +27,8 @@ const heads = Effect.flatMap(TrustedHead, ({ of }) => of(chainId))
 /** The gateway tells a block that cannot be the newest. */
 const tellsWild = (height: bigint) =>
   Effect.gen(function* () {
-    const stray = { height, rows: undefined, now: yield* Clock.currentTimeMillis, bounds: headBounds }
+    const now = yield* Clock.currentTimeMillis
+    const stray = { height, rows: undefined, now, bounds: headBounds, trustable: height }
     yield* (yield* TrustedHead).keep(chainId, doubted(yield* heads, stray))
   })
 

@@ -7,7 +7,7 @@ import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import { trustHead } from "../../src/submitter/trustHead.ts"
-import { watchHead } from "../../src/submitter/watchHead.ts"
+import { headRemedyOf, watchHead } from "../../src/submitter/watchHead.ts"
 import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
 import { flow } from "../support/Flow.ts"
 
@@ -18,7 +18,7 @@ const doubt = (height: bigint, since = 0) =>
   Effect.flatMap(TrustedHead, ({ keep }) =>
     keep(chainId, {
       trusted: { height: 50n, at: 0, epoch: 0, isFirst: false },
-      doubt: { since, height, why: `block ${height} is odd`, run: undefined },
+      doubt: { since, height, why: `block ${height} is odd`, run: undefined, trustable: height },
     }),
   )
 const believed = Effect.flatMap(TrustedHead, ({ of }) => of(chainId))
@@ -75,6 +75,27 @@ describe("a newest block that people trust", () => {
         assert.deepStrictEqual([(yield* believed).trusted?.height, (yield* believed).doubt], [wild, undefined])
         const entry = yield* (yield* Journal).last("flow", "config")
         assert.include(entry?.body, `zoe trusts the newest block ${wild}: the explorer`)
+      }),
+    ),
+  )
+
+  it.effect("is none that the latest answers contradict, and one that they bear out is named", () =>
+    flow(() =>
+      Effect.gen(function* () {
+        const store = yield* TrustedHead
+        const told = (trustable: bigint | undefined) =>
+          store.keep(chainId, {
+            trusted: { height: 50n, at: 0, epoch: 0, isFirst: false },
+            doubt: { since: 0, height: wild, why: "1 of 2 gateways", run: undefined, trustable },
+          })
+        const remedy = Effect.map(believed, ({ doubt }) => (doubt === undefined ? "" : headRemedyOf(doubt)))
+        yield* told(undefined)
+        for (const height of [60n, wild]) assert.match(yield* trust(height), /^the latest answers show no newest block/)
+        assert.notInclude(yield* remedy, "trust head")
+        yield* told(7n)
+        assert.include(yield* remedy, '"cofferer trust head 7"')
+        assert.strictEqual(yield* trust(wild), `the gateway tells block 7, which cannot follow block ${wild}`)
+        assert.strictEqual(yield* trust(7n), "7")
       }),
     ),
   )
