@@ -14,7 +14,7 @@ export interface GatewayOptions {
   /** Largest answer that is read. Default 8 MiB: a page of 5000 rows has about 4. */
   readonly bodyBytesMax: number
   readonly submitType: SubmitType
-  /** Requests a second while the gateway advertises no limit; of an advertised one, half. Default 10. */
+  /** Requests a second at most; half of the limit that the gateway advertises where that is less. Default 10. */
   readonly requestsPerSecond: number
   /** For how long a read may wait for its turn before it fails as RateLimited. Default 10 s. */
   readonly waitMillisMax: number

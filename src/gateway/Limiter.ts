@@ -13,7 +13,7 @@ export type Pace =
   | { readonly state: "banned"; readonly forMillis: number; readonly waiting: number }
 
 export interface LimiterOptions {
-  /** Requests a second while the gateway advertises no limit. */
+  /** Requests a second while the gateway advertises no limit, and at most. */
   readonly requestsPerSecond: number
   /** For how long a read may wait for its turn. */
   readonly waitMillisMax: number
@@ -47,7 +47,7 @@ export interface Limiter {
   /** Runs the write whose turn was taken, at once. Fails as Banned where the gateway shut us out meanwhile. */
   readonly use: <A, R>(turn: Turn, send: Effect.Effect<A, GatewayReason, R>) => Effect.Effect<A, GatewayReason, R>
   /** Takes the limits that an answer's headers name, in lower case. */
-  readonly hear: (headers: Readonly<Record<string, string | undefined>>) => void
+  readonly hear: (headers: Readonly<Record<string, string | undefined>>) => Effect.Effect<void>
   readonly pace: Effect.Effect<Pace>
 }
 
@@ -105,7 +105,7 @@ export const makeLimiter = (options: LimiterOptions): Effect.Effect<Limiter> =>
       ),
       use: (taken, send) =>
         Effect.andThen(notBanned(state), send).pipe(Effect.onExit((exit) => learn(state, taken, exit))),
-      hear: (headers) => hear(state.budget, headers),
+      hear: (headers) => Effect.map(nowMillis, (now) => hear(state.budget, headers, now)),
       pace: Effect.map(nowMillis, (now) => paceOf(state, now)),
     }
   })

@@ -57,13 +57,13 @@ describe("the limiter of one gateway", () => {
 
   it.effect.each([
     [20, 10],
-    [50, 25],
+    [50, 10],
     [4, 2],
     [1, 0.5],
-  ] as const)("sends half of %i a second where that is advertised", ([limit, rate]) =>
+  ] as const)("sends half of %i a second where that is advertised, and never more than where nothing is", ([limit, rate]) =>
     Effect.gen(function* () {
       const limiter = yield* make()
-      limiter.hear(advertise(limit, limit * 5))
+      yield* limiter.hear(advertise(limit, limit * 5))
       const sent = yield* hammer(limiter)
       const burst = Math.floor(Math.min(50, Math.max(1, 5 * rate)))
       assert.strictEqual(sent(), burst)
@@ -76,8 +76,36 @@ describe("the limiter of one gateway", () => {
   it.effect("reckons a limit of a longer time by the second", () =>
     Effect.gen(function* () {
       const limiter = yield* make()
-      limiter.hear({ "ratelimit-limit": "600", "ratelimit-reset": "60", "ratelimit-remaining": "600" })
+      yield* limiter.hear({ "ratelimit-limit": "600", "ratelimit-reset": "60", "ratelimit-remaining": "600" })
       assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: 5, waiting: 0 })
+    }),
+  )
+
+  it.effect("forgets what was advertised once no answer has repeated it for a minute", () =>
+    Effect.gen(function* () {
+      const limiter = yield* make()
+      const once = { "ratelimit-limit": "1", "ratelimit-reset": "9999999", "ratelimit-remaining": "0" }
+      yield* limiter.hear(once)
+      assert.deepStrictEqual(yield* limiter.pace, { state: "throttled", perSecond: 0.2, waiting: 0 })
+      yield* TestClock.adjust("59 seconds")
+      yield* limiter.hear({ date: "today" })
+      assert.deepStrictEqual(yield* limiter.pace, { state: "throttled", perSecond: 0.2, waiting: 0 })
+      const sent = yield* hammer(limiter)
+      const before = sent()
+      yield* pass(11)
+      assert.closeTo(sent() - before, 100, 12)
+      assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: 10, waiting: 1 })
+    }),
+  )
+
+  it.effect("keeps to what each answer advertises for as long as they do", () =>
+    Effect.gen(function* () {
+      const limiter = yield* make()
+      for (let i = 0; i < 10; i++) {
+        yield* limiter.hear(advertise(4, 4))
+        yield* TestClock.adjust("59 seconds")
+        assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: 2, waiting: 0 })
+      }
     }),
   )
 
@@ -86,7 +114,7 @@ describe("the limiter of one gateway", () => {
     ([text]) =>
       Effect.gen(function* () {
         const limiter = yield* make()
-        limiter.hear({ "ratelimit-limit": text, "ratelimit-remaining": "0" })
+        yield* limiter.hear({ "ratelimit-limit": text, "ratelimit-remaining": "0" })
         assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: 10, waiting: 0 })
       }),
   )
@@ -94,14 +122,14 @@ describe("the limiter of one gateway", () => {
   it.effect("slows down where others leave little of the limit, and is as fast as before when they leave", () =>
     Effect.gen(function* () {
       const limiter = yield* make()
-      limiter.hear(advertise(20, 5))
+      yield* limiter.hear(advertise(20, 5))
       assert.deepStrictEqual(yield* limiter.pace, { state: "throttled", perSecond: 2.5, waiting: 0 })
-      limiter.hear(advertise(20, 0))
+      yield* limiter.hear(advertise(20, 0))
       assert.deepStrictEqual(yield* limiter.pace, { state: "throttled", perSecond: 0.5, waiting: 0 })
       const sent = yield* hammer(limiter)
       yield* TestClock.adjust("1 second")
       assert.strictEqual(sent(), 0)
-      limiter.hear(advertise(20, 90))
+      yield* limiter.hear(advertise(20, 90))
       assert.deepInclude(yield* limiter.pace, { state: "free", perSecond: 10 })
     }),
   )
@@ -149,10 +177,22 @@ describe("the limiter of one gateway", () => {
     }),
   )
 
+  it.effect("sends nothing for a minute at most, whatever a refusal asks for", () =>
+    Effect.gen(function* () {
+      const limiter = yield* make()
+      yield* fails(limiter, { _tag: "RateLimited", retryAfterMillis: 86_400_000 })
+      const sent = yield* hammer(limiter)
+      yield* TestClock.adjust("59 seconds")
+      assert.strictEqual(sent(), 0)
+      yield* pass(2)
+      assert.isAbove(sent(), 0)
+    }),
+  )
+
   it.effect.each([
     ["the time given", 30_000, 30_000],
     ["ten minutes where none is", undefined, 600_000],
-    ["an hour at most", 86_400_000, 3_600_000],
+    ["ten minutes at most", 86_400_000, 600_000],
   ] as const)("waits a ban out: %s", ([_name, given, lasts]) =>
     Effect.gen(function* () {
       const limiter = yield* make()
@@ -193,8 +233,8 @@ describe("the limiter of one gateway", () => {
   it.effect("answers writes first, then by urgency, and nobody waits for ever", () =>
     Effect.gen(function* () {
       const limiter = yield* make(1)
-      limiter.hear(advertise(2, 0))
-      limiter.hear(advertise(2, 10))
+      yield* limiter.hear(advertise(2, 0))
+      yield* limiter.hear(advertise(2, 10))
       const order: Array<string> = []
       const ask = (name: string, what: Ask) =>
         Effect.forkChild(
@@ -218,8 +258,8 @@ describe("the limiter of one gateway", () => {
   it.effect("lets an old poll go before fresh urgent reads", () =>
     Effect.gen(function* () {
       const limiter = yield* make(1)
-      limiter.hear(advertise(2, 0))
-      limiter.hear(advertise(2, 10))
+      yield* limiter.hear(advertise(2, 0))
+      yield* limiter.hear(advertise(2, 10))
       let polls = 0
       yield* Effect.forkChild(
         limiter.pass(
@@ -243,7 +283,7 @@ describe("the limiter of one gateway", () => {
   it.effect("lets the urgent go before a poll of a few turns earlier, where turns are rare", () =>
     Effect.gen(function* () {
       const limiter = yield* make(1)
-      limiter.hear(advertise(2, 0))
+      yield* limiter.hear(advertise(2, 0))
       const order: Array<string> = []
       const ask = (name: string, one: Parameters<Limiter["pass"]>[0]) =>
         Effect.forkChild(
