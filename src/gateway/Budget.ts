@@ -91,11 +91,7 @@ const digits = (text: string | undefined): number | undefined =>
  * Takes the gateway's word: RateLimit-Limit requests in RateLimit-Reset seconds, of which RateLimit-Remaining are left.
  * Never more than half of what is left is spent in a burst, and the less is left, the slower it goes.
  */
-export const hear = (
-  budget: Budget,
-  headers: Readonly<Record<string, string | undefined>>,
-  now: number,
-): void => {
+export const hear = (budget: Budget, headers: Readonly<Record<string, string | undefined>>, now: number): void => {
   const limit = digits(headers["ratelimit-limit"])
   if (limit === undefined || limit === 0) return
   refill(budget, now)

@@ -33,7 +33,7 @@ export interface GatewayHealth {
   readonly failing: number
   /** Requests a second that its refusals leave, where these are fewer than one; undefined otherwise. */
   readonly perSecond: number | undefined
-  /** Why it is quarantined, what its last failure was, or that it is asked slowly. */
+  /** Why it is quarantined, until when it is banned, what its last failure was, or that it is asked slowly. */
   readonly detail: string
   /** The chain that it named last, where that is another than the treasury's. */
   readonly otherChain: string | undefined
@@ -74,6 +74,9 @@ const failuresInARow = 5
 const slowPerSecond = 1
 const slowWords = (perSecond: number): string =>
   `asked slowly, ${perSecond.toFixed(1)} requests a second: it refused others as too many`
+
+const bannedWords = (until: number): string =>
+  `banned until ${new Date(until).toISOString().slice(0, 19).replace("T", " ")} UTC`
 
 /** After so long without another failure a gateway that is down is tried like the others again. */
 const downMillis = 60_000
@@ -338,7 +341,7 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
       detail: `its chain begins again below block ${begunAgain.below}`,
     }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
-  if (pace?.state === "banned") return { ...base, state: "banned", detail: lastFailure }
+  if (pace?.state === "banned") return { ...base, state: "banned", detail: bannedWords(now + pace.forMillis) }
   if (isDown) return { ...base, state: "down", detail: lastFailure }
   if (lag > lagMax) return { ...base, state: "lagging", detail: `${lag} blocks behind` }
   if (failures.at(-1) === true) return { ...base, state: "up", detail: lastFailure }
@@ -351,3 +354,12 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
  */
 export const isUnheard = ({ state, otherChain }: GatewayHealth): boolean =>
   state === "quarantined" && otherChain === undefined
+
+/** The gateways that have shut us out, each with the end of its ban, in a sentence; empty where there is none. */
+export const bansText = (
+  gateways: ReadonlyArray<{ readonly name: string; readonly state: string; readonly detail: string }>,
+): string =>
+  gateways
+    .filter(({ state }) => state === "banned")
+    .map(({ name, detail }) => `gateway ${name} is ${detail}`)
+    .join(", ")

@@ -161,6 +161,7 @@ describe("the health of gateways", () => {
       yield* ended("a", "ok")
       yield* TestClock.adjust("119 seconds")
       assert.deepStrictEqual((yield* states)[0], "banned")
+      assert.strictEqual(yield* detailOf(0), "banned until 1970-01-01 00:02:00 UTC")
       yield* (yield* Health).quarantine("a", "it lied")
       assert.deepStrictEqual((yield* states)[0], "quarantined", "it counts for nothing in a ban's last moment either")
       yield* shutOut(1)

@@ -60,17 +60,19 @@ describe("the limiter of one gateway", () => {
     [50, 10],
     [4, 2],
     [1, 0.5],
-  ] as const)("sends half of %i a second where that is advertised, and never more than where nothing is", ([limit, rate]) =>
-    Effect.gen(function* () {
-      const limiter = yield* make()
-      yield* limiter.hear(advertise(limit, limit * 5))
-      const sent = yield* hammer(limiter)
-      const burst = Math.floor(Math.min(50, Math.max(1, 5 * rate)))
-      assert.strictEqual(sent(), burst)
-      yield* pass(20)
-      assert.closeTo(sent(), burst + 20 * rate, 2)
-      assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: rate, waiting: 1 })
-    }),
+  ] as const)(
+    "sends half of %i a second where that is advertised, and never more than where nothing is",
+    ([limit, rate]) =>
+      Effect.gen(function* () {
+        const limiter = yield* make()
+        yield* limiter.hear(advertise(limit, limit * 5))
+        const sent = yield* hammer(limiter)
+        const burst = Math.floor(Math.min(50, Math.max(1, 5 * rate)))
+        assert.strictEqual(sent(), burst)
+        yield* pass(20)
+        assert.closeTo(sent(), burst + 20 * rate, 2)
+        assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: rate, waiting: 1 })
+      }),
   )
 
   it.effect("reckons a limit of a longer time by the second", () =>
