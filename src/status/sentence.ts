@@ -1,5 +1,6 @@
 import { signAgainIn } from "../domain/Approval.ts"
 import { remedyOf } from "../domain/Halt.ts"
+import { bansText } from "../gateway/Health.ts"
 import { resumeCommand } from "../store/holdsOf.ts"
 import type { IntentView, RuleView, View } from "./View.ts"
 
@@ -31,9 +32,11 @@ export const sentenceOf = (
     return warn(view.pauses.map(pausedText).join(" "))
   }
   if (doubted !== null) return warn(doubtedText(doubted))
-  if (view.ageSeconds === null) return warn("No balance was read yet: no money moves.")
+  const bans = bansText(view.network.gateways)
+  const banned = bans === "" ? "" : `; ${bans}`
+  if (view.ageSeconds === null) return warn(`No balance was read yet: no money moves${banned}.`)
   const age = `${view.ageSeconds.toFixed(1)} s`
-  if (view.ageSeconds > more.maxAgeSeconds) return warn(`Knowledge is ${age} old: no money moves.`)
+  if (view.ageSeconds > more.maxAgeSeconds) return warn(`Knowledge is ${age} old: no money moves${banned}.`)
   if (view.uncompared !== null)
     return warn(
       `Not compared with the gateway's own balances since ${minute(view.uncompared.since)}: ${view.uncompared.detail}.`,

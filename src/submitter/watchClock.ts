@@ -1,4 +1,5 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
+import { bansText, Health } from "../gateway/Health.ts"
 import { clockGap } from "../rules/clockGap.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
@@ -16,7 +17,8 @@ const blockKey = "clockGapBlock"
 
 /**
  * Calls people where clock and newest trusted block are apart, so that nothing is signed: for the clock where newer
- * blocks keep coming, else for balances that grow old. It asks the store and the clock alone.
+ * blocks keep coming, else for balances that grow old. It asks the store and the clock alone; which gateways have shut
+ * us out is known in memory.
  */
 export const watchClock = Effect.fn("Overdue.clock")(function* () {
   const { maxAgeMillis } = yield* SubmitterOptions
@@ -44,7 +46,7 @@ export const watchClock = Effect.fn("Overdue.clock")(function* () {
 const raiseGap = Effect.fnUntraced(function* ({ since, detail }: Noted, isSkew: boolean) {
   const [subject, what] = isSkew
     ? ["clock skew", "newer blocks keep coming: this machine's clock is wrong, or the gateways' times are; check NTP"]
-    : ["stale balances", "no newer block was read: look at the gateways and the network"]
+    : ["stale balances", `no newer block was read: ${yield* lookAfter}`]
   return yield* (yield* AlertQueue).raise({
     dedup: `clock-gap/${since}`,
     severity: "page",
@@ -53,6 +55,12 @@ const raiseGap = Effect.fnUntraced(function* ({ since, detail }: Noted, isSkew: 
     detail: `nothing is signed: ${detail}; ${what}`,
     fields: { since: new Date(since).toISOString(), skew: isSkew },
   })
+})
+
+const lookAfter = Effect.gen(function* () {
+  const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
+  const bans = health === undefined ? "" : bansText(yield* health.all)
+  return bans === "" ? "look at the gateways and the network" : bans
 })
 
 const raiseOver = Effect.fnUntraced(function* ({ since }: Noted) {

@@ -183,6 +183,12 @@ describe("the sentence", () => {
   const today = "2 payments in 24 h, 0 open. Knowledge 1.3 s old."
   const waits = "2 payments in 24 h, 1 open. Knowledge 1.3 s old."
   const maintenance = [{ name: "audit", until: "2026-11-21T18:00:00.000Z" }]
+  const shutOut = {
+    name: "main",
+    state: "banned",
+    height: null,
+    detail: "banned until 2026-11-21 10:10:40 UTC",
+  } as const
   const halts = [{ reason: "chain_changed", detail: "another chain", at: "2026-11-21T02:14:00Z" }]
 
   it.each([
@@ -209,6 +215,11 @@ describe("the sentence", () => {
     ],
     ["warn", { ageSeconds: null }, "No balance was read yet: no money moves."],
     ["warn", { ageSeconds: 45 }, "Knowledge is 45.0 s old: no money moves."],
+    [
+      "warn",
+      { ageSeconds: 45, network: { chainId: "c-1", quorum: 1, gateways: [shutOut] } },
+      "Knowledge is 45.0 s old: no money moves; gateway main is banned until 2026-11-21 10:10:40 UTC.",
+    ],
     [
       "warn",
       { intents: [open("unknown")] },
