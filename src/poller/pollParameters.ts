@@ -9,7 +9,10 @@ import { Settings } from "../store/Settings.ts"
 /** Governance changes parameters with days of notice. */
 const parametersMillis = 60_000
 
-/** Reads the network's parameters where the gateway has them: fees and minimums are judged by them. */
+/**
+ * Reads the network's parameters where the gateway has them: fees and minimums are judged by them. Those of before are
+ * forgotten where it has none: who told them may have been wrong.
+ */
 export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   const parameters = yield* NetworkParameters
   const listings = yield* Listings
@@ -23,9 +26,11 @@ export const pollParameters = Effect.fn("AssetPoller.parameters")(function* () {
   )
   yield* database.atomically(
     Effect.gen(function* () {
-      if (values !== undefined) yield* listings.saveParameters(values)
+      const isTakenBack = values === undefined && (yield* listings.parameters).size > 0
+      if (values !== undefined || isTakenBack) yield* listings.saveParameters(values ?? new Map())
       yield* settings.set(parametersServedKey, values === undefined ? "no" : "yes")
-      yield* settings.set(parametersReadKey, String(now))
+      // The answer that took them back may be the wrong one: the next call asks again.
+      if (!isTakenBack) yield* settings.set(parametersReadKey, String(now))
     }),
   )
 })

@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { hasElapsed } from "../domain/hasElapsed.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
@@ -20,8 +20,9 @@ export const payersOf = (parties: Iterable<Party>): ReadonlyArray<string> =>
 
 /**
  * Looks at what the network asks of transactions, and at what the payers have used of its limits: once a minute, and
- * at every call while one is not known or an epoch should be over. What cannot be read stays as it was. `before` is
- * read beside the epoch, and first of what work is asked for: parameters that say the same let it be believed at once.
+ * at every call while one is not known or an epoch should be over. What cannot be read stays as it was, and what the
+ * network does not tell any more is forgotten. `before` is read beside the epoch, and first of what work is asked for:
+ * parameters that say the same let it be believed at once.
  */
 export const pollRules = Effect.fn("Poller.rules")(function* <R = never>(
   payers: ReadonlyArray<string>,
@@ -55,32 +56,37 @@ const pollHead = Effect.gen(function* () {
 
 const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
   const epochs = yield* Epochs
-  const network = yield* NetworkEpoch
   const known = yield* epochs.now
-  const isOver = known !== undefined && (yield* Clock.currentTimeMillis) >= known.endsAtMillis
-  if (!isOver && !(yield* isDue(epochKey))) return
-  const current = yield* orNone(network.current)
-  if (current !== undefined) {
-    const told: Record<string, KnownEpoch["told"][string]> = {}
-    for (const payer of payers) {
-      const count = (yield* countOf(payer)) ?? known?.told[payer]
-      if (count?.seq === current.seq) told[payer] = count
-    }
-    yield* epochs.note({ ...current, told })
+  const now = yield* Clock.currentTimeMillis
+  const isAsking = known !== undefined && (known.readAt === undefined || now >= known.endsAtMillis)
+  if (!isAsking && !(yield* isDue(epochKey))) return
+  const current = yield* orNone((yield* NetworkEpoch).current)
+  if (current === undefined) {
+    if (known === undefined) return yield* looked(epochKey)
+    // The answer that took it back may be the wrong one: the next call asks again.
+    return yield* epochs.forget
   }
+  const readAt = yield* Clock.currentTimeMillis
+  const told: Record<string, Count> = {}
+  for (const payer of payers) {
+    const count = yield* countOf(payer, known?.told[payer])
+    if (count?.seq === current.seq) told[payer] = count
+  }
+  yield* epochs.note({ ...current, told, readAt })
   yield* looked(epochKey)
 })
 
-/** What the network counted of a key; undefined where it does not say, which takes nothing else away. */
-const countOf = Effect.fnUntraced(function* (payer: string) {
-  return yield* orNone((yield* NetworkEpoch).transfersOf(payer)).pipe(
-    Effect.catchTag("GatewayError", (error) =>
-      Effect.as(
-        Effect.logWarning("the network's count of transfers could not be read", { reason: error.message }),
-        undefined,
-      ),
-    ),
-  )
+type Count = KnownEpoch["told"][string]
+
+/** What the network counts of a key, undefined where it counts nothing; what was known before where that fails. */
+const countOf = Effect.fnUntraced(function* (payer: string, before: Count | undefined) {
+  const network = yield* NetworkEpoch
+  const count = yield* Effect.result(orNone(network.transfersOf(payer)))
+  if (Result.isFailure(count)) {
+    yield* Effect.logWarning("the network's count of transfers could not be read", { reason: count.failure.message })
+    return before
+  }
+  return count.success && { ...count.success, readAt: yield* Clock.currentTimeMillis }
 })
 
 /** A gateway without such an operation leaves the network to say no by itself. */

@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { liveAttemptStates } from "../domain/Attempt.ts"
 import { isBlockTime } from "../domain/chainBounds.ts"
+import { hasElapsed } from "../domain/hasElapsed.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 import { Digits, rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
@@ -13,7 +14,10 @@ import type { StoreError } from "./StoreError.ts"
 /** Stores of before the gateway's answers had bounds may hold a time that no column takes: it is not known then. */
 const Time = Digits.check(Schema.makeFilter(isBlockTime, { expected: "a time of a block" }))
 
-const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Time })
+/** Unix milliseconds of the answer that told it last; absent in stores of before it was noted. */
+const readAt = Schema.optionalKey(Schema.Int)
+
+const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Time, readAt })
 
 /** The network's epoch as last told. */
 export const KnownEpoch = Schema.Struct({
@@ -24,6 +28,7 @@ export const KnownEpoch = Schema.Struct({
   endsAtMillis: Schema.Int,
   /** Transfers that the network counted, by key, in blocks before `asOf` (Unix nanoseconds) at least. */
   told: Schema.Record(Schema.String, Count),
+  readAt,
 })
 export type KnownEpoch = typeof KnownEpoch.Type
 
@@ -33,6 +38,8 @@ const encode = Schema.encodeSync(Stored)
 const key = "epoch"
 /** An epoch that should have ended so long ago without news of the next is not known any more. */
 const lateMillisMax = 600_000
+/** What no answer has confirmed for so long does not count: whoever told it once may have been wrong. */
+const unconfirmedMillisMax = 600_000
 const limitKey = "spam.protection.maxUserTransfersPerEpoch"
 const CountRow = Schema.Struct({ n: Schema.Int })
 
@@ -42,7 +49,12 @@ export class Epochs extends Context.Service<
   {
     readonly now: Effect.Effect<KnownEpoch | undefined, StoreError>
     readonly note: (epoch: KnownEpoch) => Effect.Effect<void, StoreError>
-    /** Of the present epoch: what the network counted and our journal sent since; undefined where none is known. */
+    /** The network tells no epoch any more. */
+    readonly forget: Effect.Effect<void, StoreError>
+    /**
+     * Of the present epoch: what the network counted and our journal sent since; undefined where none is known, or none
+     * was confirmed of late.
+     */
     readonly quota: (publicKey: string) => Effect.Effect<Quota | undefined, StoreError>
   }
 >()("cofferer/store/Epochs") {
@@ -82,12 +94,15 @@ export class Epochs extends Context.Service<
         return Epochs.of({
           now,
           note: Effect.fn("Epochs.note")((epoch: KnownEpoch) => settings.set(key, encode(epoch))),
+          forget: settings.set(key, "").pipe(Effect.withSpan("Epochs.forget")),
           quota: Effect.fn("Epochs.quota")(function* (publicKey: string) {
             const epoch = yield* now
             const at = yield* Clock.currentTimeMillis
             if (epoch === undefined || at > epoch.endsAtMillis + lateMillisMax) return undefined
-            const told = epoch.told[publicKey]
-            const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
+            if (!isConfirmed(epoch, at)) return undefined
+            const count = epoch.told[publicKey]
+            const told = count !== undefined && isConfirmed(count, at) ? count : undefined
+            const limit = wholeOf((yield* listings.recentParameters).get(limitKey)) ?? told?.limit
             if (limit === undefined) return undefined
             const own = yield* ended(publicKey, epoch.startAt)
             const counted = told === undefined ? 0 : told.used + (yield* ended(publicKey, told.asOf))
@@ -97,6 +112,9 @@ export class Epochs extends Context.Service<
       }),
     )
 }
+
+const isConfirmed = ({ readAt: last }: { readonly readAt?: number }, now: number): boolean =>
+  last !== undefined && !hasElapsed(last, now, unconfirmedMillisMax)
 
 const wholeOf = (text: string | undefined): number | undefined =>
   text !== undefined && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { type Explained, explainText } from "../../src/cli/explainText.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { type HoldReason, holdReasons } from "../../src/domain/Decision.ts"
@@ -85,8 +85,10 @@ const spent = Effect.flatMap(SpendLog, (log) =>
 /** The network told of 18 transfers; our journal signed two more since. */
 const sentInEpoch = Effect.gen(function* () {
   const asOf = blockTime - 600_000_000_000n
-  const told = { [keys.reserve]: { seq: 7, used: 18, limit: 20, asOf } }
-  yield* (yield* Epochs).note({ seq: 7, startAt: asOf - 600_000_000_000n, endsAtMillis: now + 1_800_000, told })
+  const readAt = yield* Clock.currentTimeMillis
+  const told = { [keys.reserve]: { seq: 7, used: 18, limit: 20, asOf, readAt } }
+  const startAt = asOf - 600_000_000_000n
+  yield* (yield* Epochs).note({ seq: 7, startAt, endsAtMillis: now + 1_800_000, told, readAt })
   const outbox = yield* Outbox
   for (const digit of ["5", "6"]) {
     const id = digit.repeat(64) as ReturnType<typeof payment>["id"]

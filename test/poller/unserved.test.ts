@@ -1,0 +1,232 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { takeSnapshot } from "../../src/engine/snapshot.ts"
+import { pollParameters } from "../../src/poller/pollParameters.ts"
+import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
+import { Epochs } from "../../src/store/Epochs.ts"
+import { Listings } from "../../src/store/Listings.ts"
+import { feeTermsOf } from "../../src/submitter/feeTermsOf.ts"
+import { alice, type Flow, flow } from "../support/Flow.ts"
+import { altered, type Front, honest, type Manner, rewritten, startFront, startFronts } from "../support/Fronts.ts"
+import { usdt } from "../support/TestSandbox.ts"
+
+const notFound = JSON.stringify({ code: 5, message: "Not Found", details: [] })
+/** A gateway that has no operation below one of these paths. */
+const without = (...paths: ReadonlyArray<string>): Manner =>
+  altered(
+    ({ url }) => paths.some((path) => url.pathname.startsWith(path)),
+    () => ({ status: 404, headers: {}, text: notFound }),
+  )
+const failing = (...paths: ReadonlyArray<string>): Manner =>
+  altered(
+    ({ url }) => paths.some((path) => url.pathname.startsWith(path)),
+    () => ({ status: 503, headers: {}, text: "" }),
+  )
+const epochPaths = ["/statistics", "/api/v2/epoch"]
+const countPath = "/statistics/spam"
+const parametersPath = "/api/v2/network/parameters"
+/** All transfers of the key are used up. */
+const usedUp = rewritten("countForEpoch", () => "1000000", countPath)
+
+/** The network behind one gateway. */
+const behind = (use: (front: Front, ...args: Parameters<Flow>) => ReturnType<Flow>) =>
+  Effect.suspend(() => {
+    let front: Front | undefined
+    const started = (url: string) =>
+      Effect.map(startFront("sandbox", url), (one) => {
+        front = one
+        return one.server.url
+      })
+    return flow((...args) => (front === undefined ? Effect.die("no front") : use(front, ...args)), {
+      front: started,
+      change: { transfersPerEpoch: "5", epochLength: "10d" },
+    })
+  })
+
+const look = ({ treasury }: Parameters<Flow>[0]) => pollRules(payersOf(treasury.parties.values()))
+const quota = Effect.flatMap(Epochs, (epochs) => epochs.quota(alice))
+const epoch = Effect.flatMap(Epochs, (epochs) => epochs.now)
+const minute = TestClock.adjust("1 minute")
+const read = Effect.ignore(pollParameters())
+const listed = Effect.flatMap(Listings, (listings) => listings.parameters)
+const terms = Effect.map(takeSnapshot([]), (snapshot) => snapshot.terms)
+
+describe("an epoch that the gateway told", () => {
+  it.effect("is forgotten once it has no such operation", () =>
+    behind((front, options) =>
+      Effect.gen(function* () {
+        yield* look(options)
+        assert.containSubset(yield* quota, { limit: 5, used: 0 })
+        front.manner = without(...epochPaths)
+        yield* minute
+        yield* look(options)
+        assert.deepStrictEqual([yield* epoch, yield* quota], [undefined, undefined])
+      }),
+    ),
+  )
+
+  it.effect("is back with the next call where one answer alone said so", () =>
+    behind((front, options) =>
+      Effect.gen(function* () {
+        yield* look(options)
+        front.manner = without(...epochPaths)
+        yield* minute
+        yield* look(options)
+        front.manner = honest
+        yield* look(options)
+        assert.containSubset(yield* quota, { limit: 5, used: 0 })
+      }),
+    ),
+  )
+
+  it.effect("counts for ten minutes where it cannot be read any more, and again once it can", () =>
+    behind((front, options) =>
+      Effect.gen(function* () {
+        yield* look(options)
+        front.manner = failing(...epochPaths)
+        for (let i = 0; i < 9; i++) {
+          yield* minute
+          yield* look(options)
+          assert.isDefined(yield* quota)
+        }
+        yield* minute
+        yield* look(options)
+        assert.isDefined(yield* epoch)
+        assert.isUndefined(yield* quota)
+        front.manner = honest
+        yield* look(options)
+        assert.containSubset(yield* quota, { limit: 5, used: 0 })
+      }),
+    ),
+  )
+
+  it.effect("is read at once where an older version stored it, and does not count before", () =>
+    behind((_, options) =>
+      Effect.gen(function* () {
+        yield* look(options)
+        const { readAt: _, ...old } = (yield* epoch) ?? assert.fail("no epoch")
+        yield* (yield* Epochs).note(old)
+        assert.isUndefined(yield* quota)
+        yield* look(options)
+        assert.isDefined(yield* quota)
+      }),
+    ),
+  )
+})
+
+describe("a count of transfers that the gateway told", () => {
+  const told = Effect.map(quota, (known) => known?.used)
+
+  it.effect("is forgotten once it has no such operation", () =>
+    behind((front, options) =>
+      Effect.gen(function* () {
+        front.manner = usedUp
+        yield* minute
+        yield* look(options)
+        assert.strictEqual(yield* told, 1_000_000)
+        front.manner = without(countPath)
+        yield* minute
+        yield* look(options)
+        assert.strictEqual(yield* told, 0)
+      }),
+    ),
+  )
+
+  it.effect("counts for ten minutes where it cannot be read any more", () =>
+    behind((front, options) =>
+      Effect.gen(function* () {
+        front.manner = usedUp
+        yield* minute
+        yield* look(options)
+        front.manner = failing(countPath)
+        yield* TestClock.adjust("9 minutes")
+        yield* look(options)
+        assert.strictEqual(yield* told, 1_000_000)
+        yield* minute
+        yield* look(options)
+        yield* read
+        assert.deepInclude(yield* quota, { used: 0, limit: 5 })
+      }),
+    ),
+  )
+})
+
+describe("parameters of the network that the gateway told", () => {
+  it.effect("are forgotten once it has no such operation: what is written down of the fee is in force", () =>
+    behind((front) =>
+      Effect.gen(function* () {
+        yield* read
+        assert.isDefined(yield* terms)
+        assert.isDefined(yield* feeTermsOf(usdt))
+        front.manner = without(parametersPath)
+        yield* minute
+        yield* read
+        assert.strictEqual((yield* listed).size, 0)
+        assert.isUndefined(yield* terms)
+        assert.isUndefined(yield* feeTermsOf(usdt), "nothing is written down here")
+      }),
+    ),
+  )
+
+  it.effect("are back with the next call where one answer alone said so", () =>
+    behind((front) =>
+      Effect.gen(function* () {
+        front.manner = without(parametersPath)
+        yield* minute
+        yield* read
+        front.manner = honest
+        yield* read
+        assert.isDefined(yield* terms)
+        assert.isDefined(yield* feeTermsOf(usdt))
+      }),
+    ),
+  )
+
+  it.effect("bound an epoch for ten minutes where they cannot be read any more, and amounts until they can", () =>
+    behind((front, options) =>
+      Effect.gen(function* () {
+        front.manner = (request, ask) =>
+          request.url.pathname.startsWith(parametersPath)
+            ? failing(parametersPath)(request, ask)
+            : without(countPath)(request, ask)
+        yield* TestClock.adjust("599 seconds")
+        yield* read
+        yield* look(options)
+        assert.containSubset(yield* quota, { limit: 5 })
+        yield* TestClock.adjust("1 second")
+        yield* read
+        assert.isUndefined(yield* quota)
+        assert.isDefined(yield* terms, "rules would else decide what the network refuses")
+      }),
+    ),
+  )
+
+  it.effect("are taken back by as many gateways as must agree, and by no fewer", () =>
+    Effect.suspend(() => {
+      let fronts: ReadonlyArray<Front> = []
+      return flow(
+        () =>
+          Effect.gen(function* () {
+            const [a, b] = fronts
+            if (a === undefined || b === undefined) return assert.fail("no fronts")
+            a.manner = without(parametersPath)
+            yield* minute
+            yield* read
+            assert.isAbove((yield* listed).size, 0)
+            b.manner = without(parametersPath)
+            yield* minute
+            yield* read
+            assert.strictEqual((yield* listed).size, 0)
+          }),
+        {
+          gateways: (url) =>
+            Effect.map(startFronts(url), (three) => {
+              fronts = three
+              return three.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+            }),
+        },
+      )
+    }),
+  )
+})
