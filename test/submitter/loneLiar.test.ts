@@ -78,7 +78,7 @@ describe("a lone gateway", () => {
         for (let i = 0; i < 4; i++) yield* passing
         state.as = undefined
         state.keeps = false
-        yield* rounds(options, sandbox, 8)
+        yield* rounds(options, sandbox, 12)
         assert.deepStrictEqual([yield* wages, (yield* paid(sandbox)).length - before], [["confirmed"], 1])
         assert.deepStrictEqual(yield* pages, [])
       }),
