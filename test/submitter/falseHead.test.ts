@@ -103,7 +103,7 @@ describe("a lone gateway whose head, row headers and marks are 900 blocks ahead 
         liar.by = 900n
         yield* rounds(4)
         liar.by = 0n
-        yield* rounds(125)
+        yield* rounds(160)
         const { attempts: made } = yield* attempts
         assert.strictEqual(made[0]?.state, "expired")
       }),

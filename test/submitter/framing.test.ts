@@ -16,7 +16,7 @@ describe("the wire form of a chain", () => {
         Effect.gen(function* () {
           while ((yield* newest).every(({ outcome }) => outcome !== "framing")) yield* round(options, sandbox)
           const slow = new Set(["submit"])
-          for (let i = 0; i < 40 && (yield* states)[0] !== "reserved"; i++) yield* round(options, sandbox, slow)
+          for (let i = 0; i < 75 && (yield* states)[0] !== "reserved"; i++) yield* round(options, sandbox, slow)
           assert.deepStrictEqual(yield* states, ["reserved"], "the window was over before the other form went out")
           for (let i = 0; i < 20 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
           assert.deepStrictEqual(

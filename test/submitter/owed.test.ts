@@ -34,7 +34,7 @@ it.effect("a planned payment that was signed already does not stand for a time t
         yield* submitOnce()
         assert.deepStrictEqual(yield* wages, ["08:01 unknown"])
         yield* TestClock.adjust("2 minutes")
-        for (let i = 0; i < 40; i++) yield* round(options, sandbox, new Set(["submit"]))
+        for (let i = 0; i < 75; i++) yield* round(options, sandbox, new Set(["submit"]))
         assert.deepStrictEqual(yield* wages, ["08:01 reserved"], "its first attempt is proven dead after 08:03")
         yield* disarm(client)
         for (let i = 0; i < 30; i++) yield* round(options, sandbox)
