@@ -35,6 +35,8 @@ export class Looks extends Context.Service<
     readonly since: (name: string, now: number) => Effect.Effect<number>
     /** For how many milliseconds this was told of the name, without a longer pause than so many. */
     readonly toldFor: (name: string, now: number, pauseMillisMax: number) => Effect.Effect<number>
+    /** Whether this was told of the name within so many milliseconds. */
+    readonly isTold: (name: string, now: number, withinMillis: number) => Effect.Effect<boolean>
     /** Whether so many milliseconds are over since this was last true of the name. */
     readonly isDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
     /** Forgets a transfer and a name that nobody asks for any more. */
@@ -91,6 +93,11 @@ export class Looks extends Context.Service<
             const first = goesOn ? known.first : now
             told.set(name, { first, last: now })
             return now - first
+          }),
+        isTold: (name, now, withinMillis) =>
+          Effect.sync(() => {
+            const last = told.get(name)?.last
+            return last !== undefined && Math.abs(now - last) <= withinMillis
           }),
         isDue: (name, now, everyMillis) =>
           Effect.sync(() => {

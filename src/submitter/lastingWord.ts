@@ -10,7 +10,8 @@ import { Looks } from "./Looks.ts"
  * `explored` by an explorer.
  */
 type Word = "done" | "refused" | "moved" | "explored"
-const words: ReadonlyArray<Word> = ["done", "refused", "moved", "explored"]
+const executedWords: ReadonlyArray<Word> = ["done", "moved", "explored"]
+const words: ReadonlyArray<Word> = [...executedWords, "refused"]
 
 /** So long a lone gateway must tell of an end that nothing else shows. */
 export const aloneMillis = 30_000
@@ -28,6 +29,14 @@ const nameOf = (word: Word, { transferId }: Attempt): string => `${word}/${trans
 export const forgetWords = Effect.fnUntraced(function* (attempt: Attempt, but?: Word) {
   const looks = yield* Looks
   for (const word of words) if (word !== but) yield* looks.forget("", nameOf(word, attempt))
+})
+
+/** Whether the last looks told that it executed, which does not count yet: then it is not sent meanwhile. */
+export const isToldExecuted = Effect.fnUntraced(function* (attempt: Attempt) {
+  const looks = yield* Looks
+  const clock = yield* Clock.currentTimeMillis
+  for (const word of executedWords) if (yield* looks.isTold(nameOf(word, attempt), clock, pauseMillisMax)) return true
+  return false
 })
 
 /**
