@@ -1,6 +1,21 @@
 #!/bin/sh
 # Starts Cofferer on the packaged Node 24, else on the machine's own Node of 22.19 or newer.
 set -u
+# Each of these makes Node or its TLS run other code, or write down what the process holds. A certificate authority of
+# the operator's own, NODE_EXTRA_CA_CERTS, is no such thing.
+cleared=
+names="NODE_OPTIONS NODE_PATH NODE_REPL_EXTERNAL_MODULE NODE_V8_COVERAGE NODE_ICU_DATA NODE_DEBUG NODE_DEBUG_NATIVE"
+names="$names NODE_REDIRECT_WARNINGS OPENSSL_CONF OPENSSL_MODULES"
+# Compiled code of this program, in a folder of this user, is what it was compiled from.
+if [ -e "${NODE_COMPILE_CACHE-}" ] && [ ! -O "$NODE_COMPILE_CACHE" ]; then names="$names NODE_COMPILE_CACHE"; fi
+for name in $names; do
+  eval "value=\${$name-}"
+  if [ -n "$value" ]; then cleared="$cleared $name"; fi
+  unset "$name"
+done
+if [ -n "$cleared" ]; then
+  echo "cofferer: not used:$cleared: such variables could show what this process holds; take them out of its environment" >&2
+fi
 self=$0
 # As it was called: hints that are printed say it the same way.
 export COFFERER_LAUNCHER="$0"
@@ -25,6 +40,9 @@ if [ ! -x "$node" ]; then
     exit 1
   fi
 fi
+# A memory image would hold the keys.
+ulimit -c 0
+# --report-exclude-env: a diagnostic report tells no variables of the environment.
 # --disable-sigusr1: the signal must not open the inspector of a process that holds keys.
 # --max-...: left to itself the heap grows to twice what 10,000 rows a second need before it is collected.
-exec "$node" --disable-sigusr1 --max-semi-space-size=8 --max-old-space-size=1024 --disable-warning=ExperimentalWarning "$here/src/main.ts" "$@"
+exec "$node" --disable-sigusr1 --report-exclude-env --max-semi-space-size=8 --max-old-space-size=1024 --disable-warning=ExperimentalWarning "$here/src/main.ts" "$@"

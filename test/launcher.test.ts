@@ -1,10 +1,12 @@
 import { spawnSync } from "node:child_process"
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -55,10 +57,12 @@ const fakeNode = (path: string, version: string) =>
     'printf "%s\\n" "$@"',
   ])
 
-const start = (command: string, ...args: ReadonlyArray<string>) => {
+const start = (command: string, ...args: ReadonlyArray<string>) => startWith({}, command, ...args)
+
+const startWith = (env: Readonly<Record<string, string>>, command: string, ...args: ReadonlyArray<string>) => {
   const { status, stdout, stderr } = spawnSync("/bin/sh", [command, ...args], {
     cwd: tree,
-    env: { PATH: bin },
+    env: { PATH: bin, ...env },
     encoding: "utf8",
     timeout: 200_000,
   })
@@ -79,6 +83,7 @@ describe("the launcher", () => {
     const { lines } = start(launcher(), "submit", "two words", "", "*", "--flag=$HOME")
     assert.deepStrictEqual(lines.slice(1), [
       "--disable-sigusr1",
+      "--report-exclude-env",
       "--max-semi-space-size=8",
       "--max-old-space-size=1024",
       "--disable-warning=ExperimentalWarning",
@@ -96,6 +101,80 @@ describe("the launcher", () => {
     symlinkSync(realpathSync(process.execPath), join(tree, "node_modules/.bin/node"))
     writeFileSync(join(tree, "src/main.ts"), "const n: number = process.argv.length\nconsole.log(n)\nprocess.exit(7)\n")
     assert.deepStrictEqual(start(launcher(), "a", "b"), { status: 7, lines: ["4"], stderr: "" })
+  })
+
+  const realNode = (...lines: ReadonlyArray<string>) => {
+    mkdirSync(join(tree, "node_modules/.bin"), { recursive: true })
+    symlinkSync(realpathSync(process.execPath), join(tree, "node_modules/.bin/node"))
+    writeFileSync(join(tree, "src/main.ts"), lines.join("\n"))
+  }
+
+  it("clears what makes Node run other code or write down what it holds, and says so in one line", () => {
+    const names = ["NODE_OPTIONS", "NODE_PATH", "NODE_V8_COVERAGE", "NODE_DEBUG", "OPENSSL_CONF"]
+    realNode(
+      `console.log(JSON.stringify([${JSON.stringify(names)}.filter((n) => n in process.env), process.execArgv]))`,
+    )
+    const preload = join(tree, "preload.cjs")
+    writeFileSync(preload, 'console.log("preloaded")')
+    const values = [`--require=${JSON.stringify(preload)}`, tree, join(tree, "v"), "http,tls", preload]
+    const env = Object.fromEntries(names.map((name, i) => [name, values[i]!]))
+    const { status, lines, stderr } = startWith(env, launcher())
+    assert.deepStrictEqual([status, lines.length], [0, 1])
+    assert.deepStrictEqual((JSON.parse(lines[0]!) as [unknown])[0], [])
+    assert.match(stderr, /^cofferer: not used: [^\n]*\n$/)
+    for (const name of names) assert.include(stderr, name)
+    assert.notInclude(stderr, preload, "a value may be a secret")
+    assert.isFalse(existsSync(join(tree, "v")))
+  })
+
+  it("keeps a certificate authority of the operator's own", () => {
+    realNode("console.log(process.env.NODE_EXTRA_CA_CERTS)")
+    const { lines } = startWith({ NODE_EXTRA_CA_CERTS: "/nowhere.pem" }, launcher())
+    assert.deepStrictEqual(lines, ["/nowhere.pem"])
+  })
+
+  it("takes compiled code from a folder of this user alone", () => {
+    realNode("console.log(process.env.NODE_COMPILE_CACHE)")
+    assert.deepStrictEqual(startWith({ NODE_COMPILE_CACHE: tree }, launcher()).lines, [tree])
+    // Of root; who is root needs somebody else.
+    const other = process.getuid?.() === 0 ? join(tree, "other") : "/proc/1"
+    if (process.getuid?.() === 0) {
+      mkdirSync(other)
+      chownSync(other, 10_001, 10_001)
+    }
+    const { lines, stderr } = startWith({ NODE_COMPILE_CACHE: other }, launcher())
+    assert.deepStrictEqual(lines, ["undefined"])
+    assert.include(stderr, "not used: NODE_COMPILE_CACHE:")
+  })
+
+  it("allows no memory image, which would hold the keys", () => {
+    realNode(
+      'import { readFileSync } from "node:fs"',
+      'const limit = /^Max core file size +(\\S+) +(\\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"))',
+      "console.log(limit?.[1], limit?.[2])",
+    )
+    const raised = spawnSync("/bin/sh", ["-c", `ulimit -c unlimited 2>/dev/null; exec sh "$0"`, launcher()], {
+      env: { PATH: bin },
+      encoding: "utf8",
+    })
+    assert.strictEqual(raised.stdout, "0 0\n")
+    writeFileSync(join(tree, "src/main.ts"), 'process.kill(process.pid, "SIGABRT")')
+    const ended = spawnSync("/bin/sh", ["-c", `ulimit -c unlimited 2>/dev/null; exec sh "$0"`, launcher()], {
+      cwd: tree,
+      env: { PATH: bin },
+    })
+    assert.strictEqual(ended.signal, "SIGABRT")
+    assert.deepStrictEqual(
+      readdirSync(tree).filter((name) => name.startsWith("core")),
+      [],
+    )
+  })
+
+  it("tells no variable of the environment in a diagnostic report", () => {
+    realNode("console.log(JSON.stringify(process.report.getReport()))")
+    const { lines } = startWith({ SECRET_OF_A_PLATFORM: "c0ffee" }, launcher())
+    assert.notInclude(lines.join(""), "c0ffee")
+    assert.include(lines.join(""), "javascriptHeap")
   })
 
   it.each(["22.19.0", "22.20.1", "24.0.0", "24.21.0", "100.1.0"])("takes the machine's own Node %s", (version) => {

@@ -1,6 +1,7 @@
 import { Clock, Console, Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ConfigError, formatProblem, type Problem } from "../config/ConfigError.ts"
+import { needCertificates } from "../config/Environment.ts"
 import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
@@ -66,6 +67,7 @@ export const schemaOfFiles = () =>
 /** What the files say, with what is doubtful of its keys and its network. */
 const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
+  yield* needCertificates(process.env, found.mode)
   return { found, keys: yield* checkKeys(found, false), network: yield* checkNetwork(found.treasury) }
 })
 

@@ -3,14 +3,14 @@ import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from "node:fs"
 import { dirname } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import { keyOf } from "../signer/KeyFile.ts"
+import { hexLineOf, keyOf } from "../signer/KeyFile.ts"
 import { failWith } from "./CliFailure.ts"
 import { outputFlag, printResult } from "./output.ts"
 
 /** Writes a new key where nothing lies yet, for its owner alone, and returns its public key. */
 const writeNew = (file: string): string => {
   const seed = randomBytes(32)
-  const hex = Buffer.from(`${seed.toString("hex")}\n`)
+  const hex = hexLineOf(seed)
   try {
     const publicKey = keyOf(seed)!.publicKey
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

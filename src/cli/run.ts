@@ -3,6 +3,7 @@ import { Clock, Effect, Fiber, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ConfigError, formatProblem } from "../config/ConfigError.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
+import { needCertificates } from "../config/Environment.ts"
 import { makeDataDir } from "../config/files.ts"
 import { isEmbedded } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
@@ -53,6 +54,7 @@ const flags = {
 /** What the files say, with what is doubtful of its network and its keys. */
 const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
+  yield* needCertificates(process.env, found.mode)
   return { found, warnings: [...(yield* checkNetwork(found.treasury)), ...(yield* checkKeys(found, true))] }
 })
 

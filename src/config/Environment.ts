@@ -60,6 +60,21 @@ export const readEnvironment = (
     })
   })
 
+/** Where money moves, a gateway must prove who it is: what takes any certificate is refused, whoever set it. */
+export const needCertificates = (
+  env: Readonly<Record<string, string | undefined>>,
+  mode: Mode,
+): Effect.Effect<void, ConfigError> =>
+  mode === "live" && env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0"
+    ? Effect.fail(
+        configProblem(
+          "environment",
+          "NODE_TLS_REJECT_UNAUTHORIZED is 0: any certificate would be taken for that of a gateway",
+          "unset it, and name a certificate authority of your own in NODE_EXTRA_CA_CERTS; mode shadow runs with it",
+        ),
+      )
+    : Effect.void
+
 /** The more cautious of the two: the environment can make it safer, never richer. */
 export const lowerMode = (file: Mode, environment: Mode | undefined): Mode =>
   environment !== undefined && modes.indexOf(environment) < modes.indexOf(file) ? environment : file

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs"
+import { accessSync, constants, statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { type BaseUnits, parseWritten } from "../domain/Amount.ts"
 import type { PinnedAsset } from "../rules/Rule.ts"
@@ -72,7 +72,8 @@ export const needFile = (
   remedy = "put the secret there, readable by this process alone",
 ): void => {
   try {
-    if (statSync(file).isFile()) readFileSync(file)
+    // Never read: it would leave the secret in this process, in whose memory nothing clears it.
+    if (statSync(file).isFile()) accessSync(file, constants.R_OK)
     else report.add(path, `${file} is not a file`, "name a file")
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code

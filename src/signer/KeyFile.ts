@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto"
-import { closeSync, fstatSync, openSync, readSync } from "node:fs"
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
 import { Effect } from "effect"
 import { type ConfigError, configProblem } from "../config/ConfigError.ts"
 
@@ -37,6 +37,7 @@ export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError
       return Effect.succeed(key)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
+      if (error instanceof NoFile) return Effect.fail(configProblem(file, "is no file", "name a key file"))
       if (error instanceof Loose) return Effect.fail(configProblem(file, error.message, `run: chmod 600 ${file}`))
       const message = code === "ENOENT" ? "no such key file" : `the key file cannot be read (${code})`
       return Effect.fail(configProblem(file, message, "put the key there, readable by this process alone"))
@@ -46,11 +47,14 @@ export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError
   })
 
 class Loose extends Error {}
+class NoFile extends Error {}
 
 const readChecked = (file: string): Buffer => {
-  const fd = openSync(file, "r")
+  // Without waiting for somebody who writes into a pipe.
+  const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const stat = fstatSync(fd)
+    if (!stat.isFile()) throw new NoFile()
     const own = stat.uid === process.getuid?.()
     const allowed = stat.uid === 0 ? 0o740 : 0o700
     if (!own && stat.uid !== 0) throw new Loose("the key file belongs to another user")
@@ -66,9 +70,9 @@ const readChecked = (file: string): Buffer => {
 
 /** The key that the bytes spell; undefined where they spell none. Decoded in place: no string holds a secret. */
 export const keyOf = (bytes: Buffer): SigningKey | undefined => {
-  const seed = bytes.length === 32 ? Buffer.from(bytes) : seedOfHex(bytes)
+  const seed = bytes.length === 32 ? ownCopy(bytes) : seedOfHex(bytes)
   if (seed === undefined) return undefined
-  const der = Buffer.concat([pkcs8Prefix, seed])
+  const der = ownCopy(pkcs8Prefix, seed)
   try {
     const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" })
     const spki = createPublicKey(key).export({ format: "der", type: "spki" })
@@ -78,6 +82,26 @@ export const keyOf = (bytes: Buffer): SigningKey | undefined => {
     der.fill(0)
   }
 }
+
+/** In memory of its own: Buffer.from and Buffer.concat take theirs out of a pool that all code of a process shares. */
+const ownCopy = (...parts: ReadonlyArray<Buffer>): Buffer => {
+  const whole = Buffer.alloc(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) at += part.copy(whole, at)
+  return whole
+}
+
+/** 64 hex digits and a line end. The caller clears it. */
+export const hexLineOf = (seed: Buffer): Buffer => {
+  const line = Buffer.alloc(2 * seed.length + 1, "\n")
+  for (const [i, byte] of seed.entries()) {
+    line[2 * i] = digits[byte >> 4]!
+    line[2 * i + 1] = digits[byte & 15]!
+  }
+  return line
+}
+
+const digits = Buffer.from("0123456789abcdef")
 
 const seedOfHex = (bytes: Buffer): Buffer | undefined => {
   let end = bytes.length

@@ -70,6 +70,17 @@ describe("check", () => {
     assert.include(readme, stdout.trimEnd().replace(/^/gm, "    "), "the README shows what it says")
   })
 
+  it("refuses what takes any certificate for that of a gateway, where money moves", async () => {
+    const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }
+    for (const command of [["check"], ["run", "--data", join(dir, "data")]]) {
+      const { code, stdout, stderr } = await cofferer([...command, "config/sandbox.yaml"], { env })
+      assert.deepStrictEqual([code, stdout], [3, ""])
+      assert.match(stderr, /environment {2}NODE_TLS_REJECT_UNAUTHORIZED is 0: .*; unset it, and name /)
+    }
+    const shadow = await cofferer(["check", "config/sandbox.yaml"], { env: { ...env, COFFERER_MODE: "shadow" } })
+    assert.strictEqual(shadow.code, 0, shadow.stderr)
+  })
+
   it("prints the same as JSON", async () => {
     const { code, stdout } = await callCofferer(["check", join(root, "config/sandbox.yaml"), "--output", "json"])
     assert.strictEqual(code, 0)

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process"
 import { createHash, createHmac, createPrivateKey, generateKeyPairSync, sign } from "node:crypto"
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -539,6 +540,12 @@ describe("key files", () => {
     return path
   }
 
+  const pipe = (name: string) => {
+    const path = join(dir, name)
+    execFileSync("mkfifo", [path])
+    return path
+  }
+
   for (const [form, content] of [
     ["32 raw bytes", seed],
     ["64 hex characters", seed.toString("hex")],
@@ -556,6 +563,8 @@ describe("key files", () => {
       /others may read the key file \(mode 644\); run: chmod 600/,
     ],
     ["that are not there", () => join(dir, "nowhere"), /no such key file/],
+    ["that are pipes", () => pipe("pipe"), /is no file; name a key file/],
+    ["that are folders", () => dir, /is no file; name a key file/],
     ["that hold something else", () => at("text", "not a key"), /not a key file; it holds 32 raw bytes or 64 hex/],
     ["of another key", () => at("other", "11".repeat(32)), /holds the key of [0-9a-f]{64}; expected/],
   ] as const) {
