@@ -5,7 +5,7 @@ import { storeLayer } from "../services.ts"
 import { signApproval } from "../signer/signApproval.ts"
 import { type ApprovalView, findApproval, approve as giveApproval } from "../status/approvals.ts"
 import type { Problem } from "../status/stories.ts"
-import { isApprovalText } from "../tx/Approval.ts"
+import { readApproval } from "../tx/readApproval.ts"
 import { approvalLines } from "./approvalText.ts"
 import { approveTerms } from "./approveTerms.ts"
 import { failWith } from "./CliFailure.ts"
@@ -13,6 +13,7 @@ import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult, toJson } from "./output.ts"
 import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
+import { paymentWords, shownText, signablePayment } from "./signable.ts"
 import { keyFlag, oneOf, printFlag, signatureFlag } from "./signingFlags.ts"
 
 const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem")
@@ -47,8 +48,13 @@ interface Choice extends Chosen {
 const viewOf = Effect.fnUntraced(function* ({ config, data, id }: Choice) {
   const path = `/api/v1/intents/${encodeURIComponent(id)}/approval`
   const body = yield* through({ config, data }, ["GET", path], ({ treasury }) => findApproval(treasury, id))
-  // The daemon's answer, of the same version as this command line.
-  return body as ApprovalView
+  // The daemon's answer, of the same version as this command line; what is signed is read by itself.
+  return yield* Schema.decodeUnknownEffect(Schema.Struct({ text: Schema.String }))(body).pipe(
+    Effect.mapBoth({
+      onFailure: () => failWith("refused", "what the daemon shows is no approval of a payment: nothing is signed"),
+      onSuccess: ({ text }) => ({ ...(body as ApprovalView), text }),
+    }),
+  )
 })
 
 const Given = Schema.Struct({ operator: Schema.String, isNew: Schema.Boolean, approval: Schema.Unknown })
@@ -82,10 +88,10 @@ const sign = Command.make(
       try: () => readFileSync(0, "utf8"),
       catch: () => failWith("usage", "give the text on standard input: cofferer approve sign --key FILE < text"),
     })
-    if (!isApprovalText(text)) {
+    if (readApproval(text) === undefined) {
       return yield* failWith("usage", 'this is no text of "approve ID --print": nothing is signed')
     }
-    yield* Console.error(`signs this text:\n${text.trimEnd()}`)
+    yield* Console.error(`signs this text:\n${shownText(text)}`)
     return yield* Console.log(yield* signApproval(key, text))
   }),
 ).pipe(Command.withDescription("Sign a text of approve --print from standard input, on any machine"))
@@ -107,9 +113,11 @@ export const approve = Command.make(
     yield* oneOf(chosen)
     if (Option.isSome(signature)) return yield* give(chosen, chosen.id, signature.value)
     const view = yield* viewOf(chosen)
-    if (Option.isNone(key)) return yield* print(chosen, view)
-    yield* Console.error(view.words)
-    return yield* give(chosen, view.id, yield* signApproval(key.value, view.text))
+    const terms = yield* signablePayment(chosen.id, view.text)
+    const words = paymentWords(terms)
+    if (Option.isNone(key)) return yield* print(chosen, { ...view, words })
+    yield* Console.error([words, shownText(view.text)].join("\n"))
+    return yield* give(chosen, terms.intentId, yield* signApproval(key.value, view.text))
   }),
 ).pipe(
   Command.withDescription("Approve a payment that waits for operators, with a signature of one's own key"),

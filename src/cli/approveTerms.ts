@@ -2,6 +2,7 @@ import { resolve } from "node:path"
 import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import { termsOf } from "../config/ConfigInForce.ts"
+import { visible } from "../domain/visible.ts"
 import { termsHash } from "../rules/storedTerms.ts"
 import { worstCase } from "../rules/worstCase.ts"
 import { signApproval } from "../signer/signApproval.ts"
@@ -9,6 +10,7 @@ import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag, filesOf, setup } from "./setup.ts"
+import { needSignable } from "./signable.ts"
 import { keyFlag, oneOf, printFlag, signatureFlag } from "./signingFlags.ts"
 import { worstText } from "./worstCase.ts"
 
@@ -21,7 +23,6 @@ const Given = Schema.Struct({
 const Asked = Schema.Struct({
   terms: Schema.String,
   policy: Schema.String,
-  weaker: Schema.Array(Schema.String),
   text: Schema.String,
   again: Schema.Array(Schema.String),
 })
@@ -54,13 +55,19 @@ const approving = (name: "terms" | "policy", description: string) =>
       const files = filesOf(chosen).map((file) => resolve(file))
       const answer = yield* control(dataDir, "POST", "/api/v1/terms", { files })
       if (answer === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
-      const { terms, policy, weaker, text, again } = yield* Schema.decodeUnknownEffect(Asked)(yield* bodyOf(answer))
-      if (terms !== termsHash(termsOf({ treasury })) || !text.includes(`\nterms: ${terms}\n`)) {
+      const { terms, policy, text, again } = yield* Schema.decodeUnknownEffect(Asked)(yield* bodyOf(answer))
+      if (terms !== termsHash(termsOf({ treasury }))) {
         return yield* failWith(
           "refused",
           "the daemon shows other terms than the file has that was read here; ask again",
         )
       }
+      const { name, network } = treasury
+      const read = yield* needSignable(text, {
+        kind: "terms",
+        says: { treasury: name, chain: network.chainId, terms },
+      })
+      const weaker = read.facts.filter(([fact]) => fact.startsWith("weaker ")).map(([, words]) => words)
       if (!terms.startsWith(hash) && !policy.startsWith(hash)) {
         const is = `terms ${terms.slice(0, hash.length)} with policy ${policy.slice(0, hash.length)}`
         return yield* failWith("refused", `${treasury.file} has ${is}, not ${hash}`)
@@ -68,7 +75,7 @@ const approving = (name: "terms" | "policy", description: string) =>
       yield* Console.error(
         [
           weaker.length === 0 ? "Nothing in it is weaker." : "What is weaker in it:",
-          ...weaker.map((words) => `  ${words}`),
+          ...weaker.map((words) => `  ${visible(words)}`),
           "At worst, in any 24 hours:",
           ...worstText(worstCase(treasury)).map((line) => `  ${line}`),
           ...(again.length === 0 ? [] : [`Signed in an earlier form, and must sign again: ${again.join(", ")}`]),

@@ -13,6 +13,7 @@ import { type Output, outputFlag, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
+import { meant } from "./signable.ts"
 
 const Ended = Schema.Struct({
   id: Schema.String,
@@ -41,6 +42,14 @@ const end = Effect.fnUntraced(function* (
   const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}/${verb}`
   const done = yield* signAgreement(
     { key: chosen.key ?? Option.none(), signature: chosen.signature ?? Option.none(), output: chosen.output },
+    {
+      kind: "resolve",
+      says: {
+        payment: meant(chosen.id),
+        outcome: more.executed === undefined ? "never executed" : `executed ${more.executed.toLowerCase()}`,
+        reason: chosen.reason,
+      },
+    },
     Effect.fnUntraced(function* (signed) {
       const body = { reason: chosen.reason, author: userInfo().username, ...more, ...signed }
       const answer = yield* control(dataDir, "POST", path, body)

@@ -67,6 +67,7 @@ const recoveredText = ({ lastOnLedger, lastInJournal, imported }: Recovered): st
 const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
   signAgreement(
     chosen,
+    { kind: verb, says: { reason: chosen.reason } },
     Effect.fnUntraced(function* (more) {
       const asked = { reason: chosen.reason, author: userInfo().username, ...more }
       const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${verb}`, asked)

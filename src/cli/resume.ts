@@ -51,6 +51,7 @@ export const resume = Command.make(
     const body = { scope, reason, author: userInfo().username }
     const answer = yield* signAgreement(
       chosen,
+      { kind: "resume", says: { scope, reason } },
       Effect.fnUntraced(function* (more) {
         const answer = yield* control(dataDir, "POST", "/api/v1/resume", { ...body, ...more })
         return answer === undefined ? yield* resumeStored(chosen, dataDir, { ...body, ...more }) : yield* bodyOf(answer)

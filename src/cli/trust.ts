@@ -27,10 +27,17 @@ interface Trusted {
 
 const what = (more: { readonly height?: string }) => (more.height === undefined ? "work" : "head")
 
+/** Whether the text says that what was typed is believed, and nothing else of the network's word. */
+const trusts = (more: { readonly height?: string }) => (words: string) =>
+  words.startsWith(
+    more.height === undefined ? "the work for transactions since block " : `block ${more.height} as begun, `,
+  )
+
 /** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
 const perform = (chosen: ChosenTrust, more: { readonly height?: string }) =>
   signAgreement(
     chosen,
+    { kind: "trust", says: { trusts: trusts(more), reason: chosen.reason } },
     Effect.fnUntraced(function* (signed) {
       const dataDir = yield* dataDirOf(chosen)
       const asked = { ...more, reason: chosen.reason, author: userInfo().username, ...signed }
