@@ -38,8 +38,11 @@ const encode = Schema.encodeSync(Stored)
 const key = "epoch"
 /** An epoch that should have ended so long ago without news of the next is not known any more. */
 const lateMillisMax = 600_000
-/** What no answer has confirmed for so long does not count: whoever told it once may have been wrong. */
-const unconfirmedMillisMax = 600_000
+/**
+ * What no answer has confirmed for so long does not count: whoever told it once may have been wrong. Longer than a day,
+ * the epoch of networks, so that after hours of sleep rules do not decide what an epoch that is used up refuses.
+ */
+const unconfirmedMillisMax = 93_600_000
 const limitKey = "spam.protection.maxUserTransfersPerEpoch"
 const CountRow = Schema.Struct({ n: Schema.Int })
 
@@ -102,7 +105,7 @@ export class Epochs extends Context.Service<
             if (!isConfirmed(epoch, at)) return undefined
             const count = epoch.told[publicKey]
             const told = count !== undefined && isConfirmed(count, at) ? count : undefined
-            const limit = wholeOf((yield* listings.recentParameters).get(limitKey)) ?? told?.limit
+            const limit = wholeOf((yield* listings.parameters).get(limitKey)) ?? told?.limit
             if (limit === undefined) return undefined
             const own = yield* ended(publicKey, epoch.startAt)
             const counted = told === undefined ? 0 : told.used + (yield* ended(publicKey, told.asOf))

@@ -1,8 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Asset, type AssetStatusWord, statusWord } from "../domain/Asset.ts"
-import { hasElapsed } from "../domain/hasElapsed.ts"
-import { feeAgeMillisMax } from "../rules/FeeTerms.ts"
 import { Digits, rowsOf } from "./columns.ts"
 import {
   type AssetChange,
@@ -59,15 +57,7 @@ const TransitionRow = Schema.Struct({
   at: Schema.Int,
 })
 const Fields = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
-const ParameterRow = Schema.Struct({ key: Schema.String, value: Schema.String, seenAt: Schema.Int })
-const noParameters: ReadonlyMap<string, string> = new Map()
-
-interface StoredParameters {
-  readonly values: ReadonlyMap<string, string>
-  /** When all of them were read, Unix milliseconds. */
-  readonly seenAt: number
-}
-
+const ParameterRow = Schema.Struct({ key: Schema.String, value: Schema.String })
 /** The asset listing, its transitions until a rule has seen them, and the network parameters that were read. */
 export class Listings extends Context.Service<
   Listings,
@@ -87,8 +77,6 @@ export class Listings extends Context.Service<
     readonly saveParameters: (values: ReadonlyMap<string, string>) => Effect.Effect<void, StoreError>
     /** As last read, however long ago: without the least amount rules would decide what the network refuses. */
     readonly parameters: Effect.Effect<ReadonlyMap<string, string>, StoreError>
-    /** The same, where they were read in the last ten minutes; empty otherwise. */
-    readonly recentParameters: Effect.Effect<ReadonlyMap<string, string>, StoreError>
   }
 >()("cofferer/store/Listings") {
   static readonly layerNoDeps = Layer.effect(
@@ -115,20 +103,13 @@ export class Listings extends Context.Service<
           Effect.map((rows) => rows.map(transitionOf)),
         ),
       )
-      const storedParameters = database.memoryOf<StoredParameters>("parameters")(
+      const parameters = database.memoryOf<ReadonlyMap<string, string>>("parameters")(
         "",
-        sql`SELECT key, value, seen_at AS "seenAt" FROM parameters`.pipe(
+        sql`SELECT key, value FROM parameters`.pipe(
           rowsOf(ParameterRow, "Listings.parameters"),
-          Effect.map((rows) => ({
-            values: new Map(rows.map(({ key, value }) => [key, value])),
-            seenAt: rows[0]?.seenAt ?? 0,
-          })),
+          Effect.map((rows) => new Map(rows.map(({ key, value }) => [key, value]))),
         ),
       )
-      const recentParameters = Effect.gen(function* () {
-        const { values, seenAt } = yield* storedParameters
-        return hasElapsed(seenAt, yield* Clock.currentTimeMillis, feeAgeMillisMax) ? noParameters : values
-      })
       const keep = Effect.fnUntraced(function* (event: AssetEvent, at: number) {
         const { kind, asset, symbol, from, to, changes } = event
         yield* sql`INSERT INTO asset_transitions ${sql.insert({
@@ -191,8 +172,7 @@ export class Listings extends Context.Service<
           ),
         ),
         saveParameters,
-        parameters: Effect.map(storedParameters, ({ values }) => values),
-        recentParameters,
+        parameters,
       })
     }),
   )
