@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs"
 import { Effect } from "effect"
+import { type NotRead, readUtf8 } from "../config/readBytes.ts"
 import type { ToldRow } from "../rehearsal/historyOf.ts"
 import { failWith } from "./CliFailure.ts"
 
@@ -10,7 +10,8 @@ type Take = (rows: Iterable<ToldRow>, place: () => string) => void
 export const readRows = (file: string, take: Take) =>
   Effect.try({
     try: () => {
-      const text = readFileSync(file, "utf8")
+      const text = readUtf8(file, historyBytesMax)
+      if (typeof text !== "string") throw new Error(reasonOf(text, file))
       let line = 0
       const place = () => `${file}:${line}`
       const at = (next: number) => {
@@ -18,14 +19,16 @@ export const readRows = (file: string, take: Take) =>
       }
       take(file.endsWith(".csv") ? csvRows(text, at, place) : jsonRows(text, at, place), place)
     },
-    catch: (error) => failWith("failure", reasonOf(error, file)),
+    catch: (error) => failWith("failure", (error as Error).message),
   })
 
-const reasonOf = (error: unknown, file: string): string => {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === "ENOENT") return `${file}: no such file; "export --what balances" and "--what payments" write such files`
-  return code === undefined ? message : `${file}: cannot be read (${code}); name a file that this process may read`
-}
+/** The longest text that can be had as one: some millions of rows. */
+const historyBytesMax = 500_000_000
+
+const reasonOf = ({ problem, code }: NotRead, file: string): string =>
+  code === "ENOENT"
+    ? `${file}: no such file; "export --what balances" and "--what payments" write such files`
+    : `${file}: ${problem}; name a file that this process may read`
 
 type At = (line: number) => void
 

@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { readUtf8 } from "../config/readBytes.ts"
 import { receiptOf } from "../status/receipts.ts"
 import type { Problem } from "../status/stories.ts"
 import { checkReceipt } from "../store/checkReceipt.ts"
@@ -11,10 +12,14 @@ import { codeOf } from "./controlClient.ts"
 import { outputFlag, printResult, toJson } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"
 
+/** A receipt with a thousand entries has less. */
+const receiptBytesMax = 16_000_000
+
 const read = (file: string) =>
-  Effect.try({
-    try: () => readFileSync(file, "utf8"),
-    catch: (error) => failWith("notFound", `${file} cannot be read (${(error as NodeJS.ErrnoException).code})`),
+  Effect.suspend(() => {
+    const text = readUtf8(file, receiptBytesMax)
+    if (typeof text === "string") return Effect.succeed(text)
+    return failWith(text.code === "ENOENT" ? "notFound" : "failure", `${file}: ${text.problem}; name a receipt`)
   }).pipe(
     Effect.flatMap((text) =>
       Effect.try({ try: (): unknown => JSON.parse(text), catch: () => failWith("failure", `${file} is no JSON`) }),

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Effect, Option } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { type Environment, lowerMode, readEnvironment } from "../config/Environment.ts"
 import { parseListen } from "../config/Fields.ts"
+import { readUtf8 } from "../config/readBytes.ts"
 import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
 import { databaseFile } from "../store/Database.ts"
 import { failWith } from "./CliFailure.ts"
@@ -69,14 +70,13 @@ export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
   } satisfies Setup
 })
 
+const treasuryBytesMax = 4_000_000
+
 /** Whether one of the files brings its own network, as far as they can be read. */
 const hasSandbox = (files: ReadonlyArray<string>): boolean =>
   files.some((file) => {
-    try {
-      return /^sandbox[ \t]*:/m.test(readFileSync(file, "utf8"))
-    } catch {
-      return false
-    }
+    const text = readUtf8(file, treasuryBytesMax)
+    return typeof text === "string" && /^sandbox[ \t]*:/m.test(text)
   })
 
 /** No daemon answers from the data directory, and what starts one. */

@@ -11,6 +11,8 @@ export interface Problem {
 }
 
 const textMax = 400
+/** More than people read at once. */
+const shownMax = 100
 
 /** One line whatever the file holds: control characters are shown, and what is too long is cut. */
 const oneLine = (text: string): string =>
@@ -35,7 +37,9 @@ export class ConfigError extends Schema.TaggedError<ConfigError>()("ConfigError"
   ),
 }) {
   override get message() {
-    return this.problems.map(formatProblem).join("\n")
+    const left = this.problems.length - shownMax
+    const shown = this.problems.slice(0, shownMax).map(formatProblem)
+    return [...shown, ...(left > 0 ? [`and ${left} more of the same files`] : [])].join("\n")
   }
   override readonly [Runtime.errorExitCode] = 3
 }

@@ -1,4 +1,5 @@
 import { Alias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml"
+import { boundsOfText } from "./boundsOfText.ts"
 import type { Problem } from "./ConfigError.ts"
 import { yamlFaults } from "./yamlFaults.ts"
 
@@ -25,6 +26,8 @@ export interface Entry {
 type Path = ReadonlyArray<PropertyKey>
 
 const levelsMax = 40
+/** What is unknown of a map is looked for among all of its names. */
+const namesMax = 5_000
 /** Aliases may repeat a value; a file that unfolds into more than this was not written by people. */
 const valuesMax = 100_000
 
@@ -64,6 +67,10 @@ const complain = (walk: Walk, at: Place, message: string, remedy: string): void 
 
 const entriesOf = (pairs: ReadonlyArray<Pair>, at: Place, walk: Walk, level: number): ReadonlyMap<string, Entry> => {
   const entries = new Map<string, Entry>()
+  if (pairs.length > namesMax) {
+    complain(walk, at, `a map with more than ${namesMax} names`, "divide it")
+    return entries
+  }
   for (const pair of pairs) {
     const start = (pair.key as Node | null)?.range?.[0]
     const name = start === undefined ? at : walk.place(start)
@@ -147,6 +154,10 @@ export const parsePlaced = (
   const none: Placed = { kind: "text", at: { file, line: 1, column: 1 }, text: "" }
   const problems: Array<Problem> = []
   const walk: Walk = { place, problems, anchors: new Map(), left: valuesMax }
+  const beyond = boundsOfText(text)
+  if (beyond !== undefined) {
+    return { tree: none, problems: [{ file, ...beyond }] }
+  }
   try {
     const options = { schema: "failsafe", lineCounter: counter, prettyErrors: false, uniqueKeys: false } as const
     const parsed = parseDocument(text, { ...options, logLevel: "error" })

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs"
 import { Effect, type Schema } from "effect"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
 import { decodeAll } from "./decodeAll.ts"
 import { type Placed, parsePlaced, placeOf, valueOf } from "./Placed.ts"
+import { readUtf8 } from "./readBytes.ts"
 
 type Path = ReadonlyArray<PropertyKey>
 
@@ -25,28 +25,14 @@ export interface YamlDocument {
 
 const bytesMax = 4_000_000
 
-/** Text of a file. Fails where it cannot be read, is no UTF-8 or has more than 4 MB. */
+/** Text of a file. Fails where it cannot be read, is no file, no UTF-8 or has more than 4 MB. */
 export const readText = (file: string): Effect.Effect<string, ConfigError> =>
-  Effect.try({
-    try: () => readFileSync(file),
-    catch: (error) => {
-      const code = (error as NodeJS.ErrnoException).code
-      return configProblem(file, code === "ENOENT" ? "no such file" : `cannot be read (${code})`, "name a YAML file")
-    },
-  }).pipe(
-    Effect.flatMap((bytes) =>
-      Effect.try({
-        try: () => {
-          if (bytes.length > bytesMax) throw new RangeError("too long")
-          return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
-        },
-        catch: (error) =>
-          error instanceof RangeError
-            ? configProblem(file, "has more than 4 MB", "name a treasury file")
-            : configProblem(file, "is not UTF-8 text", "save it as UTF-8"),
-      }),
-    ),
-  )
+  Effect.suspend(() => {
+    const text = readUtf8(file, bytesMax)
+    if (typeof text === "string") return Effect.succeed(text)
+    const remedy = text.problem === "is not UTF-8 text" ? "save it as UTF-8" : "name a YAML file"
+    return Effect.fail(configProblem(file, text.problem, remedy))
+  })
 
 /** Reads and parses a file. Fails with a ConfigError that names line and remedy. */
 export const readYaml = (file: string): Effect.Effect<YamlDocument, ConfigError> =>

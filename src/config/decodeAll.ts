@@ -54,6 +54,9 @@ interface Context {
   readonly under: Path
 }
 
+/** Of one map or list: each costs a look at its neighbours. */
+const complaintsMax = 200
+
 const format = SchemaIssue.makeFormatterDefault()
 
 const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): ReadonlyArray<Complaint> => {
@@ -64,7 +67,12 @@ const collect = (issue: SchemaIssue.Issue, path: Path, context: Context): Readon
       return into(issue.issue, [...path, ...issue.path])
     case "Composite": {
       const around = [...context.around, { ast: issue.ast as Ast, path }]
-      return issue.issues.flatMap((inner) => into(inner, path, { ...context, around }))
+      const complaints: Array<Complaint> = []
+      for (const inner of issue.issues) {
+        if (complaints.length >= complaintsMax) break
+        complaints.push(...into(inner, path, { ...context, around }))
+      }
+      return complaints
     }
     case "Encoding":
       return into(issue.issue)

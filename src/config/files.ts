@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, 
 import { join } from "node:path"
 import { Effect, Redacted } from "effect"
 import { type ConfigError, configProblem } from "./ConfigError.ts"
+import { readUtf8 } from "./readBytes.ts"
 
 /** Makes the data directory, readable by this user alone. */
 export const makeDataDir = (dir: string): Effect.Effect<void, ConfigError> =>
@@ -17,27 +18,30 @@ export const makeDataDir = (dir: string): Effect.Effect<void, ConfigError> =>
       ),
   })
 
+/** A token or a header: nobody's is longer. */
+const secretBytesMax = 64_000
+
 /** A secret from its file, without the line end. It stays Redacted until it is used. */
 export const readSecret = (file: string): Effect.Effect<Redacted.Redacted, ConfigError> =>
-  Effect.try({
-    try: () => Redacted.make(readFileSync(file, "utf8").replace(/[\r\n]+$/, "")),
-    catch: (error) =>
-      configProblem(file, `the secret cannot be read (${(error as NodeJS.ErrnoException).code})`, "put it there"),
+  Effect.suspend(() => {
+    const secret = readUtf8(file, secretBytesMax)
+    return typeof secret === "string"
+      ? Effect.succeed(Redacted.make(secret.replace(/[\r\n]+$/, "")))
+      : Effect.fail(configProblem(file, `the secret is not to be had: ${secret.problem}`, "put it there"))
   })
 
 /** The file whose presence stops all signing. */
 export const haltFile = (dataDir: string): string => join(dataDir, "HALT")
+
+const haltBytesMax = 64_000
 
 /** What the HALT file says; undefined where there is none. */
 export const readHaltFile = (dataDir: string): Effect.Effect<string | undefined> =>
   Effect.sync(() => {
     const file = haltFile(dataDir)
     if (!existsSync(file)) return undefined
-    try {
-      return readFileSync(file, "utf8").trim().slice(0, 256) || "no reason given"
-    } catch {
-      return "it cannot be read"
-    }
+    const text = readUtf8(file, haltBytesMax)
+    return typeof text === "string" ? text.trim().slice(0, 256) || "no reason given" : "it cannot be read"
   })
 
 export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<void, ConfigError> =>

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { createRequire, registerHooks, stripTypeScriptTypes } from "node:module"
 import { dirname, relative, resolve } from "node:path"
 import type { Problem } from "./ConfigError.ts"
 import { nearest } from "./nearest.ts"
+import { readUtf8 } from "./readBytes.ts"
 import { isTimeout, within } from "./within.ts"
 
 /** A file of rules in TypeScript, as it was when it was read. */
@@ -20,6 +21,7 @@ type Texts = Map<string, string>
 /** Longer than this no file of rules takes to be evaluated. */
 const loadMillis = 5_000
 const charsMax = 1_000_000
+const bytesMax = 4_000_000
 
 /**
  * Each reading has paths of its own, in which the loader's caches know nothing of an earlier one: a file that was
@@ -105,15 +107,8 @@ const sourceOf = (path: string): string => {
 
 const readSource = (path: string): string => {
   const whole = { file: path, line: 0, column: 0, remedy: "name a file of rules in TypeScript" }
-  let text: string
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path))
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const message =
-      code === "ENOENT" ? "no such file" : code?.startsWith("E") ? `cannot be read (${code})` : "is not UTF-8 text"
-    return fail({ ...whole, message })
-  }
+  const text = readUtf8(path, bytesMax)
+  if (typeof text !== "string") return fail({ ...whole, message: text.problem })
   return text.length > charsMax ? fail({ ...whole, message: "has more than a million characters" }) : text
 }
 
@@ -142,13 +137,7 @@ const hook = (): void => {
   })
 }
 
-const isAsRead = (texts: Texts): boolean => {
-  try {
-    return [...texts].every(([path, text]) => readFileSync(path, "utf8") === text)
-  } catch {
-    return false
-  }
-}
+const isAsRead = (texts: Texts): boolean => [...texts].every(([path, text]) => readUtf8(path, bytesMax) === text)
 
 /** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run here, for a while at most. */
 export const loadRules = (file: string): RulesModule | { readonly problem: Problem } => {

@@ -1,13 +1,14 @@
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { readdirSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { parsePlaced } from "./Placed.ts"
+import { readUtf8 } from "./readBytes.ts"
 
 /** From "store:" at the margin to the next line that begins there. */
 const storeBlock = /^store[ \t]*:[^\n]*(?:\n(?:[ \t#\r][^\n]*)?)*/m
 const bytesMax = 4_000_000
 
 const partsOf = (file: string): ReadonlyArray<string> => {
-  if (!statSync(file).isDirectory()) return statSync(file).size > bytesMax ? [] : [file]
+  if (!statSync(file).isDirectory()) return [file]
   return readdirSync(file)
     .filter((name) => /^[^.].*\.ya?ml$/.test(name))
     .toSorted()
@@ -15,7 +16,8 @@ const partsOf = (file: string): ReadonlyArray<string> => {
 }
 
 const writtenIn = (file: string): string | undefined => {
-  const block = storeBlock.exec(readFileSync(file, "utf8"))?.[0] ?? ""
+  const text = readUtf8(file, bytesMax)
+  const block = (typeof text === "string" ? storeBlock.exec(text)?.[0] : undefined) ?? ""
   const { tree } = parsePlaced(file, block)
   const store = tree.kind === "map" ? tree.entries.get("store")?.value : undefined
   const dir = store?.kind === "map" ? store.entries.get("dir")?.value : undefined

@@ -106,6 +106,9 @@ const wordsOf = (text: string, fault: Fault): YamlFault => {
   return { offset, message, remedy: "mend the YAML there" }
 }
 
+/** Each one costs a look at the text around it. */
+const faultsMax = 200
+
 /** Of those that each stand for themselves all are told, however many there are. */
 const plain: ReadonlySet<string> = new Set(["TAB_AS_INDENT", "TAG_RESOLVE_FAILED"])
 
@@ -118,5 +121,6 @@ export const yamlFaults = (text: string, faults: ReadonlyArray<Fault>): Readonly
   if (first === undefined) return []
   return ordered
     .filter((fault) => fault === first || (plain.has(first.code) && plain.has(fault.code)))
+    .slice(0, faultsMax)
     .map((fault) => wordsOf(text, fault))
 }

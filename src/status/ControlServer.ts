@@ -5,7 +5,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
 import { inForceOr } from "../config/ConfigInForce.ts"
-import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
+import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { pastNeeds } from "../store/pastNeeds.ts"
@@ -21,6 +21,7 @@ import { askTrustHead, askTrustWork, TrustHeadBody, TrustWorkBody } from "./askT
 import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
+import { loadAsked } from "./loadAsked.ts"
 import { ObjectBody, objectTo } from "./objectTo.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { planOf } from "./planOf.ts"
@@ -225,9 +226,9 @@ const brakeVerb = Effect.fnUntraced(function* (
 })
 
 const plan = Effect.fnUntraced(function* (inForce: ControlServerOptions, { files }: typeof PlanBody.Type) {
-  const loaded = yield* Effect.result(loadTreasury(...files))
-  if (loaded._tag === "Failure") return refusal(400, loaded.failure.message, "the daemon reads the files itself")
-  const changed = { treasury: loaded.success, mode: inForce.mode }
+  const loaded = yield* loadAsked(files)
+  if ("problem" in loaded) return refusal(400, loaded.problem, loaded.remedy)
+  const changed = { treasury: loaded.treasury, mode: inForce.mode }
   return json(yield* planOf({ plan: changed, inForce, asLastSeen: false }))
 })
 

@@ -1,11 +1,11 @@
 import { Effect, Option, Schema } from "effect"
 import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts"
-import { loadTreasury } from "../config/Treasury.ts"
 import { termsHash } from "../rules/storedTerms.ts"
 import { weakens } from "../rules/weakens.ts"
 import { TermsLog } from "../store/TermsLog.ts"
 import type { TermsChange } from "../tx/Agreement.ts"
 import { SignatureText } from "./approvals.ts"
+import { loadAsked } from "./loadAsked.ts"
 import { operatorsInForce } from "./operatorsInForce.ts"
 import { takeTerms, termsApprovalOf } from "./sharedApprovals.ts"
 import { problem } from "./stories.ts"
@@ -41,9 +41,9 @@ export const ApproveTermsBody = Schema.Struct({ files: Files, signature: Signatu
 
 /** The configuration of files, as it would come into force here. */
 const changeIn = Effect.fnUntraced(function* (old: InForce, files: typeof Files.Type) {
-  const loaded = yield* Effect.result(loadTreasury(...files))
-  if (loaded._tag === "Failure") return problem(loaded.failure.message, 422, "the daemon reads the files itself")
-  const treasury = loaded.success
+  const loaded = yield* loadAsked(files)
+  if ("problem" in loaded) return problem(loaded.problem, 422, loaded.remedy)
+  const { treasury } = loaded
   if (treasury.name !== old.treasury.name) {
     return problem(`the file is of the treasury ${treasury.name}, not ${old.treasury.name}`, 409, "name its own file")
   }
