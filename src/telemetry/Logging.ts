@@ -1,5 +1,6 @@
 import { Cause, Layer, Logger, type LogLevel, References } from "effect"
 import { type DestinationStream, type Level, pino } from "pino"
+import { visible } from "../domain/visible.ts"
 import { makeRepeats } from "./makeRepeats.ts"
 
 const levels: Record<LogLevel.LogLevel, Level | undefined> = {
@@ -61,10 +62,6 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
   })
   return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, options.level))
 }
-
-/** What others wrote never ends a line, colours a terminal or turns the writing round, wherever it came from. */
-const visible = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
 
 const entryOf = (message: unknown): Entry => {
   const fields: Record<string, unknown> = {}

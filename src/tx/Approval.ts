@@ -54,10 +54,6 @@ const domains: Readonly<Record<ApprovalKind, string>> = {
 /** First line of a text of the kind. */
 export const approvalDomain = (kind: ApprovalKind): string => domains[kind]
 
-/** Whether a text begins as one of those that operators sign today. */
-export const isApprovalText = (text: string): boolean =>
-  approvalKinds.some((kind) => text.startsWith(`${approvalDomain(kind)}\n`))
-
 /** Whether a text is of a form that counts no longer: who signed it must sign again. */
 export const isFormerText = (text: string): boolean =>
   /^cofferer approval of a (payment|policy|resume), version 1\n/.test(text)

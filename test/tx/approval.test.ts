@@ -6,12 +6,12 @@ import {
   approversOf,
   formerPaymentText,
   isApproval,
-  isApprovalText,
   isFormerText,
   judgeApproval,
   type PaymentTerms,
   paymentText,
 } from "../../src/tx/Approval.ts"
+import { readApproval } from "../../src/tx/readApproval.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
 
@@ -207,7 +207,7 @@ describe("an approval", () => {
     assert.strictEqual(firsts.size, approvalKinds.length + 1)
     for (const each of texts) {
       assert.include(each, "\nvoid from: ")
-      assert.strictEqual(isApprovalText(each), each.split("\n")[0]!.endsWith(", version 2"))
+      assert.strictEqual(readApproval(each) !== undefined, each.split("\n")[0]!.endsWith(", version 2"))
       assert.strictEqual(isFormerText(each), each.split("\n")[0]!.endsWith(", version 1"))
     }
   })
