@@ -5,6 +5,7 @@ import { needCertificates } from "../config/Environment.ts"
 import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
+import { lookAlikes } from "../config/lookAlikes.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { WrittenTreasury } from "../config/TreasuryFile.ts"
 import { tryCode } from "../config/tryCode.ts"
@@ -52,6 +53,7 @@ const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
   ...lintTreasury(treasury)
     .filter(({ severity }) => severity === "warning")
     .map((finding) => problemOf(treasury, finding)),
+  ...lookAlikes(treasury),
 ]
 
 /** With the people who are asked by their names. */

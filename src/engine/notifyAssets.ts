@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { isExpectedTransition, statusText } from "../domain/Asset.ts"
+import { isLookAlike } from "../domain/lookAlike.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import type { NotifyRule, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { type Alert, AlertQueue } from "../store/AlertQueue.ts"
@@ -19,7 +20,7 @@ export const notifyAssets = Effect.fn("Engine.notifyAssets")(function* () {
   if (transitions.length === 0) return
   const assets = new Map((yield* listings.assets).map((a) => [a.id, a]))
   for (const transition of transitions) {
-    const raised = alertsFor(rules, pins, transition, assets.get(transition.asset))
+    const raised = alertsFor(rules, pins, transition, assets)
     yield* database.atomically(
       Effect.forEach(raised, (alert) => alerts.raise(alert), { discard: true }).pipe(
         Effect.andThen(listings.markHandled(transition.seq)),
@@ -36,9 +37,10 @@ const alertsFor = (
   rules: ReadonlyArray<Rule>,
   pins: ReadonlyArray<PinnedAsset>,
   transition: AssetTransition,
-  asset: ListedAsset | undefined,
+  assets: ReadonlyMap<string, ListedAsset>,
 ): ReadonlyArray<Alert> => {
   const { kind, from, to, seq } = transition
+  const asset = assets.get(transition.asset)
   const symbol = escapeText(transition.symbol)
   const about = asset === undefined ? "" : ` (${asset.decimals} decimals, quantum ${asset.quantum})`
   const alert = (what: string, severity: Alert["severity"], detail: string, rule?: string): Alert => ({
@@ -49,7 +51,7 @@ const alertsFor = (
     detail: `${detail}${about}`,
     fields: { asset: transition.asset, symbol, from: from ?? "", to, ...(rule === undefined ? {} : { rule }) },
   })
-  const told = [...namesakes(pins, transition).map((detail) => alert("namesake", "ticket", detail))]
+  const told = [...namesakes(pins, transition, assets).map((detail) => alert("namesake", "ticket", detail))]
   if (kind === "vanished") return [alert("vanished", "ticket", "is not listed any more"), ...told]
   if (kind === "returned") return [alert("returned", "info", "is listed again"), ...told]
   if (kind === "changed") {
@@ -66,15 +68,37 @@ const alertsFor = (
   return [...wanted, ...told, alert("unexpected", "ticket", `unexpected change of status: ${steps}`)]
 }
 
-/** A newcomer, or an asset with a new symbol, that calls itself as a pinned one does: told, and stops nothing. */
+/** Changes of these are what an asset calls itself. */
+const names: ReadonlySet<string> = new Set(["symbol", "name"])
+
+/** A newcomer, or an asset that calls itself otherwise now, which people could take for a pinned one: stops nothing. */
 const namesakes = (
   pins: ReadonlyArray<PinnedAsset>,
-  { kind, asset, symbol, from, changes }: AssetTransition,
+  { kind, asset: id, symbol, from, changes }: AssetTransition,
+  assets: ReadonlyMap<string, ListedAsset>,
 ): ReadonlyArray<string> => {
   const isNews =
-    (kind === "status" && from === undefined) || (kind === "changed" && changes.some(({ field }) => field === "symbol"))
+    (kind === "status" && from === undefined) || (kind === "changed" && changes.some(({ field }) => names.has(field)))
   if (!isNews) return []
-  return pins
-    .filter((pin) => pin.symbol === symbol && pin.id !== asset)
-    .map((pin) => `another asset calls itself ${pin.symbol}: ${asset}; the pinned one is ${pin.id}`)
+  return pins.flatMap((pin) => {
+    const how = pin.id === id ? undefined : resemblance(pin, { symbol, name: assets.get(id)?.name }, assets.get(pin.id))
+    return how === undefined ? [] : [`${how}: ${escapeText(id)}; the pinned one is ${pin.id}`]
+  })
+}
+
+const resemblance = (
+  pin: PinnedAsset,
+  { symbol, name }: { readonly symbol: string; readonly name: string | undefined },
+  pinned: ListedAsset | undefined,
+): string | undefined => {
+  if (symbol === pin.symbol) return `another asset calls itself ${pin.symbol}`
+  if (isLookAlike(symbol, pin.symbol)) {
+    return `another asset calls itself "${escapeText(symbol)}", which looks like ${pin.symbol}`
+  }
+  if (name === undefined || name === "") return undefined
+  const taken = [pin.symbol, pinned?.symbol, pinned?.name].find(
+    (own) => own !== undefined && own !== "" && isLookAlike(name, own),
+  )
+  if (taken === undefined) return undefined
+  return `another asset, ${escapeText(symbol)}, has the name "${escapeText(name)}", which looks like "${escapeText(taken)}" of ${pin.symbol}`
 }

@@ -89,6 +89,26 @@ describe("check", () => {
     assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, rules: 2, mode: "live", warnings: [], worst })
   })
 
+  it("warns of names that people cannot tell apart", async () => {
+    const file = join(dir, "alike.yaml")
+    const key = "ab".repeat(32)
+    writeFileSync(
+      file,
+      good.replace(
+        "  hot: ",
+        `  h0t: { publicKey: "${key}" }\n  hOt: { publicKey: "${key.replaceAll("a", "c")}" }\n  hot: `,
+      ),
+    )
+    const { code, stdout } = await callCofferer(["check", file])
+    assert.strictEqual(code, 0, stdout)
+    const line =
+      readFileSync(file, "utf8")
+        .split("\n")
+        .findIndex((text) => text.startsWith("  hOt:")) + 1
+    assert.match(stdout, new RegExp(`^warn .*:${line}:[0-9]+ {2}the parties h0t and hOt look alike: .*; give one`, "m"))
+    assert.match(stdout, /the parties h0t and hot look alike/)
+  })
+
   it.each(["config/sandbox-storm.yaml", "config/sandbox-many.yaml"])("accepts %s without a warning", async (file) => {
     const { code, stdout, stderr } = await callCofferer(["check", join(root, file), "--output", "json"])
     assert.strictEqual(code, 0, stderr)
@@ -116,7 +136,13 @@ describe("wrong calls", () => {
   it.each([
     [["chck"], 2, /Unknown subcommand "chck"/],
     [["run", "--nope"], 2, /--nope/],
+    [["ch\u202e\u200beck"], 2, /Unknown subcommand "ch\\u\{202e\}\\u\{200b\}eck"/],
     [["check", "nowhere.yaml"], 3, /no such file/],
+    [
+      ["check", "no\u2066where\u00ad.yaml"],
+      3,
+      /no such file.*no\\u\{2066\}where\\u\{ad\}.yaml|no\\u\{2066\}where\\u\{ad\}.yaml.*no such file/,
+    ],
     [["resume", "--reason", "x", "--data", "/nonexistent"], 4, /no daemon runs/],
   ] as const)("%j exits %i with one message on standard error", async (args, expected, says) => {
     const { code, stdout, stderr } = await cofferer(args)

@@ -16,6 +16,8 @@ import { testStore } from "../support/TestStore.ts"
 import { watchOnly } from "../support/treasury.ts"
 
 interface Asset {
+  /** Default: its symbol. */
+  readonly name?: string
   readonly id: string
   readonly symbol: string
   readonly decimals: number
@@ -42,7 +44,7 @@ class Node {
         id: asset.id,
         status: asset.status,
         details: {
-          name: asset.symbol,
+          name: asset.name ?? asset.symbol,
           symbol: asset.symbol,
           decimals: String(asset.decimals),
           quantum: asset.quantum,
@@ -205,6 +207,46 @@ describe("the asset listing", () => {
         const news = yield* look
         assert.isTrue(news.some((text) => text.startsWith("ticket USDT another asset calls itself USDT: dddd")))
         assert.deepStrictEqual(yield* scopes, [], "a namesake stops nothing")
+      }),
+    ),
+  )
+
+  it.live("tells each newcomer that people could take for a pinned asset, by symbol or by name", () =>
+    withNode((node, look) =>
+      Effect.gen(function* () {
+        yield* look
+        const newcomer = (digit: string, symbol: string, name: string) => ({
+          ...usdt,
+          id: digit.repeat(64),
+          symbol,
+          name,
+          status: "STATUS_PROPOSED",
+        })
+        const tickets = Effect.map(look, (told) => told.filter((text) => text.includes("another asset")))
+        node.assets = [usdt, vega, newcomer("1", "USD\u0422", "Something")]
+        const [cyrillic = "nothing"] = yield* tickets
+        assert.match(
+          cyrillic,
+          /^ticket USD\u0422 another asset calls itself "USD\u0422", which looks like USDT: 1{64}; the pin/,
+        )
+        node.assets = [...node.assets, newcomer("2", "US\u200bDT", "Another")]
+        const [unseen = "nothing"] = yield* tickets
+        assert.match(
+          unseen,
+          /^ticket US\\u\{200b\}DT another asset calls itself "US\\u\{200b\}DT", which looks like USDT: 2{64}/,
+        )
+        node.assets = [...node.assets, newcomer("3", "TUSD", "\uff35SDT")]
+        const [named = "nothing"] = yield* tickets
+        assert.match(
+          named,
+          /^ticket TUSD another asset, TUSD, has the name "\uff35SDT", which looks like "USDT" of USDT: 3{64}/,
+        )
+        node.assets = [...node.assets, newcomer("4", "AAA", "Plain")]
+        assert.deepStrictEqual(yield* tickets, [])
+        node.assets = [...node.assets.slice(0, -1), newcomer("4", "AAA", "usdt")]
+        const [renamed = "nothing"] = yield* tickets
+        assert.match(renamed, /^ticket AAA another asset, AAA, has the name ".*", which looks like ".*" of USDT: 4{64}/)
+        assert.deepStrictEqual(yield* scopes, [], "they stop nothing")
       }),
     ),
   )

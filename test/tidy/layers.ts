@@ -67,7 +67,7 @@ const pureEffect = new Set([
   "BigInt",
 ])
 const pureCrypto = new Set(["createPublicKey", "verify", "createHash", "hash", "KeyObject"])
-const purePackage = /^(@noble\/hashes|@bufbuild\/protobuf)(\/|$)/
+const purePackage = /^(@noble\/hashes|@bufbuild\/protobuf|unhomoglyph)(\/|$)/
 
 const pureName = (specifier: string, name: string): boolean => {
   if (specifier === "effect") return pureEffect.has(name)
