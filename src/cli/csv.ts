@@ -1,3 +1,4 @@
+import { visibleLines } from "../domain/visible.ts"
 import type { ExportRow } from "../status/exports.ts"
 
 /** Characters with which a spreadsheet takes a cell for a formula. */
@@ -6,7 +7,8 @@ const formula = /^[=+\-@\t\r]/
 /** One cell by RFC 4180; what a spreadsheet would compute gets an apostrophe before it. */
 export const csvCell = (value: string | number | null): string => {
   if (value === null) return ""
-  const text = typeof value === "string" && formula.test(value) ? `'${value}` : String(value)
+  const seen = visibleLines(String(value))
+  const text = typeof value === "string" && formula.test(value) ? `'${seen}` : seen
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

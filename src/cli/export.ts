@@ -1,5 +1,6 @@
 import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { Command, Flag } from "effect/cli"
+import { visibleJson } from "../domain/visible.ts"
 import { exportColumns, exportKinds } from "../status/exports.ts"
 import { failWith } from "./CliFailure.ts"
 import { csvLines, csvText } from "./csv.ts"
@@ -62,7 +63,9 @@ export const exportCommand = Command.make(
     const columns = exportColumns[what]
     if (format === "csv") yield* writeOut(csvLines([columns]))
     yield* exportPages(chosen, { what, from, to }, ({ rows }) =>
-      writeOut(format === "csv" ? csvText(columns, rows) : rows.map((row) => `${JSON.stringify(row)}\n`).join("")),
+      writeOut(
+        format === "csv" ? csvText(columns, rows) : rows.map((row) => `${visibleJson(JSON.stringify(row))}\n`).join(""),
+      ),
     )
   }),
 ).pipe(Command.withDescription("Write payments, the journal or balances to standard output"))

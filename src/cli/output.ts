@@ -1,5 +1,6 @@
 import { Console, Effect } from "effect"
 import { Flag } from "effect/cli"
+import { visibleJson } from "../domain/visible.ts"
 import { type CliFailure, failWith } from "./CliFailure.ts"
 
 /** --output: text for people, json for programs. Results go to standard output, everything else to standard error. */
@@ -13,7 +14,7 @@ export type Output = "text" | "json"
 const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value)
 
 /** JSON with 64-bit and larger integers as strings. */
-export const toJson = (value: unknown): string => JSON.stringify(value, plain, 2)
+export const toJson = (value: unknown): string => visibleJson(JSON.stringify(value, plain, 2))
 
 /** Prints a result in the form that was asked for. */
 export const printResult = (output: Output, value: unknown, text: () => string): Effect.Effect<void> =>

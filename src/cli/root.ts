@@ -2,6 +2,7 @@ import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/version.ts"
 import { exitCodes } from "./CliFailure.ts"
+import { visibleConsole } from "./visibleConsole.ts"
 
 /** Every command by its name. One is loaded when it is called: all of them take longer than most take to run. */
 const commands = {
@@ -64,22 +65,31 @@ const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
   return meant.length === 0 ? first : `${first}; did you mean ${meant.join(" or ")}?`
 }
 
-/** Help that was asked for is a result; a wrong call is told in one line on standard error. */
-const presenter = CliOutput.layerPresenter({
-  present: (event) => {
-    if (event._tag !== "InvalidInvocation") return CliOutput.defaultPresenter.present(event)
-    const errors = event.errors.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
-    return Console.error([...errors, `see: ${event.commandPath.join(" ")} --help`].join("\n"))
-  },
-})
+/**
+ * Help that was asked for is a result; a wrong call is told in one line on standard error. Help is ours alone, and has
+ * colours where somebody reads it.
+ */
+const presenter = (plain: Console.Console) =>
+  CliOutput.layerPresenter({
+    present: (event) => {
+      if (event._tag !== "InvalidInvocation") {
+        return Effect.provideService(CliOutput.defaultPresenter.present(event), Console.Console, plain)
+      }
+      const errors = event.errors.map((error) => `cofferer: ${callText(event.commandPath, error)}`)
+      return Console.error([...errors, `see: ${event.commandPath.join(" ")} --help`].join("\n"))
+    },
+  })
 
 /** Runs the command line. Every failure is one message on standard error and the exit code of its kind. */
 export const commandLine = (args: ReadonlyArray<string>) =>
-  Effect.promise(() => load(args)).pipe(
-    Effect.flatMap((root) => Command.runWith(root, { version })(args)),
-    Effect.provide(presenter),
-    Effect.tapError((error) => (isUsage(error) ? Effect.void : Console.error(saidOf(error)))),
-    Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
+  Console.consoleWith((plain) =>
+    Effect.promise(() => load(args)).pipe(
+      Effect.flatMap((root) => Command.runWith(root, { version })(args)),
+      Effect.provide(presenter(plain)),
+      Effect.tapError((error) => (isUsage(error) ? Effect.void : Console.error(saidOf(error)))),
+      Effect.tapDefect((defect) => Console.error(`cofferer: ${messageOf(defect)}`)),
+      Effect.provideService(Console.Console, visibleConsole(plain)),
+    ),
   )
 
 const isUsage = (error: unknown): boolean => Predicate.isTagged(error, "ShowHelp")

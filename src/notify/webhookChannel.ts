@@ -1,5 +1,6 @@
 import { Duration, Effect, Redacted } from "effect"
 import { type HttpClient, HttpClientRequest } from "effect/http"
+import { visible } from "../domain/visible.ts"
 import type { Channel, Notification } from "./Channel.ts"
 import { NotifyError } from "./NotifyError.ts"
 
@@ -13,10 +14,18 @@ export interface WebhookOptions {
 /** From the start of the request to the end of the answer's head. */
 const deadline = Duration.seconds(10)
 
-/** The body of a webhook, version 1. */
+/** The body of a webhook, version 1: chats show its texts as they are, so nothing unseen may be in them. */
 export const webhookBody = (notification: Notification) => ({
   version: 1,
   ...notification,
+  subject: visible(notification.subject),
+  detail: visible(notification.detail),
+  fields: Object.fromEntries(
+    Object.entries(notification.fields).map(([key, value]) => [
+      visible(key),
+      typeof value === "string" ? visible(value) : value,
+    ]),
+  ),
   at: new Date(notification.at).toISOString(),
 })
 

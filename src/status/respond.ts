@@ -1,10 +1,11 @@
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { visibleJson } from "../domain/visible.ts"
 
 const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value)
 
 /** JSON with large integers as strings; never cached. */
 export const json = (body: unknown, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(JSON.stringify(body, plain), {
+  HttpServerResponse.text(visibleJson(JSON.stringify(body, plain)), {
     status,
     contentType: "application/json; charset=utf-8",
     headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" },

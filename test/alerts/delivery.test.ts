@@ -63,6 +63,18 @@ describe("an alert", () => {
         const text = yield* Effect.promise(() => metrics.registry.metrics())
         assert.include(text, 'cofferer_notifications_total{receiver="desk",outcome="failed"} 1')
         assert.include(text, 'cofferer_notifications_total{receiver="desk",outcome="delivered"} 1')
+        const unseen = {
+          subject: "\u202eS\u200b",
+          detail: "paid\u2066\nPAGE",
+          fields: { n: 1, reason: "\u00ad\u3164x" },
+        }
+        yield* queue.raise({ dedup: "3", ...alert, ...unseen })
+        yield* deliverOnce("t")
+        assert.containSubset(JSON.parse(calls[2]?.body ?? "{}"), {
+          subject: "\\u{202e}S\\u{200b}",
+          detail: "paid\\u{2066}\\u{a}PAGE",
+          fields: { n: 1, reason: "\\u{ad}\\u{3164}x" },
+        })
         server.closeAllConnections()
         yield* Effect.callback<void>((resume) => {
           server.close(() => resume(Effect.void))

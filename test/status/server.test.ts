@@ -54,10 +54,11 @@ describe("the page on loopback", () => {
         const page = yield* call(`${url}/`)
         assert.include(String(page.headers["content-security-policy"]), "default-src 'none'; script-src 'self'")
         assert.notMatch(page.body, /<script>|style="/)
-        for (const path of ["/page/page.js", "/page/preact.js", "/page/htm.js", "/page/html.js", "/page/style.css"]) {
+        for (const name of ["page.js", "visible.js", "preact.js", "htm.js", "html.js", "style.css"]) {
+          const path = `/page/${name}`
           const file = yield* call(url + path)
           assert.strictEqual(file.status, 200, path)
-          assert.notMatch(file.body, /from\s*"(preact|htm)/, `${path} asks for no package`)
+          assert.notMatch(file.body, /from\s*"(preact|htm|\.)/, `${path} asks for no package`)
         }
         assert.strictEqual((yield* call(`${url}/api/v1/status`, { method: "POST" })).status, 405)
         assert.strictEqual((yield* call(`${url}/../../package.json`)).status, 404)

@@ -1,5 +1,6 @@
 import { html } from "htm/preact"
 import { render } from "preact"
+import { visibleLines } from "../../domain/visible.ts"
 import type { Explanation } from "../../rules/explain.ts"
 import type { SeenCondition } from "../../rules/explainAlert.ts"
 import type { AlertAnswer } from "../alertAnswer.ts"
@@ -54,7 +55,7 @@ const whyOf = (r: RuleView) =>
 const askWhy = async (query: string) => {
   try {
     const answer = await fetch(`/api/v1/explain?${query}`)
-    if (answer.ok && opened.has(query)) opened.set(query, (await answer.json()) as WhyAnswer)
+    if (answer.ok && opened.has(query)) opened.set(query, seen(await answer.text()) as WhyAnswer)
   } catch {
     // What is shown stays until an answer comes.
   }
@@ -228,6 +229,10 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
   </div>`
 }
 
+/** What an answer says, in characters that are seen: texts of gateways and of people are in it. */
+const seen = (text: string): unknown =>
+  JSON.parse(text, (_, value: unknown) => (typeof value === "string" ? visibleLines(value) : value))
+
 let last: View | undefined
 let lastAt = 0
 let shown = false
@@ -245,7 +250,7 @@ const poll = async () => {
   try {
     const answer = await fetch("/api/v1/status")
     if (answer.ok) {
-      last = (await answer.json()) as View
+      last = seen(await answer.text()) as View
       lastAt = Date.now()
     }
   } catch {
