@@ -317,6 +317,19 @@ describe("the image", () => {
     assert.include(stdout, packageJson.version)
   })
 
+  it("leaves no memory image of a daemon that holds keys, whatever limit the engine gives", () => {
+    cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
+    const script = `
+      ulimit -S -c "$(ulimit -H -c)"
+      /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/dev/null 2>&1 & daemon=$!
+      until [ -S /data/cofferer.sock ]; do kill -0 $daemon || exit 1; done
+      grep "^Max core file size" /proc/$daemon/limits
+      kill -KILL $daemon`
+    const { status, stdout, stderr } = run("/bin/sh", "-c", script)
+    assert.strictEqual(status, 0, stderr)
+    assert.match(stdout, /^Max core file size +0 +0 /)
+  })
+
   it("checks a mounted configuration", () => {
     cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
     const { status, stderr } = run("/app/src/cofferer.sh", "check", "/config/sandbox.yaml")
