@@ -18,7 +18,8 @@ const absent: ReadonlySet<string | undefined> = new Set(["ENOENT", "ECONNREFUSED
 export const exchange = (options: RequestOptions & { readonly timeout: number }, body?: unknown) =>
   Effect.callback<Exchanged, NoAnswer>((resume) => {
     const fail = (kind: NoAnswer["kind"], detail = "") => resume(Effect.fail(new NoAnswer({ kind, detail })))
-    const call = request(options, (response) => {
+    // A connection that is kept for the next request may be closed by then.
+    const call = request({ ...options, agent: false }, (response) => {
       const chunks: Array<Buffer> = []
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
       response.on("end", () =>

@@ -1,11 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Fiber, Layer, Schedule, Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { PublicKey } from "../domain/Hex.ts"
+import { boundedServer } from "../listen/boundedServer.ts"
 import type { Included } from "./Chain.ts"
+import { ownHost } from "./http/ownHost.ts"
 import { makeRateLimiter } from "./http/RateLimiter.ts"
 import { exactPaths, layerRoutes } from "./http/Server.ts"
 import { publicKeyOf, writeKeys } from "./Keys.ts"
@@ -149,12 +150,15 @@ const listen = (options: SandboxOptions, node: LedgerNode): Effect.Effect<number
     const app = yield* HttpRouter.toHttpEffect(layerRoutes({ node, scenario, profile }, limiter)).pipe(
       Effect.provideService(HttpRouter.RouterConfig, exactPaths),
     )
-    yield* server.serve(app)
+    yield* server.serve(ownHost(host)(app))
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
   })
 
+/** Connections that the network holds at once. */
+const connectionsMax = 128
+
 const open = (host: string, port: number) =>
-  NodeHttpServer.make(() => createServer(), {
+  NodeHttpServer.make(() => boundedServer(connectionsMax), {
     host,
     port,
     gracefulShutdownTimeout: "500 millis",

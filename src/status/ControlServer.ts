@@ -1,5 +1,4 @@
 import { chmodSync, rmSync } from "node:fs"
-import { createServer } from "node:http"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
@@ -8,6 +7,7 @@ import { inForceOr } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
+import { boundedServer } from "../listen/boundedServer.ts"
 import { pastNeeds } from "../store/pastNeeds.ts"
 import { Signals } from "../store/Signals.ts"
 import { verifyStore } from "../store/verifyStore.ts"
@@ -29,7 +29,7 @@ import { receiptOf } from "./receipts.ts"
 import { reconcileNow } from "./reconcileNow.ts"
 import { reloadConfig } from "./reloadConfig.ts"
 import { json, pathOf, refusal } from "./respond.ts"
-import { ListenError } from "./StatusServer.ts"
+import { connectionsMax, ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
 import { listIntents } from "./stories.ts"
 import { ApproveTermsBody, approveTerms, findTerms, TermsBody } from "./termsApproval.ts"
@@ -62,9 +62,10 @@ const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
   const path = join(options.dataDir, socketFile)
   // The database's lock is ours already, so a socket that lies there was left by a process that died.
   yield* Effect.sync(() => rmSync(path, { force: true }))
-  const server = yield* NodeHttpServer.make(() => createServer(), { path, gracefulShutdownTimeout: "500 millis" }).pipe(
-    Effect.mapError(({ cause }) => new ListenError({ address: path, busy: false, cause })),
-  )
+  const server = yield* NodeHttpServer.make(() => boundedServer(connectionsMax), {
+    path,
+    gracefulShutdownTimeout: "500 millis",
+  }).pipe(Effect.mapError(({ cause }) => new ListenError({ address: path, busy: false, cause })))
   yield* Effect.sync(() => chmodSync(path, 0o600))
   yield* server.serve(yield* HttpRouter.toHttpEffect(routes(options)))
 })

@@ -1,19 +1,21 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer, Schema } from "effect"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { inForceOr } from "../config/ConfigInForce.ts"
 import { isLoopback } from "../config/Fields.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { boundedServer, mayBeCut } from "../listen/boundedServer.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
 import { contentSecurityPolicy, pageFiles } from "./pageFiles.ts"
 import { unreadyReasons } from "./readiness.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { StatusView } from "./StatusView.ts"
+import { makeWrongTokens } from "./wrongTokens.ts"
 
 export interface StatusServerOptions {
   readonly treasury: Treasury
@@ -25,6 +27,12 @@ export interface StatusServerOptions {
   /** Holds the read token of a listener that is not on loopback. */
   readonly dataDir: string
 }
+
+/**
+ * Connections that the page holds at once, and the socket of the command line as many: with what gateways and files
+ * need, a process stays below 256 descriptors, the least that a system gives.
+ */
+export const connectionsMax = 64
 
 /** The page could not be served. */
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
@@ -65,7 +73,7 @@ const make = Effect.fnUntraced(function* (options: StatusServerOptions) {
 })
 
 const open = (host: string, port: number) =>
-  NodeHttpServer.make(() => createServer(), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
+  NodeHttpServer.make(() => boundedServer(connectionsMax), { host, port, gracefulShutdownTimeout: "500 millis" }).pipe(
     Effect.mapError(({ cause }) => {
       const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"
       return new ListenError({ address: `${host}:${port}`, busy, cause })
@@ -79,13 +87,17 @@ const routes = (options: StatusServerOptions) =>
       const view = yield* StatusView
       const context = yield* Effect.context<ContextOf<typeof answer>>()
       const files = pageFiles()
-      yield* router.add("*", "/*", (request) => {
-        const refused = guard(request)
-        if (refused !== undefined) return Effect.succeed(refused)
-        const file = files.get(pathOf(request))
-        if (file !== undefined) return Effect.succeed(pageResponse(file))
-        return answer(options, view, request).pipe(Effect.provideContext(context))
-      })
+      yield* router.add(
+        "*",
+        "/*",
+        Effect.fnUntraced(function* (request) {
+          const refused = yield* guard(request)
+          if (refused !== undefined) return refused
+          const file = files.get(pathOf(request))
+          if (file !== undefined) return pageResponse(file)
+          return yield* answer(options, view, request).pipe(Effect.provideContext(context))
+        }),
+      )
     }),
   )
 
@@ -138,11 +150,15 @@ const pageResponse = ({ type, body }: { readonly type: string; readonly body: st
     },
   })
 
-/** What is refused before anything is read: other methods, foreign host names, and readers without the token. */
+/**
+ * What is refused before anything is read: other methods, foreign host names, and readers without the token. The
+ * refusal of a wrong token waits ever longer, by address; a right one is never asked to wait.
+ */
 const guardOf = (options: StatusServerOptions) => {
   const loopback = isLoopback(options.host)
   const token = loopback ? undefined : readToken(options.dataDir)
-  return (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse | undefined => {
+  const wrong = makeWrongTokens()
+  return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     if (request.method !== "GET" && request.method !== "HEAD") return refusal(405, "this address only reads")
     const path = pathOf(request)
     if (path === "/livez" || path === "/readyz") return undefined
@@ -153,8 +169,13 @@ const guardOf = (options: StatusServerOptions) => {
     }
     const given = /^Bearer (.+)$/.exec(request.headers["authorization"] ?? "")?.[1]
     if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return undefined
+    if (given !== undefined) {
+      const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
+      mayBeCut(socket)
+      yield* Effect.sleep(wrong.note(socket.remoteAddress ?? "", yield* Clock.currentTimeMillis))
+    }
     return refusal(401, "a read token is needed", "send Authorization: Bearer with the content of read-token")
-  }
+  })
 }
 
 /** Equal lengths for the comparison in constant time. */

@@ -2,7 +2,8 @@ import { existsSync, readFileSync, statSync } from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Fiber, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
 import { StatusServer } from "../../src/status/StatusServer.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import { sentenceOf } from "../../src/status/sentence.ts"
@@ -100,13 +101,34 @@ describe("the page bound elsewhere", () => {
         const token = readFileSync(file, "utf8").trim()
         for (const path of ["/", "/metrics", "/api/v1/status"]) {
           assert.strictEqual((yield* call(url + path)).status, 401)
-          const wrong = { authorization: `Bearer ${"0".repeat(64)}` }
-          assert.strictEqual((yield* call(url + path, { headers: wrong })).status, 401)
           const right = { authorization: `Bearer ${token}` }
           assert.strictEqual((yield* call(url + path, { headers: right })).status, 200)
         }
         assert.strictEqual((yield* call(`${url}/livez`)).status, 200)
         assert.strictEqual((yield* call(`${url}/readyz`)).status, 200)
+      }),
+    ),
+  )
+})
+
+describe("a wrong token", () => {
+  it.effect("is refused later, and delays no right one", () =>
+    withServer("0.0.0.0", (url, dir) =>
+      Effect.gen(function* () {
+        const token = readFileSync(join(dir, "read-token"), "utf8").trim()
+        const wrong = { authorization: `Bearer ${"0".repeat(64)}` }
+        const refused = yield* Effect.forkChild(call(`${url}/metrics`, { headers: wrong }))
+        const right = { authorization: `Bearer ${token}` }
+        for (let i = 0; i < 20; i++) {
+          assert.strictEqual((yield* call(`${url}/metrics`, { headers: right })).status, 200)
+        }
+        assert.isUndefined(refused.pollUnsafe(), "it waits for a quarter of a second that has not passed")
+        // The clock goes on only after the server has begun to wait: one request more has passed it each time.
+        while (refused.pollUnsafe() === undefined) {
+          yield* TestClock.adjust("250 millis")
+          yield* call(`${url}/livez`)
+        }
+        assert.strictEqual((yield* Fiber.join(refused)).status, 401)
       }),
     ),
   )

@@ -54,9 +54,16 @@ export interface Daemon {
 
 export const start = (
   args: ReadonlyArray<string>,
-  options: { readonly cwd: string; readonly env?: Record<string, string> },
+  options: {
+    readonly cwd: string
+    readonly env?: Record<string, string>
+    /** Files and connections that it may have open; default what this process may. */
+    readonly descriptors?: number
+  },
 ): Daemon => {
-  const child = spawn("sh", [launcher, ...args], {
+  const { descriptors } = options
+  const bounded = descriptors === undefined ? [] : ["-c", `ulimit -n ${descriptors}; exec sh "$0" "$@"`]
+  const child = spawn("sh", [...bounded, launcher, ...args], {
     cwd: options.cwd,
     env: environment(options.env ?? {}),
     stdio: ["ignore", "pipe", "inherit"],
