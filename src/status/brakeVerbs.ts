@@ -1,4 +1,4 @@
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { readHaltFile, removeHaltFile } from "../config/files.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { keptReasons } from "../domain/Halt.ts"
@@ -46,11 +46,27 @@ const scopeProblem = (treasury: Treasury, scope: string, paused: ReadonlyArray<P
 const lasts = ({ until }: Pause): number => until ?? Number.POSITIVE_INFINITY
 const viewOf = ({ scope, reason, author, until }: Pause) => ({ scope, reason, author, until: until ?? null })
 
+/** Longest time for which a pause is taken; one without an end lasts until someone resumes it. */
+const pauseMillisMax = 10 * 366 * 86_400_000
+
+/** Why a pause cannot end at a time; undefined where it can. */
+const untilProblem = Effect.fnUntraced(function* (until: number | undefined) {
+  if (until === undefined) return undefined
+  const left = until - (yield* Clock.currentTimeMillis)
+  if (left > 0 && left <= pauseMillisMax) return undefined
+  const why = left > 0 ? "is more than ten years away" : "is over: nothing would be paused"
+  return problem(
+    `until ${until} (Unix milliseconds) ${why}`,
+    400,
+    "leave until out: a pause without it lasts until resume",
+  )
+})
+
 /** Pauses a scope. `longest` is what keeps it paused for the longest time: this pause, or one that was there before. */
 export const pauseScope = Effect.fnUntraced(function* (treasury: Treasury, asked: typeof PauseBody.Type) {
-  const unknown = scopeProblem(treasury, asked.scope)
-  if (unknown !== undefined) return unknown
   const { scope, reason, author, until } = asked
+  const wrong = scopeProblem(treasury, scope) ?? (yield* untilProblem(until))
+  if (wrong !== undefined) return wrong
   const brake = yield* Brake
   yield* brake.pause({ scope, reason, author, until })
   const covering = (yield* brake.pauses).filter((pause) => pause.scope === scope || pause.scope === "all")
