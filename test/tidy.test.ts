@@ -350,13 +350,13 @@ describe("the project is tidy", () => {
     assert.deepStrictEqual(dependenciesAreExplained(packageJson, "| `a`, `b` | why |\n| `c` | why |\n"), [])
   })
 
-  it("keeps the top to config, src and test", () => {
+  it("keeps the top to config, docs, src and test", () => {
     const folders = readdirSync(root, { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : []))
     const ignored = read(".gitignore")
       .split("\n")
       .map((line) => line.replace(/\/$/, ""))
     assert.deepStrictEqual(topIsSmall(folders, ignored), [])
-    assert.lengthOf(topIsSmall(["src", "docs", ".ci", "node_modules"], ignored), 1)
+    assert.lengthOf(topIsSmall(["src", "notes", ".ci", "node_modules"], ignored), 1)
   })
 
   it("draws in src/README.md the layers that are tested", () => {

@@ -36,10 +36,10 @@ export const dependenciesAreExplained = (packageJson: string, readme: string | u
     .map(([name]) => complaint("README.md", 1, `no row explains \`${name}\``))
 }
 
-const topFolders = ["config", "src", "test"]
+const topFolders = ["config", "docs", "src", "test"]
 
 /** Folders at the top, apart from those that git ignores. */
 export const topIsSmall = (folders: ReadonlyArray<string>, ignored: ReadonlyArray<string>): ReadonlyArray<string> =>
   folders
     .filter((name) => !name.startsWith(".") && !topFolders.includes(name) && !ignored.includes(name))
-    .map((name) => complaint(name, 1, "is none of config, src and test"))
+    .map((name) => complaint(name, 1, "is none of config, docs, src and test"))
