@@ -1,8 +1,10 @@
-import { join } from "node:path"
+import { randomBytes } from "node:crypto"
 import { Effect, Schema } from "effect"
-import { socketFile } from "../status/ControlServer.ts"
+import { readControlKey } from "../config/controlKey.ts"
+import { isProven, nonceHeader, proofHeader } from "../status/identity.ts"
 import { type exitCodes, failWith } from "./CliFailure.ts"
 import { exchange } from "./exchange.ts"
+import { trustedSocket } from "./trustedSocket.ts"
 
 export interface ControlAnswer {
   readonly status: number
@@ -11,30 +13,23 @@ export interface ControlAnswer {
 
 const timeoutMillisUsual = 10_000
 
-/** One request to the daemon of a data directory; undefined where none runs. */
-export const control = (
+const notOurs = (why: string) =>
+  failWith("failure", `${why}: nothing was said to it; name the daemon's own directory, or run this as its user`)
+
+/** One request to the daemon of a data directory; undefined where none runs. What anybody else answers is a failure. */
+export const control = Effect.fnUntraced(function* (
   dataDir: string,
   method: "GET" | "POST",
   path: string,
   body?: unknown,
   timeoutMillis = timeoutMillisUsual,
-): Effect.Effect<ControlAnswer | undefined, ReturnType<typeof failWith>> =>
-  exchange(
-    {
-      socketPath: join(dataDir, socketFile),
-      method,
-      path,
-      headers: { "content-type": "application/json", host: "localhost" },
-      timeout: timeoutMillis,
-    },
-    body,
-  ).pipe(
-    Effect.flatMap(({ status, text }) =>
-      Effect.try({
-        try: (): ControlAnswer => ({ status, body: JSON.parse(text) }),
-        catch: () => failWith("failure", `the daemon answered with no JSON: ${text.slice(0, 100)}`),
-      }),
-    ),
+): Effect.fn.Return<ControlAnswer | undefined, ReturnType<typeof failWith>> {
+  const trusted = trustedSocket(dataDir)
+  if ("problem" in trusted) return yield* notOurs(trusted.problem)
+  const nonce = randomBytes(16).toString("hex")
+  const { socketPath } = trusted
+  const headers = { "content-type": "application/json", host: "localhost", [nonceHeader]: nonce }
+  const answer = yield* exchange({ socketPath, method, path, headers, timeout: timeoutMillis }, body).pipe(
     Effect.catchTag("NoAnswer", ({ kind, detail }) => {
       if (kind === "absent") return Effect.undefined
       return kind === "late"
@@ -42,6 +37,19 @@ export const control = (
         : failWith("failure", `the daemon cannot be reached: ${detail}`)
     }),
   )
+  if (answer === undefined) return undefined
+  const { status, text } = answer
+  // Read when the answer is here: a daemon that was just started for the first time has made it by then.
+  const key = readControlKey(dataDir)
+  if (key === undefined || !isProven(key, { nonce, method, path, status, body: text }, answer.headers[proofHeader])) {
+    const who = `who answers on ${socketPath} does not prove to be the daemon of this directory`
+    return yield* failWith("failure", `${who}: its answer counts for nothing; restart the daemon if it is an older one`)
+  }
+  return yield* Effect.try({
+    try: (): ControlAnswer => ({ status, body: JSON.parse(text) }),
+    catch: () => failWith("failure", `the daemon answered with no JSON: ${text.slice(0, 100)}`),
+  })
+})
 
 /** The kind of failure that a status of HTTP stands for. */
 export const codeOf = (status: number): keyof typeof exitCodes => {

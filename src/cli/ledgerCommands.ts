@@ -1,7 +1,7 @@
 import { userInfo } from "node:os"
 import { Effect, Layer, type Option } from "effect"
 import { Command } from "effect/cli"
-import { makeDataDir } from "../config/files.ts"
+import { secureDataDir } from "../config/ownFiles.ts"
 import { gatewayLayer, storeLayer } from "../services.ts"
 import { type LedgerVerb, ledgerVerb } from "../status/ledgerVerbs.ts"
 import { failWith } from "./CliFailure.ts"
@@ -73,7 +73,7 @@ const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
       const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${verb}`, asked)
       if (answer !== undefined) return yield* bodyOf(answer)
       const found = yield* setup(chosen)
-      yield* makeDataDir(found.dataDir)
+      yield* secureDataDir(found.dataDir)
       const done = yield* ledgerVerb(verb, found, asked).pipe(
         Effect.provide(alone(found)),
         Effect.catchTags({

@@ -1,6 +1,6 @@
 import { Effect, Layer, Logger } from "effect"
 import { Command } from "effect/cli"
-import { makeDataDir } from "../config/files.ts"
+import { secureDataDir } from "../config/ownFiles.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { type Reconciled, reconcileNow } from "../status/reconcileNow.ts"
@@ -34,7 +34,7 @@ const perform = Effect.fnUntraced(function* (chosen: Chosen) {
   if (answer !== undefined) return yield* bodyOf(answer)
   const found = yield* setup(chosen)
   const { treasury } = found
-  yield* makeDataDir(found.dataDir)
+  yield* secureDataDir(found.dataDir)
   const poll = pollBalances({
     ...treasury.network,
     parties: treasury.parties,

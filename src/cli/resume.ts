@@ -3,7 +3,8 @@ import { userInfo } from "node:os"
 import { join } from "node:path"
 import { Effect, Predicate, Schema } from "effect"
 import { Command } from "effect/cli"
-import { makeDataDir, readHaltFile } from "../config/files.ts"
+import { readHaltFile } from "../config/files.ts"
+import { secureDataDir } from "../config/ownFiles.ts"
 import { storeLayer } from "../services.ts"
 import { type ResumeBody, resumeScope } from "../status/brakeVerbs.ts"
 import { databaseFile } from "../store/Database.ts"
@@ -24,7 +25,7 @@ const resumeStored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: strin
   }
   const found = yield* setup(chosen)
   const where = { treasury: found.treasury, dataDir }
-  yield* makeDataDir(dataDir)
+  yield* secureDataDir(dataDir)
   const done = yield* resumeScope(where, asked).pipe(
     Effect.provide(storeLayer({ ...found, dataDir })),
     Effect.mapError((error) => failWith("failure", error.message)),

@@ -4,8 +4,8 @@ import { Command, Flag } from "effect/cli"
 import { ConfigError, formatProblem } from "../config/ConfigError.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { needCertificates } from "../config/Environment.ts"
-import { makeDataDir } from "../config/files.ts"
 import { isEmbedded } from "../config/lintTreasury.ts"
+import { secureDataDir } from "../config/ownFiles.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
 import { drain, prepare, prepareOrWait, runLoops } from "../daemon.ts"
@@ -63,16 +63,18 @@ export const run = Command.make(
   flags,
   Effect.fn(function* (chosen) {
     const startedAt = yield* Clock.currentTimeMillis
-    const { found, warnings } = yield* sound(chosen).pipe(withSandboxFaults(chosen))
+    const { found: written, warnings } = yield* sound(chosen).pipe(withSandboxFaults(chosen))
     const lacking = chosen.sandbox
       ? undefined
-      : needSandbox(found, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
+      : needSandbox(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
     if (lacking !== undefined) return yield* lacking
-    yield* makeDataDir(found.dataDir)
+    const { dir: dataDir, mended } = yield* secureDataDir(written.dataDir)
+    const found = { ...written, dataDir }
     const work = chosen.sandbox
       ? withSandbox(found, chosen.once)
       : daemon(optionsOf(found), found, chosen.once, undefined)
-    const warned = Effect.forEach(warnings, (problem) => Effect.logWarning(formatProblem(problem)))
+    const lines = [...warnings.map(formatProblem), ...mended]
+    const warned = Effect.forEach(lines, (line) => Effect.logWarning(line))
     return yield* Effect.andThen(warned, work).pipe(Effect.provide(loggingLayer(found, chosen.output, startedAt)))
   }),
 ).pipe(Command.withDescription("Run the daemon"))

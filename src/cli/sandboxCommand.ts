@@ -2,7 +2,7 @@ import { join } from "node:path"
 import { Clock, Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { configProblem } from "../config/ConfigError.ts"
-import { makeDataDir } from "../config/files.ts"
+import { secureDataDir } from "../config/ownFiles.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { readNetworkState, remedy } from "../sandbox/state/NetworkState.ts"
@@ -29,7 +29,7 @@ export const sandboxCommand = Command.make(
     const scenario = yield* decodeScenario(found.treasury.document, found.treasury.network.chainId)
     const state = Option.isSome(chosen.state) ? yield* readNetworkState(chosen.state.value) : undefined
     const chainId = state?.chainId ?? found.treasury.network.chainId
-    yield* makeDataDir(found.dataDir)
+    yield* secureDataDir(found.dataDir)
     return yield* Effect.gen(function* () {
       const sandbox = yield* Sandbox
       yield* say("sandbox", { detail: `network ${chainId} at ${sandbox.url}`, url: sandbox.url })

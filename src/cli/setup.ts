@@ -4,6 +4,7 @@ import { Effect, Option } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { type Environment, lowerMode, readEnvironment } from "../config/Environment.ts"
 import { parseListen } from "../config/Fields.ts"
+import { secureDataDir } from "../config/ownFiles.ts"
 import { readUtf8 } from "../config/readBytes.ts"
 import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
 import { databaseFile } from "../store/Database.ts"
@@ -92,5 +93,6 @@ export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir:
   if (!existsSync(join(dataDir, databaseFile))) {
     return yield* notRunning(chosen, dataDir, ", and no database lies there")
   }
+  yield* secureDataDir(dataDir)
   return yield* setup({ ...chosen, data: Option.some(dataDir) })
 })

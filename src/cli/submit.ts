@@ -3,7 +3,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { deliverOnce } from "../alerts/AlertLoop.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
-import { makeDataDir } from "../config/files.ts"
+import { secureDataDir } from "../config/ownFiles.ts"
 import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { prepare } from "../daemon.ts"
 import { shortId } from "../domain/Hex.ts"
@@ -78,7 +78,7 @@ export const submit = Command.make(
     }
     if (needSandbox(found, "") !== undefined) return yield* notRunning(named, found.dataDir, absent)
     yield* checkKeys(found, true)
-    yield* makeDataDir(found.dataDir)
+    yield* secureDataDir(found.dataDir)
     const { treasury, mode, dataDir } = found
     const options = { treasury, mode, dataDir }
     const startedAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)

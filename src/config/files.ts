@@ -1,22 +1,19 @@
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import { Effect, Redacted } from "effect"
 import { type ConfigError, configProblem } from "./ConfigError.ts"
 import { readUtf8 } from "./readBytes.ts"
-
-/** Makes the data directory, readable by this user alone. */
-export const makeDataDir = (dir: string): Effect.Effect<void, ConfigError> =>
-  Effect.try({
-    try: () => {
-      mkdirSync(dir, { recursive: true, mode: 0o700 })
-    },
-    catch: (error) =>
-      configProblem(
-        dir,
-        `the data directory cannot be made (${(error as NodeJS.ErrnoException).code})`,
-        "name another",
-      ),
-  })
 
 /** A token or a header: nobody's is longer. */
 const secretBytesMax = 64_000
@@ -48,7 +45,13 @@ export const writeHaltFile = (dataDir: string, reason: string): Effect.Effect<vo
   Effect.try({
     try: () => {
       try {
-        writeFileSync(haltFile(dataDir), `${reason}\n`, { mode: 0o600 })
+        const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
+        const fd = openSync(haltFile(dataDir), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
+        try {
+          writeFileSync(fd, `${reason}\n`)
+        } finally {
+          closeSync(fd)
+        }
       } catch (error) {
         // A full disk takes the name and not the reason: the name alone halts.
         if ((error as NodeJS.ErrnoException).code !== "ENOSPC" || !existsSync(haltFile(dataDir))) throw error

@@ -2,8 +2,9 @@ import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { inForceOr } from "../config/ConfigInForce.ts"
+import { makeControlKey } from "../config/controlKey.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
@@ -20,6 +21,7 @@ import { askBackfill } from "./askBackfill.ts"
 import { askTrustHead, askTrustWork, TrustHeadBody, TrustWorkBody } from "./askTrust.ts"
 import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
+import { nonceHeader, proofHeader, proofOf } from "./identity.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { loadAsked } from "./loadAsked.ts"
 import { ObjectBody, objectTo } from "./objectTo.ts"
@@ -67,8 +69,21 @@ const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
     gracefulShutdownTimeout: "500 millis",
   }).pipe(Effect.mapError(({ cause }) => new ListenError({ address: path, busy: false, cause })))
   yield* Effect.sync(() => chmodSync(path, 0o600))
-  yield* server.serve(yield* HttpRouter.toHttpEffect(routes(options)))
+  yield* server.serve(proven(makeControlKey(options.dataDir))(yield* HttpRouter.toHttpEffect(routes(options))))
 })
+
+/** Adds to each answer the proof that it is this daemon's, where the request asks for one. */
+const proven =
+  (key: string) =>
+  <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+    Effect.gen(function* () {
+      const { method, url: path, headers } = yield* HttpServerRequest.HttpServerRequest
+      const answered = yield* app
+      const nonce = headers[nonceHeader]
+      if (nonce === undefined || answered.body._tag !== "Uint8Array") return answered
+      const proof = proofOf(key, { nonce, method, path, status: answered.status, body: answered.body.body })
+      return HttpServerResponse.setHeader(answered, proofHeader, proof)
+    })
 
 type Needs = ContextOf<typeof answer>
 
@@ -150,6 +165,7 @@ const answer = Effect.fn("Control.answer")(function* (
       return json(done)
     }
     if (path === "/api/v1/reconcile") {
+      yield* body(request, Nothing)
       const signals = yield* Signals
       return json(yield* reconcileNow(options, Effect.andThen(signals.wake("balances"), Effect.sleep(pollMillis))))
     }
@@ -197,6 +213,7 @@ const ExportQuery = Schema.Struct({
   to: Millis,
   after: Schema.String.check(Schema.isPattern(/^([0-9]{1,19}(\.[0-9a-f]{1,64})?)?$/)),
 })
+const Nothing = Schema.Record(Schema.String, Schema.Never)
 const LedgerBody = Schema.Struct({ reason: Words, author: Words, signature: Schema.optional(SignatureText) })
 /** Absolute paths of a changed treasury's file and what lies over it. */
 const PlanBody = Schema.Struct({ files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))) })

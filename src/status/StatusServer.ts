@@ -183,6 +183,6 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 
 const readToken = (dataDir: string): string => {
   const file = join(dataDir, "read-token")
-  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 })
+  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" })
   return readFileSync(file, "utf8").trim()
 }

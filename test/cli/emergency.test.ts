@@ -95,7 +95,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", data])
     server.close()
     assert.strictEqual(code, 0, stderr)
-    assert.match(stderr, /^warn the daemon answered with no JSON/)
+    assert.match(stderr, /^warn who answers on .* does not prove to be the daemon of this directory/)
     assert.match(stdout, /^wrote .*\/deaf\/HALT, which halts the daemon when it next looks; /)
     assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
   })
@@ -111,7 +111,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const { code, stdout, stderr } = await callCofferer(["pause", ...reason, ...narrow, "--data", data])
     server.close()
     assert.strictEqual(code, 0, stderr)
-    assert.match(stderr, /^warn the daemon answered with no JSON/)
+    assert.match(stderr, /^warn who answers on .* does not prove to be the daemon of this directory/)
     const instead = "everything is stopped instead of party:hot for 2h, and until someone resumes it: "
     assert.include(stdout, `${instead}wrote ${data}/HALT, which halts the daemon when it next looks; `)
     assert.include(stdout, '"cofferer resume --reason TEXT" takes it away')

@@ -1,0 +1,120 @@
+import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { ConfigError, type Problem } from "./ConfigError.ts"
+
+/** A user, with the groups that may write for them. */
+export interface User {
+  readonly uid: number
+  readonly groups: ReadonlyArray<number>
+}
+
+/** Who runs this process. */
+export const thisUser = (): User => ({
+  uid: process.getuid?.() ?? 0,
+  groups: [process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])],
+})
+
+const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, "0")
+
+/**
+ * Why another user could write a file or a directory; undefined where none could but root. What root owns may be
+ * written by a group of this process: so a volume of Kubernetes comes (`fsGroup`).
+ */
+export const writableByOthers = (
+  { uid, gid, mode }: Stats,
+  { uid: own, groups }: User = thisUser(),
+): string | undefined => {
+  if (uid !== own && uid !== 0) return `belongs to user ${uid}`
+  if ((mode & 0o002) !== 0) return `may be written by everybody (mode ${octal(mode)})`
+  if ((mode & 0o020) !== 0 && !(uid === 0 && groups.includes(gid))) {
+    return `may be written by group ${gid} (mode ${octal(mode)})`
+  }
+  return undefined
+}
+
+/** Names of what the daemon keeps in its data directory. The HALT file is not among them: anybody may stop money. */
+const ownNames = [
+  "cofferer.db",
+  "cofferer.db-wal",
+  "cofferer.db-shm",
+  "cofferer.reserve",
+  "watermark",
+  "read-token",
+  "control-key",
+]
+
+const find = (path: string): Stats | undefined => {
+  try {
+    return lstatSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    throw error
+  }
+}
+
+/** Takes the rights of others away where this user can; what it says for a line, undefined where nothing was to do. */
+const mend = (path: string, stat: Stats, mode: number): string | undefined => {
+  if (stat.uid !== thisUser().uid || (stat.mode & 0o077) === 0) return undefined
+  try {
+    chmodSync(path, mode)
+    return `${path}  had mode ${octal(stat.mode)}, and has ${octal(mode)} now: nobody else reads or writes it`
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Who may only read a mount that cannot be changed reads no key there.
+    if (writableByOthers(stat) === undefined) return undefined
+    throw new ConfigError({ problems: [refusal(path, `may be written by others, and cannot be mended (${code})`)] })
+  }
+}
+
+const refusal = (path: string, why: string): Problem => {
+  const { uid } = thisUser()
+  const mended = "take the rights of others away with chmod"
+  return {
+    file: path,
+    line: 0,
+    column: 0,
+    message: `${why}: another user could change what this process relies on`,
+    remedy: uid === 0 ? `run this as that user, or ${mended}` : `give it to user ${uid} with chown, and ${mended}`,
+  }
+}
+
+/**
+ * Makes sure that nobody but this user and root can write a data directory and what the daemon keeps in it: what is
+ * ours is mended to 0700 and 0600, what is another user's is refused. A directory that is missing is made. Gives the
+ * directory itself where a link leads to it, and a line for each mended file.
+ */
+export const secureDataDir = (
+  dir: string,
+): Effect.Effect<{ readonly dir: string; readonly mended: ReadonlyArray<string> }, ConfigError> =>
+  Effect.try({
+    try: () => {
+      mkdirSync(dir, { recursive: true, mode: 0o700 })
+      const real = realpathSync(dir)
+      const mended: Array<string> = []
+      const secure = (path: string, stat: Stats, mode: number) => {
+        const line = mend(path, stat, mode)
+        if (line !== undefined) mended.push(line)
+        const why = writableByOthers(line === undefined ? stat : statSync(path))
+        if (why !== undefined) throw new ConfigError({ problems: [refusal(path, why)] })
+      }
+      secure(real, statSync(real), 0o700)
+      for (const name of ownNames) {
+        const path = join(real, name)
+        const stat = find(path)
+        if (stat === undefined) continue
+        const isLink = stat.isSymbolicLink()
+        if (isLink && stat.uid !== thisUser().uid && stat.uid !== 0) {
+          throw new ConfigError({ problems: [refusal(path, `is a link of user ${stat.uid}`)] })
+        }
+        const target = isLink ? find(realpathSync(path)) : stat
+        if (target !== undefined) secure(path, target, 0o600)
+      }
+      return { dir: real, mended }
+    },
+    catch: (error) => {
+      if (error instanceof ConfigError) return error
+      const why = `the data directory cannot be used (${(error as NodeJS.ErrnoException).code})`
+      return new ConfigError({ problems: [{ file: dir, line: 0, column: 0, message: why, remedy: "name another" }] })
+    },
+  })

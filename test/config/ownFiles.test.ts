@@ -1,0 +1,103 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { afterAll, assert, describe, it } from "vitest"
+import { secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
+
+const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-own-")))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777
+const secured = (path: string) => Effect.runPromise(Effect.result(secureDataDir(path)))
+
+/** [owner, group, mode], seen by user 10001 of the groups 10001 and 2000. */
+const seen: ReadonlyArray<readonly [string, readonly [number, number, number], RegExp | undefined]> = [
+  ["its own", [10001, 10001, 0o700], undefined],
+  ["its own, which others may read", [10001, 10001, 0o755], undefined],
+  ["root's", [0, 0, 0o755], undefined],
+  ["root's, of a group of this process, as a volume of Kubernetes", [0, 2000, 0o2775], undefined],
+  ["root's, of another group", [0, 3000, 0o775], /group 3000/],
+  ["root's, of everybody", [0, 0, 0o777], /everybody/],
+  ["root's, of everybody, with a sticky bit", [0, 0, 0o1777], /everybody/],
+  ["its own, of a group", [10001, 2000, 0o770], /group 2000/],
+  ["another user's", [1002, 1002, 0o700], /belongs to user 1002/],
+  ["another user's, which cannot be written", [1002, 1002, 0o500], /belongs to user 1002/],
+]
+
+describe("what another user could write", () => {
+  it.each([...seen])("%s", (_, [uid, gid, mode], says) => {
+    const why = writableByOthers({ uid, gid, mode } as Stats, { uid: 10001, groups: [10001, 2000] })
+    if (says === undefined) assert.isUndefined(why)
+    else assert.match(why ?? "nothing", says)
+  })
+})
+
+describe("a data directory", () => {
+  it("is made for this user alone", async () => {
+    const data = join(dir, "new/data")
+    assert.deepInclude(await secured(data), { success: { dir: data, mended: [] } })
+    assert.strictEqual(modeOf(data), 0o700)
+  })
+
+  it("has what is ours in it mended, each with a line, and nothing else", async () => {
+    const data = join(dir, "loose")
+    mkdirSync(data)
+    chmodSync(data, 0o777)
+    for (const name of ["cofferer.db", "read-token", "notes.txt", "HALT"]) writeFileSync(join(data, name), "")
+    chmodSync(join(data, "cofferer.db"), 0o666)
+    chmodSync(join(data, "read-token"), 0o640)
+    chmodSync(join(data, "notes.txt"), 0o644)
+    const done = await secured(data)
+    const mended = done._tag === "Success" ? done.success.mended : []
+    assert.deepStrictEqual(mended, [
+      `${data}  had mode 0777, and has 0700 now: nobody else reads or writes it`,
+      `${data}/cofferer.db  had mode 0666, and has 0600 now: nobody else reads or writes it`,
+      `${data}/read-token  had mode 0640, and has 0600 now: nobody else reads or writes it`,
+    ])
+    assert.deepStrictEqual(
+      ["", "cofferer.db", "read-token", "notes.txt"].map((name) => modeOf(join(data, name))),
+      [0o700, 0o600, 0o600, 0o644],
+    )
+    assert.deepInclude(await secured(data), { success: { dir: data, mended: [] } })
+  })
+
+  it("may be a link, which is followed once", async () => {
+    const real = join(dir, "real")
+    mkdirSync(real, { mode: 0o700 })
+    const link = join(dir, "link")
+    symlinkSync(real, link)
+    assert.deepInclude(await secured(link), { success: { dir: real, mended: [] } })
+  })
+
+  it("that is a file is refused with a remedy", async () => {
+    const file = join(dir, "file")
+    writeFileSync(file, "")
+    const done = await secured(file)
+    assert.match(done._tag === "Failure" ? done.failure.message : "", /file {2}the data directory cannot be used \(E/)
+  })
+
+  // To give a file to another user takes root.
+  const foreign = process.getuid?.() === 0 ? [["cofferer.db"], ["read-token"], ["control-key"], [""]] : []
+  it.each(foreign)("is refused where another user's %s lies in it", async (name) => {
+    const data = join(dir, `foreign-${name}`)
+    mkdirSync(data, { mode: 0o700 })
+    const path = join(data, name!)
+    if (!existsSync(path)) writeFileSync(path, "")
+    chownSync(path, 1002, 1002)
+    const done = await secured(data)
+    assert.match(done._tag === "Failure" ? done.failure.message : "", /belongs to user 1002: .*; run this as that user/)
+  })
+})
