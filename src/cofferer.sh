@@ -42,6 +42,8 @@ if [ ! -x "$node" ]; then
 fi
 # A memory image would hold the keys.
 ulimit -c 0
+# What it writes is nobody else's: the store, the socket, tokens.
+umask 077
 # --report-exclude-env: a diagnostic report tells no variables of the environment.
 # --disable-sigusr1: the signal must not open the inspector of a process that holds keys.
 # --max-...: left to itself the heap grows to twice what 10,000 rows a second need before it is collected.

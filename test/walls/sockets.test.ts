@@ -4,8 +4,10 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs"
@@ -339,6 +341,15 @@ describe("the socket of the command line", () => {
   it("is believed where the daemon of its directory listens", async () => {
     const { code, stderr } = await callCofferer(["status", "--data", data])
     assert.strictEqual(code, 0, stderr)
+  })
+
+  it("stands in a directory of which others can read nothing", () => {
+    const modes = ["", ...readdirSync(data)].map((name) => [name, statSync(join(data, name)).mode & 0o077])
+    assert.isAbove(modes.length, 4)
+    assert.deepStrictEqual(
+      modes.filter(([, mode]) => mode !== 0),
+      [],
+    )
   })
 
   it.each([...attacks])(
