@@ -1,5 +1,6 @@
 import { Clock, Console, Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
+import { isCodeIsolated } from "../config/CodeProcess.ts"
 import { ConfigError, formatProblem, type Problem } from "../config/ConfigError.ts"
 import { needCertificates } from "../config/Environment.ts"
 import { durationMillis } from "../config/Fields.ts"
@@ -54,7 +55,17 @@ const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
     .filter(({ severity }) => severity === "warning")
     .map((finding) => problemOf(treasury, finding)),
   ...lookAlikes(treasury),
+  ...codeNotes(treasury),
 ]
+
+/** Where the kernel refuses the wall around code that Node itself has not. */
+const codeNotes = ({ rules, document }: Treasury): ReadonlyArray<Problem> => {
+  const place = rules.findIndex(({ kind }) => kind === "code")
+  if (place < 0 || isCodeIsolated()) return []
+  const message =
+    "rules in code run in a process that has this machine's network: user namespaces are refused here, and Node's permissions know no network. Nothing that waits ever comes there, so that they reach nobody, but no wall of the kernel says so"
+  return [document.problem(["rules", place], message, "permit user namespaces to this user, or go on without")]
+}
 
 /** With the people who are asked by their names. */
 const toPlain = ({ approval, ...line }: WorstLine) => ({

@@ -2,15 +2,14 @@ import { basename } from "node:path"
 import { parseAmount } from "../domain/Amount.ts"
 import type { CodeAnswer, CodeSeen } from "../rules/code.ts"
 import type { CodeRule } from "../rules/Rule.ts"
-import { placeOfError } from "./loadRules.ts"
+import { decode, type Thrown, type Told } from "./codeWire.ts"
+import { type AskLoaded, placeOfStack } from "./loadRules.ts"
 import { nameRemedy } from "./nearest.ts"
 import { canonical } from "./partHashes.ts"
-import type { Seen } from "./RulesFile.ts"
-import { isTimeout, within } from "./within.ts"
 
-/** In which an operator's function answers twice; it takes microseconds. */
+/** Processor time in which an operator's function answers twice; it takes microseconds. */
 export const askMillis = 500
-/** How long one that did not end is not asked again: until it is ended, nothing else of the process runs. */
+/** How long one that did not end is not asked again: its process has to be started anew. */
 const restMillis = 60_000
 const wordsMax = 200
 const amountMax = 2n ** 256n - 1n
@@ -23,28 +22,44 @@ type Payer = Pick<CodeRule, "to" | "asset">
  * has another form or says another thing the second time is broken, and pays nothing. One that did not end stays broken
  * for a minute of the looks' time without being asked.
  */
-export const askCode = (need: (seen: Seen) => unknown, payer: Payer): CodeRule["need"] => {
+export const askCode = (need: AskLoaded, payer: Payer): CodeRule["need"] => {
   let endless: { readonly answer: CodeAnswer; readonly at: number; readonly until: number } | undefined
   return (seen, now = seen.time) => {
     if (endless !== undefined && endless.at <= now && now < endless.until) {
       return { ...endless.answer, until: endless.until }
     }
     endless = undefined
-    let timed = false
-    const told = toldOf(seen, () => {
-      timed = true
-    })
-    const ask = () => readAnswer(need(told), payer)
-    try {
-      const [first, second] = within(askMillis, () => [ask(), ask()] as const)
-      if (wordsOf(first) === wordsOf(second)) return { ...first, timed }
-      return broken("asked twice on the same balances, its code gives two answers", timed)
-    } catch (error) {
-      if (!isTimeout(error)) return broken(failure(error), timed)
-      const answer = broken(`its code does not end within ${askMillis} ms`, timed)
+    const asked = need(seen)
+    if ("ended" in asked) {
+      const answer = broken(endedWords(asked.ended), false)
       endless = { answer, at: now, until: now + restMillis }
       return answer
     }
+    const timed = asked.some((told) => told.timed === true)
+    const [first, second] = asked.map((told) => readTold(told, seen, payer))
+    if (wordsOf(first!) !== wordsOf(second!)) {
+      return broken("asked twice on the same balances, its code gives two answers", timed)
+    }
+    return { ...first!, timed }
+  }
+}
+
+const endedWords = (why: string): string => {
+  if (why === "cpu") return `its code does not end within ${askMillis} ms`
+  if (why === "wall") return "its code waits and does not go on"
+  if (why === "memory") return "its code takes more than 512 MB of memory"
+  return why === "exit" ? "its code ends the process that runs it" : `its code was ended: ${why.slice(0, wordsMax)}`
+}
+
+const readTold = (told: Told, seen: CodeSeen, payer: Payer): Answer => {
+  if ("e" in told) return wrong(failure(told.e, seen))
+  try {
+    return readAnswer(
+      decode(told.v, () => () => undefined),
+      payer,
+    )
+  } catch {
+    return wrong("its code answers with what cannot be read")
   }
 }
 
@@ -56,41 +71,18 @@ const wordsOf = (answer: Answer): string =>
     ? answer.detail
     : canonical([answer.because ?? "", ...answer.payments.map(({ to, amount }) => [to, String(amount)])])
 
-const failure = (error: unknown): string => {
-  const at = placeOfError(error)
+const failure = ({ message, stack }: Thrown, { balances, assets }: CodeSeen): string => {
+  const at = placeOfStack(String(stack))
   const where = at === undefined ? "" : ` at ${basename(at.file)}:${at.line}:${at.column}`
-  const message = error instanceof Error ? error.message : String(error)
-  return `its code fails${where}: ${message.slice(0, wordsMax)}`
+  const [, what, name] = /^no (balance|asset) "(.*)" is told$/.exec(message) ?? []
+  const told = Object.keys(what === "asset" ? assets : balances)
+  const remedy = name === undefined ? "" : `; ${nameRemedy(name, told, "add it to accounts")}`
+  return `its code fails${where}: ${`${message}${remedy}`.slice(0, wordsMax)}`
 }
-
-const toldOf = ({ balances, one, assets, time }: CodeSeen, looked: () => void): Seen => {
-  const frozen = Object.entries(assets).map(([name, asset]) => [name, Object.freeze({ ...asset })] as const)
-  const told = {
-    balances: namedOnly("balance", balances),
-    one,
-    assets: namedOnly("asset", Object.fromEntries(frozen)),
-    get time() {
-      looked()
-      return time
-    },
-  }
-  return Object.freeze(told)
-}
-
-/** A name that is not told is a mistake: as undefined it would soon be taken for nothing, and be filled. */
-const namedOnly = <A>(what: string, values: Readonly<Record<string, A>>): Readonly<Record<string, A>> =>
-  new Proxy(Object.freeze({ ...values }), {
-    get: (told, name) => {
-      if (typeof name === "symbol" || Object.hasOwn(told, name)) return Reflect.get(told, name) as unknown
-      throw new Error(`no ${what} "${name}" is told; ${nameRemedy(name, Object.keys(told), "add it to accounts")}`)
-    },
-  })
 
 const readAnswer = (answer: unknown, payer: Payer): Answer => {
   if (answer === undefined) return { _tag: "Pays", payments: [], because: undefined }
   if (typeof (answer as { readonly then?: unknown } | null)?.then === "function") {
-    // Nobody waits for it; what it fails with must not end the process.
-    ;(answer as Promise<unknown>).then(undefined, () => undefined)
     return wrong("its code answers with a promise: it cannot wait for anything")
   }
   const payments: Array<{ readonly to: number; readonly amount: bigint }> = []

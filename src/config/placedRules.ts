@@ -1,5 +1,6 @@
 import type { Problem } from "./ConfigError.ts"
-import { literally, placeAt, type RulesModule, rulesIn } from "./loadRules.ts"
+import { literally, placeAt } from "./codeWire.ts"
+import { type RulesModule, rulesIn } from "./loadRules.ts"
 import type { Entry, Place, Placed } from "./Placed.ts"
 import { pathWords } from "./pathWords.ts"
 

@@ -2,11 +2,12 @@ import { askCode } from "../../src/config/askCode.ts"
 import type { Seen } from "../../src/config/RulesFile.ts"
 import type { CodeAnswer } from "../../src/rules/code.ts"
 import type { CodeRule, Party, PayingRule, PinnedAsset, RuleBase, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
+import { codeHere } from "../support/CodeHere.ts"
 import { pick, type Random } from "./dice.ts"
 
 /** Asked again only where something that it looks at is new: each asking costs a thread that watches over it. */
 const asked = (code: (seen: Seen) => unknown, payer: Pick<CodeRule, "to" | "asset">): CodeRule["need"] => {
-  const ask = askCode(code, payer)
+  const ask = askCode(codeHere(code), payer)
   let last: { readonly balances: string; readonly time: number; readonly answer: CodeAnswer } | undefined
   return (seen, now) => {
     const balances = Object.values(seen.balances).join()

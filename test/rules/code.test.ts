@@ -6,6 +6,7 @@ import type { PublicKey } from "../../src/domain/Hex.ts"
 import { makeRehearsal } from "../../src/rehearsal/Rehearsal.ts"
 import type { CodeRule, Level, Party, Rule, TopUpRule } from "../../src/rules/Rule.ts"
 import { randomOf, worldOf } from "../rehearsal/worlds.ts"
+import { codeHere } from "../support/CodeHere.ts"
 import { plainRule } from "../support/Rules.ts"
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 2 }
@@ -25,7 +26,7 @@ const seen = {
 } as const
 
 const answer = (need: (seen: Seen) => unknown, to: ReadonlyArray<Party> = [hot, ops]) => {
-  const said = askCode(need, { to, asset })(seen)
+  const said = askCode(codeHere(need), { to, asset })(seen)
   if (said._tag === "Broken") return said.detail
   const payments = said.payments.map((payment) => `${to[payment.to]?.name} ${payment.amount}`)
   return [...payments, ...(said.because === undefined ? [] : [said.because])].join(", ")
@@ -110,7 +111,7 @@ describe("an operator's function", () => {
       while (!ends);
       return undefined
     }
-    const ask = askCode(need, { to: [hot], asset })
+    const ask = askCode(codeHere(need), { to: [hot], asset })
     const first = ask(seen, seen.time + 40_000)
     for (const later of [40_000, 41_000, 99_999]) {
       const again = ask({ ...seen, balances: { "hot/TOK": BigInt(later) } }, seen.time + later)
@@ -120,7 +121,7 @@ describe("an operator's function", () => {
     assert.strictEqual(ask(seen, seen.time + 100_000)._tag, "Broken")
     assert.strictEqual(asked, 2)
     ends = true
-    assert.strictEqual(askCode(need, { to: [hot], asset })(seen, seen.time + 101_000)._tag, "Pays")
+    assert.strictEqual(askCode(codeHere(need), { to: [hot], asset })(seen, seen.time + 101_000)._tag, "Pays")
     assert.strictEqual(ask(seen, seen.time + 101_000)._tag, "Broken")
     assert.strictEqual(ask(seen, seen.time + 160_000)._tag, "Pays")
     assert.strictEqual(ask(seen, seen.time + 160_001)._tag, "Pays")
@@ -133,7 +134,7 @@ describe("an operator's function", () => {
       answer(() => ({ pay: "1" }), [hot]),
       "hot 100",
     )
-    const ask = (need: (seen: Seen) => undefined) => askCode(need, { to: [hot], asset })(seen).timed
+    const ask = (need: (seen: Seen) => undefined) => askCode(codeHere(need), { to: [hot], asset })(seen).timed
     assert.isFalse(ask(({ balances }) => void balances))
     assert.isTrue(ask(({ time }) => void time))
     assert.isTrue(ask((told) => void { ...told }))
@@ -179,7 +180,7 @@ const inCode = ({ levels, ...rule }: TopUpRule): CodeRule => {
     accounts: [account],
     to: [to],
     asset: of,
-    need: askCode(need, { to: [to], asset: of }),
+    need: askCode(codeHere(need), { to: [to], asset: of }),
   }
 }
 
@@ -212,7 +213,7 @@ describe("a rule of code", () => {
         if (minute % 7 === 5) throw new Error("not now")
         return minute % 10 < 4 && units < level ? { pay: level - units } : undefined
       }
-      const timed = { ...rule, ...plainRule, need: askCode(need, rule) }
+      const timed = { ...rule, ...plainRule, need: askCode(codeHere(need), rule) }
       const [fast, slow] = [play(world, [timed], false), play(world, [timed], true)]
       assert.deepStrictEqual(fast.said, slow.said)
       assert.deepStrictEqual(fast.paid, slow.paid)
@@ -228,7 +229,11 @@ describe("a rule of code", () => {
     if (world === undefined) return assert.fail("no world")
     const rule = inCode(topUpOf(world))
     const need = () => ({ pay: baseUnits(10n ** 30n) })
-    const { paid, said } = play(world, [{ ...plainRule, ...rule, onShort: "hold", need: askCode(need, rule) }], false)
+    const { paid, said } = play(
+      world,
+      [{ ...plainRule, ...rule, onShort: "hold", need: askCode(codeHere(need), rule) }],
+      false,
+    )
     assert.deepStrictEqual(paid, [])
     assert.isTrue(said.some(([, , reason]) => reason === "policy"))
   })

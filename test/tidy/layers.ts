@@ -137,7 +137,7 @@ const outsides: ReadonlyArray<Outside> = [
     folders: ["gateway", "notify", "cli"],
   },
   { what: "WebSocket client", module: /^(ws|@effect\/platform-node\/NodeWS)$/, folders: ["gateway"] },
-  { what: "thread", module: /^(node:)?worker_threads$/, folders: ["pow"] },
+  { what: "thread", module: /^(node:)?worker_threads$/, folders: ["pow", "config"] },
   { what: "metrics and log library", module: /^(prom-client|pino)$/, folders: ["telemetry"] },
   {
     what: "file",
@@ -159,7 +159,8 @@ const outsides: ReadonlyArray<Outside> = [
   { what: "mail", module: /^nodemailer$/, folders: ["notify"] },
   { what: "cluster", module: /^effect\/cluster(\/.*)?$/, folders: ["cluster"] },
   { what: "page library", module: /^(preact|htm)(\/.*)?$/, folders: ["status"] },
-  { what: "child process", module: /^(node:)?child_process$/, folders: [] },
+  // Of rules in code alone: config/codeThread.ts.
+  { what: "child process", module: /^(node:)?child_process$/, folders: ["config"] },
 ]
 
 export const outsideIsTouchedOnce = (code: Code): ReadonlyArray<string> =>

@@ -1,0 +1,187 @@
+/**
+ * The process in which a file of rules is run, and nothing else: it holds no key, sees no environment and no file but
+ * this program's, and never turns its event loop, so that nothing that waits ever comes. What it says is believed by
+ * nobody: `codeThread.ts` bounds it, `askCode.ts` judges its answers.
+ */
+import { readSync, writeSync } from "node:fs"
+import nodeModule, { createRequire, registerHooks, stripTypeScriptTypes } from "node:module"
+import { dirname, resolve } from "node:path"
+import { askTwice, thrownBy } from "./askTwice.ts"
+import { encode, type Fault, header, lineCharsMax, literally, placeAt, type Reply, type Request } from "./codeWire.ts"
+
+const { parse, stringify } = JSON
+const exit = process.exit.bind(process)
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+const decoder = new TextDecoder()
+const { from: bytesOf } = Buffer
+const chunk = Buffer.alloc(65_536)
+let unread = ""
+
+/** The next line from the program; the process ends with the program. */
+const readLine = (): string => {
+  for (;;) {
+    const end = unread.indexOf("\n")
+    if (end >= 0) {
+      const line = unread.slice(0, end)
+      unread = unread.slice(end + 1)
+      return line
+    }
+    try {
+      const length = readSync(0, chunk, 0, chunk.length, null)
+      if (length === 0) exit(0)
+      unread += decoder.decode(chunk.subarray(0, length), { stream: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") exit(0)
+      Atomics.wait(sleeper, 0, 0, 1)
+    }
+  }
+}
+
+const write = (reply: Reply): void => {
+  const line = stringify(reply)
+  const tooMuch: Reply = { thrown: { message: "it says too much", stack: "", code: "" } }
+  const bytes = bytesOf(`${line.length > lineCharsMax ? stringify(tooMuch) : line}\n`)
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(1, bytes, at)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") exit(0)
+      Atomics.wait(sleeper, 0, 0, 1)
+    }
+  }
+}
+
+const base = "/cofferer-rules/1"
+const virtual = /^(?:file:\/\/)?\/cofferer-rules\/1(\/.*)$/
+const urlOf = (path: string): string => `file://${base}${path.split("/").map(encodeURIComponent).join("/")}`
+
+/** Specifiers that stand for files of this program. */
+const own: Readonly<Record<string, string>> = {
+  "cofferer:pure": new URL("./pureGlobals.ts", import.meta.url).href,
+  "cofferer/rules": new URL("./RulesFile.ts", import.meta.url).href,
+}
+
+const texts = new Map<string, string>()
+/** What is wrong, at its place: errors of the loader have none that helps. */
+let fault: Fault | undefined
+
+const fail = (found: Fault): never => {
+  fault ??= found
+  throw new Error(found.message)
+}
+
+/** A file's text; undefined where there is no such file. */
+const textOf = (path: string): string | undefined => {
+  const known = texts.get(path)
+  if (known !== undefined) return known
+  write({ file: path })
+  const { text, problem } = parse(readLine()) as { readonly text?: string; readonly problem?: string }
+  if (problem !== undefined) {
+    return fail({ file: path, line: 0, column: 0, message: problem, remedy: "name a file of rules in TypeScript" })
+  }
+  if (text !== undefined) texts.set(path, text)
+  return text
+}
+
+const resolveFrom = (parent: string, specifier: string): string => {
+  const path = /^\.\.?\/.*\.ts$/.test(specifier) ? resolve(dirname(parent), specifier) : undefined
+  if (path !== undefined && textOf(path) !== undefined) return path
+  const text = texts.get(parent) ?? ""
+  const at = placeAt(parent, text, text.search(new RegExp(`["']${literally(specifier)}["']`)))
+  if (path !== undefined) return fail({ ...at, message: `no such file: ${specifier}`, remedy: "name a file beside it" })
+  const message = `"${specifier}" cannot be imported: rules answer from what they are told alone`
+  return fail({ ...at, message, remedy: 'import files beside it, such as "./levels.ts"' })
+}
+
+/** The file's text, without its types. */
+const sourceOf = (path: string): string => {
+  const text = textOf(path)
+  if (text === undefined) {
+    return fail({
+      file: path,
+      line: 0,
+      column: 0,
+      message: "no such file",
+      remedy: "name a file of rules in TypeScript",
+    })
+  }
+  try {
+    return header + stripTypeScriptTypes(text, { mode: "strip" })
+  } catch (error) {
+    const { message, stack } = error as Error
+    const [, line = "1", indent = ""] = /^[^\n]*:([0-9]+)\n(?:[^\n]*\n){1,4}?( *)\^+\n/.exec(String(stack)) ?? []
+    const remedy = "mend it there; types alone are taken out, so that enum, namespace and the like cannot stand in it"
+    return fail({ file: path, line: Number(line), column: indent.length + 1, message, remedy })
+  }
+}
+
+registerHooks({
+  resolve: (specifier, context, next) => {
+    if (virtual.test(specifier)) return { url: specifier, format: "module", shortCircuit: true }
+    const parent = virtual.exec(context.parentURL ?? "")?.[1]
+    if (parent === undefined) return next(specifier, context)
+    const known = own[specifier]
+    if (known !== undefined) return next(known, context)
+    return { url: urlOf(resolveFrom(decodeURIComponent(parent), specifier)), format: "module", shortCircuit: true }
+  },
+  load: (url, context, next) => {
+    const path = virtual.exec(url)?.[1]
+    if (path === undefined) return next(url, context)
+    return { format: "module", source: sourceOf(decodeURIComponent(path)), shortCircuit: true }
+  },
+})
+
+/** What belongs to the language alone. All else is taken away: none of it is for rules. */
+const language = new Set(
+  (
+    "Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Promise RegExp Error " +
+    "AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError globalThis JSON Math Intl " +
+    "ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array Float32Array Float64Array " +
+    "Uint8ClampedArray BigUint64Array BigInt64Array DataView Map BigInt Set WeakMap WeakSet WeakRef Proxy Reflect Date " +
+    "decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape isFinite isNaN Iterator"
+  ).split(" "),
+)
+
+const requireHere = createRequire(import.meta.url)
+
+/** Its own modules are there, and the types can be taken out, before what these need is taken away. */
+const takeWorldAway = (): void => {
+  stripTypeScriptTypes("type A = 1")
+  requireHere("./pureGlobals.ts")
+  requireHere("./RulesFile.ts")
+  for (const name of [
+    "kill",
+    "_kill",
+    "_debugProcess",
+    "_debugEnd",
+    "getBuiltinModule",
+    "dlopen",
+    "binding",
+  ] as const) {
+    Object.defineProperty(process, name, { value: undefined, configurable: false })
+  }
+  Object.defineProperty(nodeModule, "createRequire", { value: undefined })
+  for (const name of Reflect.ownKeys(globalThis)) {
+    if (typeof name === "string" && !language.has(name)) Reflect.deleteProperty(globalThis, name)
+  }
+}
+
+const functions: Array<unknown> = []
+
+const load = (file: string): Reply => {
+  try {
+    const exported = requireHere(urlOf(file)) as Readonly<Record<string, unknown>>
+    const { rules } = exported
+    const names = Object.keys(exported).slice(0, 100)
+    return { loaded: { rules: "rules" in exported ? encode(rules, functions) : undefined, names } }
+  } catch (error) {
+    return fault === undefined ? { thrown: thrownBy(error) } : { fault }
+  }
+}
+
+takeWorldAway()
+for (;;) {
+  const request = parse(readLine()) as Request
+  if (request.op === "load") write(load(request.file))
+  else write({ told: askTwice(functions[request.f], request.seen) })
+}

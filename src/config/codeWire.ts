@@ -1,0 +1,122 @@
+/** What a file of rules and the process that runs it say to each other: lines of JSON, and never more than this. */
+export const lineCharsMax = 4_000_000
+const nodesMax = 100_000
+const levelsMax = 60
+
+/** A value of a file of rules, or an answer of its code. Functions stay where they are: `f` is their number. */
+export type Wire =
+  | string
+  | { readonly f: number }
+  | { readonly a: ReadonlyArray<Wire> }
+  | { readonly o: ReadonlyArray<readonly [string, Wire]> }
+  | { readonly p: "undefined" | "number" | "boolean" | "null" | "bigint" | "symbol"; readonly v: string }
+  /** Something that has to be waited for. */
+  | { readonly t: 1 }
+
+/** What an error says of itself. */
+export interface Thrown {
+  readonly message: string
+  readonly stack: string
+  readonly code: string
+}
+
+/** Where something is wrong in a file, as the loader says it. */
+export interface Fault {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly message: string
+  readonly remedy: string
+}
+
+/** Whom a function sees: amounts as digits. */
+export interface WireSeen {
+  readonly balances: ReadonlyArray<readonly [string, string]>
+  readonly one: string
+  readonly assets: ReadonlyArray<readonly [string, readonly [one: string, decimals: number, status: string]]>
+  readonly time: number
+}
+
+export type Request =
+  | { readonly op: "load"; readonly file: string }
+  | { readonly op: "ask"; readonly f: number; readonly seen: WireSeen }
+
+/** What one asking gave, and whether the time was looked at. */
+export type Told = ({ readonly v: Wire } | { readonly e: Thrown }) & { readonly timed: boolean }
+
+export type Reply =
+  /** `rules`: undefined where it exports none. */
+  | { readonly loaded: { readonly rules: Wire | undefined; readonly names: ReadonlyArray<string> } }
+  | { readonly fault: Fault }
+  | { readonly thrown: Thrown }
+  | { readonly told: readonly [Told, Told] }
+  /** The text of a file is needed: a line with `text`, or with none where there is no such file. */
+  | { readonly file: string }
+
+/** On the first line of each file, so that all others keep their places. */
+const pureNames = "Date,Math,process,fetch,setTimeout,setInterval,performance,crypto,console,globalThis"
+export const header = `import{pureGlobals as $pure}from"cofferer:pure";const{${pureNames}}=$pure;`
+
+/** A text as a pattern that finds it. */
+export const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
+
+/** Where an offset of a text is, 1-based. */
+export const placeAt = (file: string, text: string, offset: number) => {
+  const before = text.slice(0, Math.max(0, offset)).split("\n")
+  return { file, line: before.length, column: before.at(-1)!.length + 1 }
+}
+
+/** Says a value; its functions are put into the list. Throws where it is larger than any file of rules. */
+export const encode = (value: unknown, functions: Array<unknown>): Wire => {
+  let nodes = 0
+  const walk = (one: unknown, level: number): Wire => {
+    if (++nodes > nodesMax) throw new Error("it has more than 100,000 values")
+    if (typeof one === "string") return one
+    if (typeof one === "function") return { f: functions.push(one) - 1 }
+    if (typeof one === "undefined") return { p: "undefined", v: "undefined" }
+    if (one === null) return { p: "null", v: "null" }
+    if (typeof one !== "object") {
+      return { p: typeof one as "number" | "boolean" | "bigint" | "symbol", v: String(one) }
+    }
+    if (typeof (one as { readonly then?: unknown }).then === "function") return { t: 1 }
+    // What lies deeper is told as too deep by whoever reads it.
+    if (level > levelsMax) return { o: [] }
+    if (Array.isArray(one)) return { a: Array.from(one, (item) => walk(item, level + 1)) }
+    return { o: Object.entries(one).map(([name, inner]) => [name, walk(inner, level + 1)] as const) }
+  }
+  return walk(value, 0)
+}
+
+/** The value that was said, made anew. `functionOf` stands in for the functions. Throws on what nobody encodes. */
+export const decode = (wire: unknown, functionOf: (f: number) => unknown): unknown => {
+  let nodes = 0
+  const walk = (one: unknown, level: number): unknown => {
+    if (++nodes > nodesMax || level > levelsMax + 2) throw new Error("not what is said")
+    if (typeof one === "string") return one
+    if (typeof one !== "object" || one === null) throw new Error("not what is said")
+    const { f, a, o, p, v, t } = one as Readonly<Record<string, unknown>>
+    if (Number.isSafeInteger(f)) return functionOf(f as number)
+    // biome-ignore lint/suspicious/noThenProperty: what is thenable there is so here
+    if (t === 1) return { then: () => {} }
+    if (Array.isArray(a)) return a.map((item) => walk(item, level + 1))
+    if (Array.isArray(o)) {
+      const entries = o.map((entry: unknown) => {
+        if (!Array.isArray(entry) || typeof entry[0] !== "string") throw new Error("not what is said")
+        return [entry[0], walk(entry[1], level + 1)] as const
+      })
+      return Object.fromEntries(entries)
+    }
+    return plainOf(String(p), String(v))
+  }
+  return walk(wire, 0)
+}
+
+const plainOf = (kind: string, said: string): unknown => {
+  if (kind === "undefined") return undefined
+  if (kind === "null") return null
+  if (kind === "number") return Number(said)
+  if (kind === "boolean") return said === "true"
+  if (kind === "symbol") return Symbol(said.replace(/^Symbol\((.*)\)$/s, "$1"))
+  if (kind === "bigint" && /^-?[0-9]{1,400}$/.test(said)) return BigInt(said)
+  throw new Error("not what is said")
+}
