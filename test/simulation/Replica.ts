@@ -34,9 +34,10 @@ export const perDay = 150_000_000_000n
 
 /**
  * Requests a second below which a reading takes longer than a replay may stay unseen: of balances, listing and ledger,
- * each with a head after it, between two polls of others.
+ * each with a head after it, and the second look at a payment, whose first word alone ends nothing, with its own head;
+ * between two polls of others.
  */
-const readingPerSecond = 8 / (seenMillis / 1_000)
+const readingPerSecond = 10 / (seenMillis / 1_000)
 
 /** Base units up to which the rule fills each account. */
 export const targets: ReadonlyMap<string, bigint> = new Map([

@@ -333,8 +333,8 @@ class Run {
       const evidence = { db, chain: network.chain, gateways: plan.gateways, endedByHand: this.endedByHand }
       const found = [...judge({ ...evidence, replayed }), ...judgeOrders({ ...evidence, plan })]
       const isJudged = plan.gateways === "honest" && (plan.profile === "0.74" || plan.profile === "0.75")
-      const { seenUntil } = this.allowance
-      if (isJudged) this.wrong.push(...judgeReplays({ db, chain: network.chain, replayed, seenUntil }))
+      const { secondUntil } = this.allowance
+      if (isJudged) this.wrong.push(...judgeReplays({ db, chain: network.chain, replayed, secondUntil }))
       const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as
         | { hash: string }
         | undefined
