@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -88,7 +89,10 @@ export const replaceFile = (file: string, text: string): Effect.Effect<void, Con
     try: () => {
       const real = realpathSync(file)
       const next = `${real}.new`
-      writeFileSync(next, text, { mode: statSync(real).mode & 0o777, flush: true })
+      const mode = statSync(real).mode & 0o777
+      writeFileSync(next, text, { mode, flush: true })
+      // What a process makes is nobody else's by its umask; this file is who it was before.
+      chmodSync(next, mode)
       renameSync(next, real)
     },
     catch: (error) =>

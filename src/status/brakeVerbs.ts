@@ -46,15 +46,15 @@ const scopeProblem = (treasury: Treasury, scope: string, paused: ReadonlyArray<P
 const lasts = ({ until }: Pause): number => until ?? Number.POSITIVE_INFINITY
 const viewOf = ({ scope, reason, author, until }: Pause) => ({ scope, reason, author, until: until ?? null })
 
-/** Longest time for which a pause is taken; one without an end lasts until someone resumes it. */
-const pauseMillisMax = 10 * 366 * 86_400_000
+/** The end of the year 9999: what comes later is written in no form that others read. */
+const untilMax = 253_402_300_799_999
 
 /** Why a pause cannot end at a time; undefined where it can. */
 const untilProblem = Effect.fnUntraced(function* (until: number | undefined) {
   if (until === undefined) return undefined
-  const left = until - (yield* Clock.currentTimeMillis)
-  if (left > 0 && left <= pauseMillisMax) return undefined
-  const why = left > 0 ? "is more than ten years away" : "is over: nothing would be paused"
+  const isOver = until <= (yield* Clock.currentTimeMillis)
+  if (!isOver && until <= untilMax) return undefined
+  const why = isOver ? "is over: nothing would be paused" : "is no time of this calendar"
   return problem(
     `until ${until} (Unix milliseconds) ${why}`,
     400,
