@@ -21,15 +21,15 @@ describe("pause and resume at the command line", () => {
         const bob = ["--scope", "party:bob"]
         const long = yield* pause(...bob, "--reason", "long")
         assert.match(long.stdout, /^paused party:bob until someone resumes it\n$/, long.stderr)
-        const short = yield* pause(...bob, "--reason", "short", "--for", "3s")
+        const short = yield* pause(...bob, "--reason", "short", "--for", "9000h")
         assert.match(
           short.stdout,
           /^paused party:bob until someone resumes it: another .*\(party:bob, by .*: long\)\n$/,
         )
-        const timed = yield* pause("--scope", "party:eve", "--reason", "short", "--for", "3s")
+        const timed = yield* pause("--scope", "party:eve", "--reason", "short", "--for", "9000h")
         assert.match(timed.stdout, /^paused party:eve until 20[^ ]+Z\n$/)
         yield* pause("--reason", "drill")
-        const covered = yield* pause("--scope", "party:eve", "--reason", "again", "--for", "3s")
+        const covered = yield* pause("--scope", "party:eve", "--reason", "again", "--for", "9000h")
         assert.match(covered.stdout, /^paused party:eve until someone resumes it: .*\(all, by .*: drill\)\n$/)
       }),
     ),
