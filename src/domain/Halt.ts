@@ -35,7 +35,8 @@ export const remedyOf = (reason: string): string => {
 /**
  * Assertions of the money path; a broken one stops money, never the alerts. `stored_bytes`: what is about to be sent is
  * not what was stored. `legal_moves`: a row was about to leave its diagram, or a final one to change. `constraints`:
- * the schema refused a row that the program took for possible.
+ * the schema refused a row that the program took for possible. `two_signers`: a second implementation does not verify
+ * what the first one signed.
  */
-export const invariants = ["stored_bytes", "legal_moves", "constraints"] as const
+export const invariants = ["stored_bytes", "legal_moves", "constraints", "two_signers"] as const
 export type Invariant = (typeof invariants)[number]

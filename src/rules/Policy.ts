@@ -70,6 +70,8 @@ export const refusals = [
   "approval",
   "floor",
   "stale",
+  "permit",
+  "signature",
 ] as const
 export type Refusal = (typeof refusals)[number]
 

@@ -1,7 +1,8 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto"
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto"
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
 import { Effect } from "effect"
 import { type ConfigError, configProblem } from "../config/ConfigError.ts"
+import { signTwice } from "./signTwice.ts"
 
 /** A private key in the hands of the signer. Nothing prints it: KeyObject shows neither in logs nor in JSON. */
 export interface SigningKey {
@@ -33,6 +34,10 @@ export const readKeyFile = (file: string): Effect.Effect<SigningKey, ConfigError
       const key = keyOf(bytes)
       if (key === undefined) {
         return Effect.fail(configProblem(file, "not a key file", "it holds 32 raw bytes or 64 hex characters"))
+      }
+      if (!isSound(key)) {
+        const remedy = "this Node signs wrongly: start another build of it, on another machine if it stays so"
+        return Effect.fail(configProblem(file, "two implementations disagree about its public key", remedy))
       }
       return Effect.succeed(key)
     } catch (error) {
@@ -120,11 +125,18 @@ const seedOfHex = (bytes: Buffer): Buffer | undefined => {
   return seed
 }
 
+const probe = Buffer.from("cofferer nonce key v1")
+
+/** Whether a second implementation takes the derived public key for that of what the private one signs. */
+export const isSound = (key: SigningKey): boolean => signTwice(key, probe) !== undefined
+
 /**
  * The secret that nonces are derived from: SHA3-256 over the key's signature of a fixed text. Equal on every replica
- * and after every restore, so that one intent's attempt has one nonce wherever it is signed.
+ * and after every restore, so that one intent's attempt has one nonce wherever it is signed. Throws where two
+ * implementations disagree about that signature.
  */
-export const nonceKeyOf = (key: SigningKey): Buffer =>
-  createHash("sha3-256")
-    .update(sign(null, Buffer.from("cofferer nonce key v1"), key.key))
-    .digest()
+export const nonceKeyOf = (key: SigningKey): Buffer => {
+  const signature = signTwice(key, probe)
+  if (signature === undefined) throw new Error(`two implementations disagree about the key ${key.publicKey}`)
+  return createHash("sha3-256").update(signature).digest()
+}

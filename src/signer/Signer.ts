@@ -1,12 +1,9 @@
-import { createHmac, sign } from "node:crypto"
-import { Clock, Context, Effect, identity, Layer, Option, Result } from "effect"
+import { createHmac } from "node:crypto"
+import { Clock, Context, Effect, identity, Layer, Option } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
-import { accountTypeNumbers } from "../domain/AccountType.ts"
-import type { Command, InputData } from "../domain/Command.ts"
+import type { Command } from "../domain/Command.ts"
 import { isCancellation } from "../domain/Decision.ts"
-import { isHex64 } from "../domain/Hex.ts"
-import type { IntentCommand } from "../domain/Intent.ts"
 import { clockGap } from "../rules/clockGap.ts"
 import { assetScopes } from "../rules/contradiction.ts"
 import { type FeeTerms, feeRefused } from "../rules/FeeTerms.ts"
@@ -14,41 +11,39 @@ import {
   approvalFor,
   cancelLineFor,
   feeMax,
-  feeShare,
   judge,
   judgeCancel,
   lineFor,
   namesIn,
   type Policy,
   type PolicyLine,
-  type PolicyPayment,
-  type Refusal,
   type WindowUse,
 } from "../rules/Policy.ts"
-import type { Party, Share } from "../rules/Rule.ts"
+import type { Party } from "../rules/Rule.ts"
 import { Brake } from "../store/Brake.ts"
 import { Clearance } from "../store/Clearance.ts"
-import { Journal } from "../store/Journal.ts"
+import { bodyText, Journal, type JournalHead } from "../store/Journal.ts"
 import { Lease } from "../store/Lease.ts"
-import { SpendLog } from "../store/SpendLog.ts"
+import { type Signed, SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { addressOf } from "../tx/Address.ts"
-import { decodeInputData } from "../tx/InputData.ts"
 import { signingDigest } from "../tx/Transaction.ts"
 import { attemptRefused } from "./attemptRefused.ts"
 import { type ApprovalClaim, checkApproval } from "./checkApproval.ts"
 import { nonceKeyOf, openKeyFile, type SigningKey } from "./KeyFile.ts"
+import { nameFacts, type Permitted, permitFacts, permitRefused } from "./permitFacts.ts"
+import { type PaymentRead, readBytes, readPayment } from "./readPayment.ts"
+import { refuse } from "./refuse.ts"
 import { type Refused, SignerError } from "./SignerError.ts"
+import { signTwice } from "./signTwice.ts"
 
 const dayMillis = 86_400_000
 
-export interface SignRequest {
+/** What a payment is judged by beside its command. */
+interface Judged {
   readonly intentId: string
   readonly k: number
   readonly party: string
   readonly chainId: string
-  /** Bare InputData: the bytes that are signed, and the bytes that the policy is judged on. */
-  readonly inputData: Uint8Array
   /**
    * Unix milliseconds of the newest trusted block. Windows begin 24 hours before it or our clock, whichever is earlier;
    * a signature counts from whichever is later.
@@ -60,6 +55,16 @@ export interface SignRequest {
   readonly fee: FeeTerms | undefined
   /** What operators signed for it; undefined where nobody was asked. */
   readonly approval?: ApprovalClaim | undefined
+}
+
+export interface PermitRequest extends Judged {
+  /** What is to be signed, but for its reference: that will name the permit. */
+  readonly command: Command
+}
+
+export interface SignRequest extends Judged {
+  /** Bare InputData: the bytes that are signed, and the bytes that the policy is judged on. */
+  readonly inputData: Uint8Array
 }
 
 export interface SignerOptions {
@@ -84,8 +89,15 @@ export class Signer extends Context.Service<
      */
     readonly nonce: (party: string, intentId: string, k: number) => Effect.Effect<bigint, SignerError>
     /**
-     * Hex of the signature. The same intent, attempt and bytes give the same again, counted once; the attempts of an
-     * intent follow each other, and all are of one payment.
+     * Judges a payment, and writes down in the journal that the signer will sign it as this attempt, under which line
+     * of the policy and on whose approvals. Returns the entry, which a transfer's reference has to name. A permit that
+     * is never used permits nothing else.
+     */
+    readonly permit: (request: PermitRequest) => Effect.Effect<JournalHead, SignerError>
+    /**
+     * Hex of the signature over bytes that the newest permit of the intent is for: they are judged once more, by what
+     * they say themselves. Two implementations must agree on the signature. The same intent, attempt and bytes
+     * give the same again, counted once; the attempts of an intent follow each other, and all are of one payment.
      */
     readonly sign: (request: SignRequest) => Effect.Effect<string, SignerError>
   }
@@ -125,86 +137,129 @@ export class Signer extends Context.Service<
           return pause === undefined ? undefined : `${pause.scope}: ${pause.reason}`
         })
         /** The same refusal of an attempt that waits is told once. */
-        const noteRefusal = Effect.fnUntraced(function* ({ intentId, k }: SignRequest, reason: typeof Refused.Type) {
+        const noteRefusal = Effect.fnUntraced(function* ({ intentId, k }: Judged, reason: typeof Refused.Type) {
           const last = (yield* journal.last(intentId, "refusal"))?.body
           const told = last === undefined ? {} : JSON.parse(last)
           if (told.k === k && told.refusal === reason.refusal) return
           yield* journal.append({ kind: "refusal", subject: intentId, body: { k, ...reason } })
         })
+        /** Judging and recording as one, under one configuration. A refusal stays in the journal. */
+        const told = <A>(effect: Effect.Effect<A, SignerError>, request: Judged) =>
+          spends.inTurn(effect).pipe(
+            Effect.catchTag("StoreError", memoryFailed),
+            Effect.tapError((error) =>
+              error.reason._tag === "Refused"
+                ? spends.inTurn(noteRefusal(request, error.reason)).pipe(memory)
+                : Effect.void,
+            ),
+            steady,
+          )
+        /** Whether anything at all may be signed for the key, on this chain. */
+        const isOpen = Effect.fnUntraced(function* (request: Judged) {
+          const { chainId } = current()
+          const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
+          if (halted.length > 0) return yield* refuse("halted", `halted: ${halted.join(", ")}`)
+          const mode = config?.now().mode ?? "live"
+          if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
+          if (!(yield* lease.isHeld.pipe(memory))) return yield* refuse("lease", "another process moves the money")
+          const lacking = yield* clearance.lacking(request.party)
+          if (lacking !== undefined) return yield* refuse("watermark", lacking)
+          if (request.chainId !== chainId) {
+            return yield* refuse("chain_id", `${request.chainId} is not the pinned ${chainId}`)
+          }
+        })
+        /** What the window that counts for the payment holds already. */
+        const usedOf = Effect.fnUntraced(function* (request: Judged, { payment }: PaymentRead, clock: number) {
+          const { policy } = current()
+          const line = isCancellation(payment) ? cancelLineFor(policy, payment.from) : lineFor(policy, payment)
+          if (line === undefined) return { amount: 0n, count: 0 }
+          const since = Math.min(request.blockTimeMillis, clock) - dayMillis
+          const window = { since, except: new Set([request.intentId]) }
+          return yield* spends.used({ assetId: payment.assetId, ...line, ...window }).pipe(memory)
+        })
+        /** By what the payment is permitted; refuses it where it is not. */
+        const judged = Effect.fnUntraced(function* (
+          request: Judged,
+          read: PaymentRead,
+          earlier: ReadonlyArray<Signed>,
+        ): Effect.fn.Return<Permitted, SignerError> {
+          const options = current()
+          const { policy } = options
+          const { party } = yield* holder("sign", request.party)
+          const { payment, share } = read
+          const another = attemptRefused(request.k, payment, earlier)
+          if (another !== undefined) return yield* refuse("attempts", another)
+          const stopped = yield* stopOf(payment.assetId)
+          if (stopped !== undefined) return yield* refuse("halted", stopped)
+          const clock = yield* Clock.currentTimeMillis
+          const gap = clockGap(clock, request.blockTimeMillis, options.maxAgeMillis)
+          if (gap !== undefined) return yield* refuse("stale", gap.detail)
+          const isCancel = isCancellation(payment)
+          const used: WindowUse = yield* usedOf(request, read, clock)
+          const verdict = isCancel
+            ? judgeCancel(policy, payment.from, () => used.count)
+            : judge(policy, payment, () => used)
+          if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
+          const { amount } = payment
+          const costs = feeRefused(request.fee, { amount, share }, clock)
+          if (costs !== undefined) return yield* refuse("fee", costs)
+          const floor = party.floor.get(payment.assetId) ?? 0n
+          const need = amount + feeMax(share, amount)
+          if (!isCancel && request.spendable < need + floor) {
+            return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
+          }
+          const line = lineFor(policy, payment)
+          const approval = line === undefined ? undefined : yield* approvalOf(options, request, read, line)
+          return { k: request.k, chainId: options.chainId, policy, line: verdict.line.line, approval }
+        })
         return Signer.of({
+          permit: Effect.fn("Signer.permit")(function* (request: PermitRequest) {
+            const { policy } = current()
+            yield* holder("permit", request.party)
+            yield* isOpen(request)
+            const earlier = yield* spends.attempts(request.intentId).pipe(memory)
+            if (earlier.some(({ k }) => k === request.k)) {
+              return yield* refuse("attempt_alive", "this attempt is signed already")
+            }
+            const read = yield* readPayment(request.command, request.party, policy)
+            const permitted = yield* judged(request, read, earlier)
+            const named = nameFacts(read, policy)
+            const last = yield* journal.last(request.intentId, "config").pipe(memory)
+            if (last?.body !== bodyText(named)) {
+              yield* journal.append({ kind: "config", subject: request.intentId, body: named }).pipe(memory)
+            }
+            const before = yield* journal.hashesBefore(request.intentId, Number.MAX_SAFE_INTEGER).pipe(memory)
+            const body = permitFacts(read, permitted, before)
+            return yield* journal.append({ kind: "permit", subject: request.intentId, body }).pipe(memory)
+          }, told),
           nonce: Effect.fn("Signer.nonce")(function* (party: string, intentId: string, k: number) {
             return deriveNonce((yield* holder("nonce", party)).nonceKey, intentId, k)
           }),
-          sign: Effect.fn("Signer.sign")(
-            function* (request: SignRequest) {
-              const options = current()
-              const { key, party } = yield* holder("sign", request.party)
-              const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
-              const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
-              if (halted.length > 0) return yield* refuse("halted", `halted: ${halted.join(", ")}`)
-              const mode = config?.now().mode ?? "live"
-              if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
-              if (!(yield* lease.isHeld.pipe(memory))) return yield* refuse("lease", "another process moves the money")
-              const lacking = yield* clearance.lacking(request.party)
-              if (lacking !== undefined) return yield* refuse("watermark", lacking)
-              if (request.chainId !== options.chainId) {
-                return yield* refuse("chain_id", `${request.chainId} is not the pinned ${options.chainId}`)
-              }
-              const earlier = yield* spends.attempts(request.intentId).pipe(memory)
-              const known = earlier.find(({ k }) => k === request.k)
-              if (known !== undefined) {
-                if (known.digest === digest) return known.signature
-                return yield* refuse("attempt_alive", "another command is signed for this attempt already")
-              }
-              const read = yield* readPayment(request, options.policy)
-              const { payment, share } = read
-              const another = attemptRefused(request.k, payment, earlier)
-              if (another !== undefined) return yield* refuse("attempts", another)
-              const stopped = yield* stopOf(payment.assetId)
-              if (stopped !== undefined) return yield* refuse("halted", stopped)
-              const clock = yield* Clock.currentTimeMillis
-              const gap = clockGap(clock, request.blockTimeMillis, options.maxAgeMillis)
-              if (gap !== undefined) return yield* refuse("stale", gap.detail)
-              const isCancel = isCancellation(payment)
-              const line = lineFor(options.policy, payment)
-              const counting = isCancel ? cancelLineFor(options.policy, payment.from) : line
-              const since = Math.min(request.blockTimeMillis, clock) - dayMillis
-              const window = { since, except: new Set([request.intentId]) }
-              const used: WindowUse =
-                counting === undefined
-                  ? { amount: 0n, count: 0 }
-                  : yield* spends.used({ assetId: payment.assetId, ...counting, ...window }).pipe(memory)
-              const verdict = isCancel
-                ? judgeCancel(options.policy, payment.from, () => used.count)
-                : judge(options.policy, payment, () => used)
-              if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
-              const { amount } = payment
-              const costs = feeRefused(request.fee, { amount, share }, clock)
-              if (costs !== undefined) return yield* refuse("fee", costs)
-              const floor = party.floor.get(payment.assetId) ?? 0n
-              const need = payment.amount + feeMax(share, payment.amount)
-              if (!isCancel && request.spendable < need + floor) {
-                return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
-              }
-              const approval = line === undefined ? undefined : yield* approvalOf(options, request, read, line)
-              const signature = sign(null, Buffer.from(digest, "hex"), key.key).toString("hex")
-              const { intentId, k } = request
-              const permit = { policy: options.policy.hash, line: verdict.line.line, approval }
-              const spentAt = Math.max(request.blockTimeMillis, clock)
-              yield* spends.record({ ...payment, ...permit, intentId, k, digest, signature, spentAt }).pipe(memory)
-              return signature
-            },
-            (effect, request) =>
-              spends.inTurn(effect).pipe(
-                Effect.catchTag("StoreError", memoryFailed),
-                Effect.tapError((error) =>
-                  error.reason._tag === "Refused"
-                    ? spends.inTurn(noteRefusal(request, error.reason)).pipe(memory)
-                    : Effect.void,
-                ),
-                steady,
-              ),
-          ),
+          sign: Effect.fn("Signer.sign")(function* (request: SignRequest) {
+            const options = current()
+            const { key } = yield* holder("sign", request.party)
+            const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
+            yield* isOpen(request)
+            const earlier = yield* spends.attempts(request.intentId).pipe(memory)
+            const known = earlier.find(({ k }) => k === request.k)
+            if (known !== undefined) {
+              if (known.digest === digest) return known.signature
+              return yield* refuse("attempt_alive", "another command is signed for this attempt already")
+            }
+            const read = yield* readBytes(request.inputData, request.party, options.policy)
+            const permitted = yield* judged(request, read, earlier)
+            const permit = yield* journal.last(request.intentId, "permit").pipe(memory)
+            const before = yield* journal.hashesBefore(request.intentId, permit?.seq ?? 0).pipe(memory)
+            const foreign = permitRefused(permit, permitFacts(read, permitted, before), read)
+            if (foreign !== undefined) return yield* refuse("permit", foreign)
+            const signature = signTwice(key, Buffer.from(digest, "hex"))?.toString("hex")
+            if (signature === undefined) return yield* refuse("signature", disagreeing(request.party))
+            const { intentId, k, approval, line } = { ...request, ...permitted }
+            const spentAt = Math.max(request.blockTimeMillis, yield* Clock.currentTimeMillis)
+            const by = { policy: options.policy.hash, line, approval }
+            yield* spends.record({ ...read.payment, ...by, intentId, k, digest, signature, spentAt }).pipe(memory)
+            return signature
+          }, told),
         })
       }),
     )
@@ -230,9 +285,8 @@ export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigi
   }
 }
 
-/** What the journal says of a refusal. */
-const refuse = (refusal: Refusal, detail: string) =>
-  new SignerError({ operation: "sign", reason: { _tag: "Refused", refusal, detail } })
+const disagreeing = (party: string): string =>
+  `two implementations disagree about a signature of ${party.slice(0, 8)}: nothing was kept of it`
 
 const memoryFailed = (error: StoreError) =>
   new SignerError({ operation: "sign", reason: { _tag: "MemoryFailed", detail: error.message, cause: error } })
@@ -243,7 +297,7 @@ const memory = <A>(effect: Effect.Effect<A, StoreError>): Effect.Effect<A, Signe
 /** By whom the payment is approved; undefined where its line asks for nobody. */
 const approvalOf = Effect.fnUntraced(function* (
   { treasury, policy }: SignerOptions,
-  { chainId, intentId, approval }: SignRequest,
+  { chainId, intentId, approval }: Judged,
   { payment, share }: PaymentRead,
   line: PolicyLine,
 ) {
@@ -256,61 +310,3 @@ const approvalOf = Effect.fnUntraced(function* (
   if ("lacking" in approved) return yield* refuse("approval", approved.lacking)
   return { group: group.name, need: group.need, by: approved.by }
 })
-
-interface PaymentRead {
-  readonly payment: PolicyPayment
-  /** The part of it that the network may take on top. */
-  readonly share: Share
-}
-
-/** The payment that the bytes themselves are, and the share of it that the network may take on top. */
-const readPayment = (
-  { party: from, inputData }: SignRequest,
-  { maxFee }: Policy,
-): Effect.Effect<PaymentRead, SignerError> =>
-  Result.match(decodeInputData(inputData), {
-    onFailure: (detail) => Effect.fail(refuse("command", detail)),
-    onSuccess: ({ command, nonce }: InputData) => {
-      if (nonce === 0n) return Effect.fail(refuse("command", "a nonce of zero"))
-      const read =
-        command._tag === "Withdraw"
-          ? readWithdrawal(command)
-          : command._tag === "CancelTransfer"
-            ? readCancellation(command)
-            : readTransfer(command)
-      return Effect.map(read, ({ kind, ...rest }) => ({ payment: { from, ...rest }, share: feeShare(kind, maxFee) }))
-    },
-  })
-
-type Read = Effect.Effect<Omit<PolicyPayment, "from"> & { readonly kind: IntentCommand }, SignerError>
-
-/** Of transfers only those at once, between general accounts. */
-const readTransfer = (command: Command): Read => {
-  if (command._tag !== "Transfer") return Effect.fail(refuse("command", `${command._tag} is not allowed`))
-  if (command.kind._tag !== "OneOff" || command.kind.deliverOn !== 0n) {
-    return Effect.fail(refuse("command", "only transfers at once are allowed"))
-  }
-  const { ACCOUNT_TYPE_GENERAL } = accountTypeNumbers
-  if (command.fromAccountType !== ACCOUNT_TYPE_GENERAL || command.toAccountType !== ACCOUNT_TYPE_GENERAL) {
-    return Effect.fail(refuse("command", "only transfers between general accounts are allowed"))
-  }
-  const { to, asset, amount } = command
-  if (asset === "") return Effect.fail(refuse("command", "a transfer of no asset is not allowed"))
-  if (!isHex64(to)) return Effect.fail(refuse("command", "only transfers to a public key are allowed"))
-  return Effect.succeed({ kind: "transfer", to, assetId: asset, amount })
-}
-
-/** A withdrawal whose receiver is spelled as the policy spells it: an address, never a party's key. */
-const readWithdrawal = ({ amount, asset, receiverAddress }: Extract<Command, { _tag: "Withdraw" }>): Read => {
-  if (receiverAddress === undefined || addressOf(receiverAddress) !== receiverAddress) {
-    return Effect.fail(refuse("command", "a withdrawal without a checksummed receiver is not allowed"))
-  }
-  if (asset === "") return Effect.fail(refuse("command", "a withdrawal of no asset is not allowed"))
-  return Effect.succeed({ kind: "withdraw", to: receiverAddress, assetId: asset, amount })
-}
-
-/** A cancellation moves nothing: it is of no asset, and of a standing order instead of a receiver. */
-const readCancellation = ({ transferId }: Extract<Command, { _tag: "CancelTransfer" }>): Read =>
-  isHex64(transferId)
-    ? Effect.succeed({ kind: "cancel", to: transferId, assetId: "", amount: 0n })
-    : Effect.fail(refuse("command", "a cancellation without the id of a transfer is not allowed"))

@@ -10,6 +10,7 @@ export type JournalKind =
   | "started"
   | "decision"
   | "intent"
+  | "permit"
   | "attempt"
   | "work"
   | "send"
@@ -66,10 +67,18 @@ export const entryHash = (entry: Omit<typeof EntryRow.Type, "hash">): string => 
   return hash.digest("hex")
 }
 
+/**
+ * SHA-256 over hashes of entries, in order. Who has the chain's hashes alone cannot tell what stands between two of
+ * them: an entry that is to be proven by a later one is named by it in this way.
+ */
+export const hashOfHashes = (hashes: ReadonlyArray<string>): string =>
+  createHash("sha256").update(JSON.stringify(hashes)).digest("hex")
+
 /** The head of an empty journal. */
 export const genesis: JournalHead = { seq: 0, hash: "0".repeat(64) }
 
-const bodyText = (body: JournalEntry["body"]): string =>
+/** A body as the journal holds it. */
+export const bodyText = (body: JournalEntry["body"]): string =>
   JSON.stringify(body, (_, value) => (typeof value === "bigint" ? value.toString() : value))
 
 /**
@@ -86,6 +95,8 @@ export class Journal extends Context.Service<
     readonly about: (subject: string) => Effect.Effect<ReadonlyArray<typeof EntryRow.Type>, StoreError>
     /** The newest entry of a kind about a subject. */
     readonly last: (subject: string, kind: JournalKind) => Effect.Effect<typeof EntryRow.Type | undefined, StoreError>
+    /** Hashes of the entries about a subject before a sequence number, oldest first. */
+    readonly hashesBefore: (subject: string, seq: number) => Effect.Effect<ReadonlyArray<string>, StoreError>
     /** The hash of an entry; undefined where there is none. */
     readonly hashAt: (seq: number) => Effect.Effect<string | undefined, StoreError>
   }
@@ -122,6 +133,11 @@ export class Journal extends Context.Service<
             sql`SELECT seq, hash FROM journal WHERE seq = ${seq}`.pipe(
               rowsOf(HeadRow, "Journal.hashAt"),
               Effect.map((rows) => rows[0]?.hash),
+            ),
+          hashesBefore: (subject, seq) =>
+            sql`SELECT seq, hash FROM journal WHERE subject = ${subject} AND seq < ${seq} ORDER BY seq`.pipe(
+              rowsOf(HeadRow, "Journal.hashesBefore"),
+              Effect.map((rows) => rows.map(({ hash }) => hash)),
             ),
           last: (subject, kind) =>
             sql`SELECT * FROM journal WHERE subject = ${subject} AND kind = ${kind} ORDER BY seq DESC LIMIT 1`.pipe(

@@ -19,14 +19,14 @@ import { Database } from "../store/Database.ts"
 import { Disagreement } from "../store/Disagreement.ts"
 import { Epochs } from "../store/Epochs.ts"
 import { tripFor } from "../store/guarded.ts"
-import { Journal } from "../store/Journal.ts"
+import type { JournalHead } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { StoreError } from "../store/StoreError.ts"
 import { knownOrders } from "../store/standingOrders.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
-import { trip } from "../store/trip.ts"
+import { trip, violated } from "../store/trip.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
@@ -206,15 +206,11 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   const { payment } = intent
-  const command = yield* commandOf(intent)
-  const nonce = yield* signer.nonce(payment.fromKey, intent.id, k)
-  const inputData = encodeInputData({ nonce, blockHeight: anchor.height, command })
-  const signature = yield* signer.sign({
+  const asked = {
     intentId: intent.id,
     k,
     party: payment.fromKey,
     chainId: anchor.chainId,
-    inputData,
     blockTimeMillis,
     spendable: yield* spendable(intent),
     fee: yield* feeTermsOf(payment.assetId),
@@ -224,7 +220,12 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
       askedAt: askedFrom(intent),
       given: yield* (yield* Approvals).about(intent.id),
     },
-  })
+  }
+  const permit = yield* signer.permit({ ...asked, command: commandOf(intent, "") })
+  const command = commandOf(intent, yield* referenceTo(permit))
+  const nonce = yield* signer.nonce(payment.fromKey, intent.id, k)
+  const inputData = encodeInputData({ nonce, blockHeight: anchor.height, command })
+  const signature = yield* signer.sign({ ...asked, inputData })
   const attempt: Attempt = {
     intentId: intent.id,
     k,
@@ -257,7 +258,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
 })
 
 /** What the network is to do: a transfer at once, a withdrawal to an address outside of it, the end of an order. */
-const commandOf = Effect.fnUntraced(function* ({ command, payment }: Intent) {
+const commandOf = ({ command, payment }: Intent, reference: string): Command => {
   const { toKey, assetId: asset, amount } = payment
   if (command === "withdraw") return Command.cases.Withdraw.make({ amount, asset, receiverAddress: toKey })
   if (command === "cancel") return Command.cases.CancelTransfer.make({ transferId: toKey })
@@ -267,10 +268,10 @@ const commandOf = Effect.fnUntraced(function* ({ command, payment }: Intent) {
     toAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
     asset,
     amount,
-    reference: yield* reference,
+    reference,
     kind: { _tag: "OneOff", deliverOn: 0n },
   })
-})
+}
 
 /**
  * The sender's free balance as observed, less what every other open intent may take, and less what was executed since:
@@ -297,9 +298,9 @@ const spendable = Effect.fnUntraced(function* (intent: Intent) {
 /** The fee that was taken, where it was more than might have been; else the most that may be. */
 const costMax = ({ fee = 0n, feeMax }: Intent): bigint => (fee > feeMax ? fee : feeMax)
 
-const reference = Effect.gen(function* () {
+const referenceTo = Effect.fnUntraced(function* (permit: JournalHead) {
   const installation = (yield* (yield* Settings).get("installation")) ?? "00000000"
-  return referenceText(installation, yield* (yield* Journal).head)
+  return referenceText(installation, permit)
 })
 
 /** Refusals that pass, whoever's payment it is. What lacks an approval goes back to people, until its time is over. */
@@ -326,6 +327,10 @@ const denied = Effect.fnUntraced(function* (intent: Intent, k: number, error: Si
       ? tripFor(cause)
       : trip("store_error", `the signer's memory failed: ${error.message}`)
     return false
+  }
+  if (reason._tag === "Refused" && reason.refusal === "signature") {
+    yield* violated("two_signers", reason.detail)
+    return yield* waits(intent, "two implementations disagree about its signature")
   }
   if (reason._tag === "Refused") {
     const passes = passing.has(reason.refusal) || (limits.has(reason.refusal) && (yield* mayWait(intent, k)))

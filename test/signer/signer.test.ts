@@ -26,6 +26,7 @@ import { type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
 import { signingDigest } from "../../src/tx/Transaction.ts"
 import { operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
+import { permitted } from "../support/permitted.ts"
 import { testStore } from "../support/TestStore.ts"
 
 ed.hashes.sha512 = sha512
@@ -175,7 +176,7 @@ const withSigner = <E>(
       Effect.andThen(clearance.quarantine(undefined), clearance.grant(publicKey)),
     )
     yield* cleared.pipe(
-      Effect.andThen(Effect.flatMap(Signer, use)),
+      Effect.andThen(Effect.flatMap(Signer, (signer) => use(permitted(signer)))),
       Effect.provide(layer),
       Effect.ensuring(Effect.sync(store.remove)),
     )
@@ -190,9 +191,10 @@ describe("what the signer signs", () => {
   it.effect("is what the reference signs over the same bytes", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
-        const asked = request(transfer())
-        const digest = signingDigest(asked.inputData, "chain")
-        assert.strictEqual(yield* signer.sign(asked), Buffer.from(ed.sign(digest, seed)).toString("hex"))
+        const signature = yield* signer.sign(request(transfer()))
+        const entry = (yield* (yield* Journal).about("i")).find(({ kind }) => kind === "signature")
+        const over = Buffer.from(JSON.parse(entry?.body ?? "{}").digest, "hex")
+        assert.strictEqual(signature, Buffer.from(ed.sign(over, seed)).toString("hex"))
       }),
     ),
   )
@@ -478,7 +480,10 @@ describe("what operators must approve", () => {
         yield* signer.sign(request(transfer({ amount: above }), { intentId: "small" }))
         yield* signer.sign(given(claim(["ana", "chloe"])))
         const entries = yield* (yield* Journal).about("i")
-        assert.include(entries[0]?.body, '"approval":{"group":"desk","need":2,"by":["ana","chloe"]}')
+        assert.include(
+          entries.find(({ kind }) => kind === "permit")?.body,
+          '"approval":{"group":"desk","need":2,"by":["ana","chloe"]}',
+        )
       }),
     ),
   )

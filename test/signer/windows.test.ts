@@ -14,6 +14,7 @@ import { Signer, type SignRequest } from "../../src/signer/Signer.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
+import { permitted } from "../support/permitted.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-windows-"))
@@ -91,7 +92,7 @@ const withSigner = <E>(
     yield* Effect.flatMap(Clearance, (clearance) =>
       Effect.andThen(clearance.quarantine(undefined), clearance.grant(publicKey)),
     ).pipe(
-      Effect.andThen(Effect.flatMap(Signer, use)),
+      Effect.andThen(Effect.flatMap(Signer, (signer) => use(permitted(signer)))),
       Effect.provide(layer),
       Effect.ensuring(Effect.sync(store.remove)),
     )

@@ -32,7 +32,7 @@ describe("a payment from its decision to its end", () => {
         assert.strictEqual(executed.length, 1)
         assert.strictEqual(executed[0]?.hash, sends[1]?.txHash, "the hash was known before the send")
         assert.strictEqual(executed[0]?.transferId, (yield* outbox.attempts(intent!.id))[0]?.transferId)
-        assert.match(executed[0]?.reference ?? "", /^c1\.[0-9a-f]{8}\.[0-9a-z]+\.[0-9a-f]{16}$/)
+        assert.match(executed[0]?.reference ?? "", /^c2\.[0-9a-f]{8}\.[0-9a-z]+\.[0-9a-f]{64}$/)
         assert.strictEqual(intent?.fee, 150_000n, "0.1 % of 150, under the cap of one")
         assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
         assert.strictEqual(yield* reason, "in_band")

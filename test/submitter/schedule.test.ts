@@ -90,10 +90,10 @@ describe("when the same bytes may be sent", () => {
 })
 
 describe("the reference of a payment", () => {
-  it("names the installation and the journal's head in at most 100 bytes", () => {
+  it("names the installation and its permit's entry in at most 100 bytes", () => {
     assert.strictEqual(
       referenceText("0a1b2c3d", { seq: 36, hash: "ab".repeat(32) }),
-      `c1.0a1b2c3d.10.${"ab".repeat(8)}`,
+      `c2.0a1b2c3d.10.${"ab".repeat(32)}`,
     )
     const longest = referenceText("ffffffff", { seq: Number.MAX_SAFE_INTEGER, hash: "f".repeat(64) })
     assert.isAtMost(Buffer.byteLength(longest), 100)
