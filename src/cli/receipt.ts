@@ -5,11 +5,12 @@ import { readUtf8 } from "../config/readBytes.ts"
 import { receiptOf } from "../status/receipts.ts"
 import type { Problem } from "../status/stories.ts"
 import { checkReceipt } from "../store/checkReceipt.ts"
-import type { Receipt, Statement } from "../store/receipt.ts"
+import type { Receipt } from "../store/receipt.ts"
 import { askStore } from "./askStore.ts"
 import { failWith } from "./CliFailure.ts"
 import { codeOf } from "./controlClient.ts"
 import { outputFlag, printResult, toJson } from "./output.ts"
+import { receiptText } from "./receiptText.ts"
 import { configFlag, dataFlag } from "./setup.ts"
 
 /** A receipt with a thousand entries has less. */
@@ -26,35 +27,21 @@ const read = (file: string) =>
     ),
   )
 
-const wholeText = ({ payment, states, attempts, treasury }: Statement, { entries }: Receipt["journal"]): string => {
-  const [first, last] = [entries[0], entries.at(-1)]
-  const signed = attempts.map((a) => {
-    const hash = a.sends.at(-1)?.txHash
-    const tx = typeof hash === "string" ? `, tx ${hash.toUpperCase()}` : ", never sent"
-    return `  attempt ${a.k} ${a.state}: signed by ${a.party} on chain ${a.chainId}, transfer ${a.transferId}${tx}`
-  })
-  return [
-    `receipt whole: ${payment.amount} ${payment.asset} ${payment.from} -> ${payment.to}, ${states.at(-1)?.state}`,
-    `  payment ${payment.id} of treasury ${treasury}`,
-    ...signed,
-    `  journal entries ${first?.seq} to ${last?.seq}, the last with hash ${last?.hash}: "verify" and "export" show the same`,
-  ].join("\n")
-}
-
 const verify = Command.make(
   "verify",
   { file: Argument.String("file").pipe(Argument.withDescription("A receipt")), output: outputFlag },
   Effect.fn(function* (chosen) {
     const document = yield* read(chosen.file)
-    const { problem, statement } = checkReceipt(document)
+    const { problem, statement, proven } = checkReceipt(document)
     if (problem !== undefined || statement === undefined) {
       if (chosen.output === "json") yield* printResult("json", { whole: false, problem }, () => "")
       return yield* failWith("failure", `receipt broken: ${problem}`)
     }
     const { journal } = document as Receipt
-    return yield* printResult(chosen.output, { whole: true, ...statement }, () => wholeText(statement, journal))
+    const whole = { whole: true, proven, claimed: statement }
+    return yield* printResult(chosen.output, whole, () => receiptText(statement, proven, journal))
   }),
-).pipe(Command.withDescription("Check a receipt with nothing but itself"))
+).pipe(Command.withDescription("Check a receipt with nothing but itself, and tell what it proves from what it claims"))
 
 const isProblem = (body: unknown): body is Problem => typeof body === "object" && body !== null && "problem" in body
 

@@ -67,11 +67,17 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
     }
     case "decision":
       return ["decision", `${said(body["rule"])}: ${said(body["sentence"])}; ${permitOf(body, decimals)}`]
+    case "permit":
+      return ["permitted", `${k} by policy ${said(body["policy"])} line ${said(body["line"])}`]
     case "signature":
       return [
-        "permitted",
+        "signature",
         `${k} by policy ${said(body["policy"])} line ${said(body["line"])}; digest ${short(body["digest"])}`,
       ]
+    case "config": {
+      const names = `${said(body["symbol"])} (${said(body["decimals"])} decimals) ${said(body["fromName"])}`
+      return ["named", `by the configuration in force: ${names} -> ${said(body["toName"])}`]
+    }
     case "attempt":
       return [said(body["state"]), ofAttempt(body)]
     case "work":

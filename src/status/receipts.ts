@@ -1,5 +1,6 @@
 import { Effect } from "effect"
-import { entriesAbout, linksBetween } from "../store/archive.ts"
+import { entriesAbout, linksBetween, type StoredEntry } from "../store/archive.ts"
+import { provenOf } from "../store/proven.ts"
 import { type Receipt, statementOf } from "../store/receipt.ts"
 import { StoreError } from "../store/StoreError.ts"
 import { findIntent, type Problem, problem } from "./stories.ts"
@@ -12,14 +13,26 @@ export const receiptOf = Effect.fn("Receipt.make")(function* (id: string) {
   const found = yield* findIntent(id)
   if ("problem" in found) return found
   const entries = yield* entriesAbout([found.intent.id])
+  if (!entries.some(isSigned)) return unsigned
   const [first, last] = [entries[0]?.seq ?? 0, entries.at(-1)?.seq ?? -1]
   if (last - first > linksMax) return tooLong(last - first)
   const links = yield* linksBetween(first, last)
   return yield* Effect.try({
-    try: (): Receipt | Problem => ({ ...statementOf(entries), journal: { entries, links } }),
+    try: (): Receipt | Problem => {
+      const claimed = statementOf(entries)
+      return { receipt: 2, proven: provenOf(claimed, entries), claimed, journal: { entries, links } }
+    },
     catch: () => new StoreError({ operation: "Receipt", cause: new Error("a journal entry is no JSON; see verify") }),
   })
 })
+
+const isSigned = ({ kind }: StoredEntry): boolean => kind === "signature"
+
+const unsigned: Problem = problem(
+  "it was never signed, and without a signature there is no receipt",
+  409,
+  '"intents show" tells what the journal says of it',
+)
 
 const tooLong = (span: number): Receipt | Problem =>
   problem(`its journal entries lie ${span} apart; at most ${linksMax} fit a receipt`, 409, '"export --what journal"')

@@ -17,7 +17,8 @@ import {
 import { type Link, LinkRow } from "./archive.ts"
 import { approvalProblem } from "./checkApprovals.ts"
 import { EntryRow, entryHash } from "./Journal.ts"
-import { type Receipt, type ReceiptAttempt, type Statement, statementOf } from "./receipt.ts"
+import { type Proven, provenOf, type Recorded, recordedOf, referenceIn } from "./proven.ts"
+import { type Chain, type ReceiptAttempt, type Statement, statementOf } from "./receipt.ts"
 
 const Proof = Schema.Struct({
   journal: Schema.Struct({ entries: Schema.Array(EntryRow), links: Schema.Array(LinkRow) }),
@@ -28,29 +29,54 @@ export interface Checked {
   readonly problem: string | undefined
   /** What the journal says; undefined where it cannot be read. */
   readonly statement: Statement | undefined
+  /** What of it is proven; empty where there is a problem. */
+  readonly proven: Proven
 }
 
+const nothing: Proven = { signed: [], recorded: [] }
+const Version = Schema.Struct({ receipt: Schema.Literals([1, 2]) })
+
 /**
- * Checks a receipt with nothing but itself. The entries must have their hashes and be linked, what is stated must be
- * what they say, each signed command must be this payment, signed by the payer's key, on a journal that had the hash
- * that the command carries, and so must be what operators approved.
+ * Checks a receipt of either version with nothing but itself. The entries must have their hashes and be linked, what is
+ * stated must be what they say, each signed command must be this payment, signed by the payer's key, and so must be
+ * what operators approved. Where the signed bytes carry the hash of their permit, the permit and all entries about the
+ * payment before it must be these. What comes after is claimed, and so is all of a receipt of version 1 beyond the
+ * bytes: 64 bits of a hash prove nothing.
  */
 export const checkReceipt = (document: unknown): Checked => {
+  const broken = (problem: string): Checked => ({ problem, statement: undefined, proven: nothing })
+  const version = Schema.decodeUnknownResult(Version)(document, { onExcessProperty: "ignore" })
   const decoded = Schema.decodeUnknownResult(Proof)(document, { onExcessProperty: "ignore" })
-  if (Result.isFailure(decoded))
-    return { problem: "it is no receipt: its journal cannot be read", statement: undefined }
+  if (Result.isFailure(decoded)) return broken("it is no receipt: its journal cannot be read")
+  if (Result.isFailure(version)) return broken("it is no receipt of version 1 or 2")
   const { journal } = decoded.success
   const linked = chainProblem(journal)
-  if (linked !== undefined) return { problem: linked, statement: undefined }
+  if (linked !== undefined) return broken(linked)
   let statement: Statement
   try {
     statement = statementOf(journal.entries)
   } catch {
-    return { problem: "a journal entry is no JSON", statement: undefined }
+    return broken("a journal entry is no JSON")
   }
-  const stated = difference("", document, JSON.parse(JSON.stringify({ ...statement, journal })))
-  const problem = stated ?? firstOf(statement.attempts, (a) => attemptProblem(a, statement, journal.links))
-  return { problem: problem ?? approvalProblem(statement) ?? endProblem(statement), statement }
+  const proven = provenOf(statement, journal.entries)
+  const { receipt } = version.success
+  const whole = receipt === 1 ? { receipt, ...statement, journal } : { receipt, proven, claimed: statement, journal }
+  const problem =
+    difference("", document, JSON.parse(JSON.stringify(whole))) ??
+    (statement.attempts.length === 0 ? unsigned : undefined) ??
+    (receipt === 1 ? laterProblem(statement, journal) : undefined) ??
+    firstOf(statement.attempts, (a) => attemptProblem(a, statement, journal)) ??
+    approvalProblem(statement) ??
+    endProblem(statement)
+  return { problem, statement, proven: problem === undefined ? proven : nothing }
+}
+
+const unsigned = "nothing in it is signed: without a signature there is no receipt"
+
+/** What no receipt of version 1 can hold: it would tell less of it than is proven, and not say so. */
+const laterProblem = ({ attempts }: Statement, { entries }: Chain): string | undefined => {
+  const isLater = attempts.some((one) => referenceIn(one)?.version === 2) || entries.some((e) => e.kind === "permit")
+  return isLater ? "it is of version 1, and what is signed in it is of version 2" : undefined
 }
 
 const firstOf = <A>(all: ReadonlyArray<A>, problem: (one: A) => string | undefined): string | undefined => {
@@ -72,7 +98,7 @@ const difference = (path: string, said: unknown, is: unknown): string | undefine
   )
 }
 
-const chainProblem = ({ entries, links }: Receipt["journal"]): string | undefined => {
+const chainProblem = ({ entries, links }: Chain): string | undefined => {
   const [first, last] = [entries[0], entries.at(-1)]
   if (first === undefined || last === undefined) return "it holds no journal entry"
   if (links[0]?.seq !== first.seq || links.at(-1)?.seq !== last.seq)
@@ -97,7 +123,7 @@ const chainProblem = ({ entries, links }: Receipt["journal"]): string | undefine
 const attemptProblem = (
   attempt: ReceiptAttempt,
   statement: Statement,
-  links: ReadonlyArray<Link>,
+  { entries, links }: Chain,
 ): string | undefined => {
   const { chainId, party, signature } = attempt
   const bytes = hexBytes(attempt.inputData)
@@ -108,8 +134,11 @@ const attemptProblem = (
   if (!verifySignature(String(party), digest, String(signature))) return wrong("the signature is not of these bytes")
   if (attempt.permit?.digest !== Buffer.from(digest).toString("hex")) return wrong("the signer signed something else")
   if (transferId(String(signature)) !== attempt.transferId) return wrong("the transfer id is not of the signature")
+  const recorded = recordedOf(attempt, entries)
   const problem =
     commandProblem(bytes, attempt, statement, links) ??
+    (typeof recorded === "string" ? recorded : undefined) ??
+    (typeof recorded === "object" ? signerProblem(attempt, recorded) : undefined) ??
     firstOf(attempt.works, (work) => workProblem(work, attempt, bytes, chainId))
   if (problem !== undefined) return wrong(problem)
   const hashes = attempt.works.map((work) => [work.hashBare, work.hashPrefixed])
@@ -117,6 +146,14 @@ const attemptProblem = (
     hashes.every(([bare, prefixed]) => s.txHash !== (s.framing === "bare" ? bare : prefixed)),
   )
   return foreign === undefined ? undefined : wrong(`send ${foreign.n} sent another transaction`)
+}
+
+/** What the signer said with its signature is what its permit said before. */
+const signerProblem = ({ permit }: ReceiptAttempt, { policy, line, approval }: Recorded): string | undefined => {
+  const said = [permit?.policy, permit?.line, permit?.approval ?? null]
+  return JSON.stringify(said) === JSON.stringify([policy, line, approval])
+    ? undefined
+    : "it was signed by another line or other approvals than it was permitted by"
 }
 
 const hexBytes = (hex: unknown): Uint8Array | undefined =>

@@ -1,6 +1,7 @@
 import { formatAmount } from "../domain/Amount.ts"
 import { withdrawnHere } from "../domain/Intent.ts"
 import type { Link, StoredEntry } from "./archive.ts"
+import type { Proven } from "./proven.ts"
 
 /** What a body of the journal holds: plain JSON, large numbers as digits. */
 type Plain = string | number | null
@@ -70,7 +71,6 @@ const named = ["version", "fromName", "toName", "symbol", "decimals"] as const
 
 /** Everything about one payment that its journal entries say. */
 export interface Statement {
-  readonly receipt: 1
   readonly treasury: string
   readonly payment: Readonly<
     Record<"id" | "rule" | "subject" | "from" | "fromKey" | "to" | "toKey" | "asset" | "assetId" | "amount", Plain>
@@ -103,9 +103,22 @@ export interface Statement {
   readonly remarks: ReadonlyArray<{ readonly at: string; readonly kind: string; readonly body: Body }>
 }
 
-/** A payment with its proof: its own entries, and the chain of hashes from the first of them to the last. */
-export interface Receipt extends Statement {
-  readonly journal: { readonly entries: ReadonlyArray<StoredEntry>; readonly links: ReadonlyArray<Link> }
+/**
+ * A payment with its proof: what is proven, what is claimed beside it, its own entries, and the chain of hashes from
+ * the first of them to the last.
+ */
+export interface Receipt {
+  readonly receipt: 2
+  readonly proven: Proven
+  /** What the payer's journal says, and no signature proves: names, units, rule, times, people's words, the end. */
+  readonly claimed: Statement
+  readonly journal: Chain
+}
+
+/** Entries about one payment, and their places in the chain. */
+export interface Chain {
+  readonly entries: ReadonlyArray<StoredEntry>
+  readonly links: ReadonlyArray<Link>
 }
 
 const plain = (value: unknown): Plain => (typeof value === "string" || typeof value === "number" ? value : null)
@@ -151,7 +164,6 @@ export const statementOf = (entries: ReadonlyArray<StoredEntry>): Statement => {
   const approvals = told.filter((t) => t.kind === "approval")
   const remarks = told.filter((t) => !known.has(t.kind))
   return {
-    receipt: 1,
     treasury: entries[0]?.treasury ?? "",
     payment: paymentOf(entries[0]?.subject ?? "", intents[0]?.body ?? {}),
     decision:
@@ -181,6 +193,8 @@ const known: ReadonlySet<string> = new Set([
   "send",
   "evidence",
   "approval",
+  "permit",
+  "config",
 ])
 const isSigned = ({ kind, body }: Told): boolean => kind === "attempt" && body["state"] === "signed"
 

@@ -7,6 +7,7 @@ import { entriesAfter, intentsAfter, type Kept, keptOf, lostSubject, type Stored
 import { uncovered } from "./coverage.ts"
 import { Database } from "./Database.ts"
 import { entryHash, genesis, Journal, type JournalHead } from "./Journal.ts"
+import { permitProblem, signedOf } from "./proven.ts"
 import { Witness } from "./Witness.ts"
 
 export interface Verified {
@@ -77,21 +78,39 @@ const verifyRows = Effect.fnUntraced(function* () {
   }
 })
 
-/** Every signed command is of its payment's kind; a transfer carries the head of the journal at its signature. */
-const misremembered = Effect.fnUntraced(function* ({ intent, attempts }: Kept) {
+/**
+ * Every signed command is of its payment's kind; a transfer carries the hash of its permit, or of the journal's head at
+ * its signature; what is permitted is what was signed.
+ */
+const misremembered = Effect.fnUntraced(function* ({ intent, attempts, entries }: Kept) {
   const journal = yield* Journal
-  for (const { k, inputData } of attempts) {
+  for (const { k, inputData, chainId, party, signature } of attempts) {
     const data = Result.getOrUndefined(decodeInputData(inputData))
     if (data?.command._tag !== commandTags[intent.command]) return `the command of attempt ${k} cannot be read`
-    if (data.command._tag !== "Transfer") continue
-    const seen = readReference(data.command.reference)
-    if (seen === undefined) continue
-    const hash = seen.seq === 0 ? genesis.hash : yield* journal.hashAt(seen.seq)
-    if (hash?.startsWith(seen.hash) === true) continue
-    return `attempt ${k} was signed when entry ${seen.seq} had the hash ${seen.hash}, now ${hash?.slice(0, 16) ?? "none"}`
+    const seen = data.command._tag === "Transfer" ? readReference(data.command.reference) : undefined
+    const signed = signedOf({ k, chainId, party, signature, inputData: Buffer.from(inputData).toString("hex") })
+    if (seen !== undefined) {
+      const hash = seen.seq === 0 ? genesis.hash : yield* journal.hashAt(seen.seq)
+      if (hash?.startsWith(seen.hash) !== true) {
+        const was = `attempt ${k} was signed when entry ${seen.seq} had the hash ${seen.hash.slice(0, 16)}`
+        return `${was}, now ${hash?.slice(0, 16) ?? "none"}`
+      }
+    }
+    const isNamed = seen?.version === 2
+    const permit = isNamed ? entries.find(({ seq }) => seq === seen.seq) : permitBefore(entries, k)
+    if (isNamed && permit === undefined) return `attempt ${k} names entry ${seen.seq}, which is no permit of it`
+    const problem = permit && signed && permitProblem(permit, signed, entries)
+    if (problem !== undefined) return `attempt ${k}: ${problem}`
   }
   return undefined
 })
+
+/** The permit of an attempt whose bytes name none: the last one before its signature. Earlier releases wrote none. */
+const permitBefore = (entries: ReadonlyArray<StoredEntry>, k: number): StoredEntry | undefined => {
+  const of = (kind: string) => (entry: StoredEntry) => entry.kind === kind && JSON.parse(entry.body)["k"] === k
+  const signature = entries.find(of("signature"))
+  return entries.findLast((entry) => of("permit")(entry) && entry.seq < (signature?.seq ?? 0))
+}
 
 const lost = Effect.map(lostSubject, (subject) =>
   subject === undefined

@@ -86,19 +86,20 @@ describe("people at the data of a daemon that does not run", () => {
     )
   })
 
-  it("hold a receipt in hand that shows a changed value", async () => {
+  it("get no receipt of what was never signed, and hear what tells of it instead", async () => {
     const out = join(dir, "receipt.json")
-    assert.strictEqual((await run("receipt", ids.proposed, "--file", out)).code, 0)
-    assert.isTrue(existsSync(out))
-    const whole = await cofferer(["receipt", "verify", out], { cwd: dir })
-    assert.match(whole.stdout, /^receipt whole: .* BIG reserve -> hot, cancelled\n/)
-    writeFileSync(out, readFileSync(out, "utf8").replace('"cancelled"', '"confirmed"'))
+    for (const id of [ids.proposed, ids.reserved]) {
+      const { code, stdout, stderr } = await run("receipt", id, "--file", out)
+      assert.deepStrictEqual([code, stdout, existsSync(out)], [6, "", false])
+      assert.match(
+        stderr,
+        /^cofferer: it was never signed, and without a signature there is no receipt; "intents show" /,
+      )
+    }
+    writeFileSync(out, '{"receipt":2,"journal":{"entries":[],"links":[]}}')
     const broken = await cofferer(["receipt", "verify", out], { cwd: dir })
     assert.deepStrictEqual([broken.code, broken.stdout], [1, ""])
-    assert.match(
-      broken.stderr,
-      /^cofferer: receipt broken: states\.1\.state is "confirmed", the journal says "cancelled"/,
-    )
+    assert.match(broken.stderr, /^cofferer: receipt broken: it holds no journal entry\n$/)
   })
 
   it("learn where the journal is broken", async () => {

@@ -6,6 +6,7 @@ import { approvalProblem } from "../../src/store/checkApprovals.ts"
 import { checkReceipt } from "../../src/store/checkReceipt.ts"
 import { entryHash } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { provenOf } from "../../src/store/proven.ts"
 import { type Receipt, statementOf } from "../../src/store/receipt.ts"
 import { approvalOf } from "../../src/submitter/approvalOf.ts"
 import { formerPaymentText } from "../../src/tx/Approval.ts"
@@ -39,7 +40,9 @@ const forged = (receipt: Receipt, change: (kind: string, body: Record<string, un
     prev = hash
     return next
   })
-  const document = JSON.parse(JSON.stringify({ ...statementOf(entries), journal: { entries, links } }))
+  const claimed = statementOf(entries)
+  const proven = provenOf(claimed, entries)
+  const document = JSON.parse(JSON.stringify({ receipt: 2, proven, claimed, journal: { entries, links } }))
   assert.isDefined(checkReceipt(document).problem)
   return approvalProblem(statementOf(entries)) ?? "whole"
 }
@@ -89,7 +92,7 @@ describe("a receipt of an approved payment", () => {
           ]
           for (const [says, change] of cases) assert.match(forged(receipt, change), says)
           // One of the time of version 1: its text had neither names nor units, and its entries no version.
-          const { treasury, payment, approvals } = receipt
+          const { treasury, payment, approvals } = receipt.claimed
           const former = (facts: object) => (kind: string, body: Record<string, unknown>) => {
             if (kind !== "approval") return body
             const given = approvals?.find(({ operator }) => operator === body["operator"])

@@ -4,6 +4,7 @@ import { receiptOf } from "../../src/status/receipts.ts"
 import { checkReceipt } from "../../src/store/checkReceipt.ts"
 import { entryHash } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { provenOf } from "../../src/store/proven.ts"
 import { type Receipt, statementOf } from "../../src/store/receipt.ts"
 import { verifyStore } from "../../src/store/verifyStore.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
@@ -71,9 +72,14 @@ describe("a receipt of a payment", () => {
   it.effect("tells decision, policy line, command, signature, sends, evidence and end", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
-        const { decision, payment, attempts, states, journal } = yield* paidReceipt(options, sandbox)
+        const { claimed, proven, journal } = yield* paidReceipt(options, sandbox)
+        const { decision, payment, attempts, states } = claimed
         assert.containSubset(payment, { from: "alice", to: "bob", asset: "USDT", amount: "150.00", units: "150000000" })
         const policy = options.treasury.policy.hash
+        const { publicKey: from } = options.treasury.parties.get("alice")!
+        assert.containSubset(proven.signed, [{ k: 1, command: "transfer", from, units: "150000000" }])
+        const names = { from: "alice", to: "bob", symbol: "USDT", decimals: 6 }
+        assert.containSubset(proven.recorded, [{ k: 1, policy, line: 1, approval: null, names }])
         assert.containSubset(decision, { policy, line: 1, perTransfer: "200000000", transfersPer24h: 4 })
         assert.include(String(decision?.sentence), "below 100")
         assert.containSubset(attempts, [
@@ -99,7 +105,7 @@ describe("a receipt of a payment", () => {
     ),
   )
 
-  it.effect("is whole for a payment under way, one that a person ended, and one that was never signed", () =>
+  it.effect("is whole for a payment under way, and for one that a person ended", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 5; i++) {
@@ -115,7 +121,7 @@ describe("a receipt of a payment", () => {
         yield* outbox.settle(manual, live!, "confirmed", "confirmed", { detail: "seen by ana", by })
         const receipt = yield* receiptNow
         assert.isUndefined(checkReceipt(receipt).problem)
-        assert.containSubset(receipt.states.at(-1), by)
+        assert.containSubset(receipt.claimed.states.at(-1), by)
       }),
     ),
   )
@@ -136,14 +142,15 @@ describe("a receipt of a payment", () => {
             prev = hash
             return next
           })
-          const stated = entries.some(({ body }) => body === "{") ? receipt : statementOf(entries)
-          return checkReceipt({ ...stated, journal: { entries, links } }).problem
+          const claimed = entries.some(({ body }) => body === "{") ? receipt.claimed : statementOf(entries)
+          const proven = provenOf(claimed, entries)
+          return checkReceipt({ receipt: 2, proven, claimed, journal: { entries, links } }).problem
         }
         assert.isUndefined(forged((body) => body))
         const says: ReadonlyArray<readonly [RegExp, (body: string, kind: string) => string]> = [
           [
             /receiver in the signed command/,
-            (body) => body.replaceAll(receipt.payment.toKey as string, "f".repeat(64)),
+            (body) => body.replaceAll(receipt.claimed.payment.toKey as string, "f".repeat(64)),
           ],
           [/amount in the signed command/, (body) => body.replaceAll('"150000000"', '"150000001"')],
           [

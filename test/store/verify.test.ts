@@ -146,12 +146,11 @@ describe("the journal of a treasury that paid", () => {
   )
 
   it("reads what a command's reference says of it, and nothing else", () => {
-    assert.deepStrictEqual(readReference(`c1.0123abcd.z.${"ab".repeat(8)}`), {
-      installation: "0123abcd",
-      seq: 35,
-      hash: "ab".repeat(8),
-    })
-    for (const other of ["", "rent", "c1.0123abcd.z.abcd", `c2.0123abcd.z.${"ab".repeat(8)}`]) {
+    const own = { installation: "0123abcd", seq: 35 }
+    const [short, whole] = ["ab".repeat(8), "ab".repeat(32)]
+    assert.deepStrictEqual(readReference(`c1.0123abcd.z.${short}`), { version: 1, ...own, hash: short })
+    assert.deepStrictEqual(readReference(`c2.0123abcd.z.${whole} rent`), { version: 2, ...own, hash: whole })
+    for (const other of ["", "rent", "c1.0123abcd.z.abcd", `c2.0123abcd.z.${short}`, `c3.0123abcd.z.${whole}`]) {
       assert.isUndefined(readReference(other))
     }
   })

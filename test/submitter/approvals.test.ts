@@ -129,7 +129,8 @@ describe("a payment that people must approve", () => {
           const receipt = JSON.parse(JSON.stringify(yield* receiptOf(intent.id)))
           assert.isUndefined(checkReceipt(receipt).problem)
           const by = ["ana", "chloe"]
-          assert.containSubset(receipt, {
+          assert.containSubset(receipt.proven.recorded, [{ k: 1, approval: { group: "desk", need: 2, by } }])
+          assert.containSubset(receipt.claimed, {
             decision: { approval: "desk" },
             approvals: by.map((operator) => ({ operator, group: "desk", key: operatorKey(operator).publicKey })),
             attempts: [{ permit: { approval: { group: "desk", need: 2, by } } }],

@@ -213,9 +213,11 @@ describe("a cancellation", () => {
           const [intent] = yield* cancels
           const receipt = JSON.parse(JSON.stringify(yield* receiptOf(intent?.id ?? "")))
           assert.strictEqual(checkReceipt(receipt).problem, undefined)
-          assert.deepStrictEqual([receipt.payment.command, receipt.payment.toKey], ["cancel", order])
-          assert.deepStrictEqual([receipt.decision.line, receipt.decision.transfersPer24h], [1, 3])
-          const other = { ...receipt, payment: { ...receipt.payment, toKey: "0".repeat(64) } }
+          const { proven, claimed } = receipt
+          assert.containSubset(proven, { signed: [{ k: 1, command: "cancel", to: order }], recorded: [] })
+          assert.deepStrictEqual([claimed.payment.command, claimed.payment.toKey], ["cancel", order])
+          assert.deepStrictEqual([claimed.decision.line, claimed.decision.transfersPer24h], [1, 3])
+          const other = { ...receipt, claimed: { ...claimed, payment: { ...claimed.payment, toKey: "0".repeat(64) } } }
           assert.match(checkReceipt(other).problem ?? "", /payment.toKey/)
         }),
       setup,

@@ -106,11 +106,14 @@ describe("a withdrawal", () => {
           const [intent] = yield* withdrawals
           const receipt = JSON.parse(JSON.stringify(yield* receiptOf(intent?.id ?? "")))
           assert.strictEqual(checkReceipt(receipt).problem, undefined)
-          assert.deepStrictEqual([receipt.payment.command, receipt.payment.toKey], ["withdraw", vault])
-          assert.strictEqual(receipt.payment.note, withdrawnHere)
-          const without = { ...receipt, payment: { ...receipt.payment, note: undefined } }
+          const { proven, claimed } = receipt
+          assert.containSubset(proven, { signed: [{ k: 1, command: "withdraw", to: vault }], recorded: [] })
+          assert.deepStrictEqual([claimed.payment.command, claimed.payment.toKey], ["withdraw", vault])
+          assert.strictEqual(claimed.payment.note, withdrawnHere)
+          const stating = (payment: object) => ({ ...receipt, claimed: { ...claimed, payment } })
+          const without = stating({ ...claimed.payment, note: undefined })
           assert.match(checkReceipt(JSON.parse(JSON.stringify(without))).problem ?? "", /payment.note/)
-          const elsewhere = { ...receipt, payment: { ...receipt.payment, toKey: `0x${"1".repeat(40)}` } }
+          const elsewhere = stating({ ...claimed.payment, toKey: `0x${"1".repeat(40)}` })
           assert.match(checkReceipt(elsewhere).problem ?? "", /payment.toKey/)
         }),
       setup,
