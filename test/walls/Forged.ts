@@ -1,0 +1,58 @@
+import { entryHash } from "../../src/store/Journal.ts"
+import { provenOf } from "../../src/store/proven.ts"
+import { type Chain, type Receipt, statementOf } from "../../src/store/receipt.ts"
+
+type Entry = Chain["entries"][number]
+type Link = Chain["links"][number]
+
+/** A document with everything that can be computed from its chain computed anew: what a careful forger hands over. */
+export const statedFrom = (journal: Chain, receipt: 1 | 2 = 2): unknown => {
+  const claimed = statementOf(journal.entries)
+  const proven = provenOf(claimed, journal.entries)
+  const document = receipt === 2 ? { receipt, proven, claimed, journal } : { receipt, ...claimed, journal }
+  return JSON.parse(JSON.stringify(document))
+}
+
+/** All hashes from the first changed entry on are made anew; links without their entry keep their hash. */
+export const rechained = ({ entries, links }: Chain, change: (entry: Entry) => Entry | undefined): Chain => {
+  let prev = links[0]!.prev
+  const kept: Array<Entry> = []
+  const chained = links.map((link): Link => {
+    const entry = entries.find(({ seq }) => seq === link.seq)
+    const changed = entry && change(entry)
+    const row = changed && { ...changed, prev }
+    const hash = row === undefined ? link.hash : entryHash(row)
+    if (row !== undefined) kept.push({ ...row, hash })
+    const next = { seq: link.seq, prev, hash }
+    prev = hash
+    return next
+  })
+  return { entries: kept, links: chained }
+}
+
+/**
+ * The same, but the true hashes of all that was signed stay: a link whose entry is not shown binds nothing, so that a
+ * forger can put one between what they wrote and what is true.
+ */
+export const stitched = (journal: Chain, upTo: number, change: (entry: Entry) => Entry | undefined): Chain => {
+  const forged = rechained(journal, (entry) => (entry.seq <= upTo ? change(entry) : entry))
+  const links = journal.links.map((link, i) => {
+    if (link.seq > upTo + 1) return link
+    const own = forged.links[i]!
+    return link.seq === upTo + 1 ? { ...link, prev: forged.links[i - 1]?.hash ?? link.prev } : own
+  })
+  const entries = journal.entries.flatMap((entry) => {
+    if (entry.seq > upTo + 1) return entry
+    if (entry.seq === upTo + 1) return []
+    return forged.entries.find(({ seq }) => seq === entry.seq) ?? []
+  })
+  return { entries, links }
+}
+
+/** An entry whose body says something else. */
+export const saying =
+  (kind: string, change: (body: Record<string, unknown>) => unknown) =>
+  (entry: Entry): Entry =>
+    entry.kind === kind ? { ...entry, body: JSON.stringify(change(JSON.parse(entry.body))) } : entry
+
+export const copyOf = (receipt: Receipt): Receipt => JSON.parse(JSON.stringify(receipt))

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { approve } from "../../src/status/approvals.ts"
+import { receiptOf } from "../../src/status/receipts.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import type { Receipt } from "../../src/store/receipt.ts"
+import { approvalOf } from "../../src/submitter/approvalOf.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { type Flow, flow, round } from "../support/Flow.ts"
+import { deskText, operatorSigns } from "../support/Operators.ts"
+import { copyOf } from "./Forged.ts"
+import { fromElsewhere, fromPublicData, fromReceipt, old, vault } from "./forgeries.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-forged-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+const setup = {
+  line: ", approval: desk",
+  rules: '  - name: to-vault\n    withdraw: { from: alice, asset: USDT, above: "600", target: "500", to: vault }\n',
+  more: `    - { from: alice, to: [vault], asset: USDT, perTransfer: "900", per24h: "900", transfersPer24h: 2 }
+addresses: { vault: "${vault}" }
+${deskText()}`,
+}
+
+/** Plays until three payments are confirmed: two that ana and ben approved, and a withdrawal. */
+const receipts = (told: Array<Receipt>): Flow =>
+  Effect.fnUntraced(function* (options, sandbox) {
+    const outbox = yield* Outbox
+    const { treasury } = options
+    const { name, network, policy } = treasury
+    for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+    const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "60" }
+    yield* submitPayment(treasury, "live", { idempotencyKey: "a", author: "zoe", transfer })
+    for (let i = 0; i < 16; i++) {
+      for (const intent of (yield* outbox.open).filter(({ state }) => state === "awaiting_approval")) {
+        const needed = approvalOf({ treasury: name, chainId: network.chainId, policy }, intent)
+        for (const one of ["ana", "ben"]) {
+          yield* approve(treasury, intent.id, { signature: operatorSigns(one, needed!.text) })
+        }
+      }
+      yield* round(options, sandbox)
+    }
+    for (const { id, state, command } of yield* outbox.recent(10)) {
+      assert.strictEqual(state, "confirmed", command)
+      const receipt = yield* receiptOf(id)
+      if ("problem" in receipt) return assert.fail(receipt.problem)
+      told.push(copyOf(receipt))
+    }
+  })
+
+/** What `receipt verify` says of a document. */
+const verified = async (document: unknown) => {
+  const file = join(dir, "receipt.json")
+  writeFileSync(file, JSON.stringify(document))
+  return callCofferer(["receipt", "verify", file])
+}
+/** The lines that it shows as proven, without those that it shows as claimed. */
+const provenIn = (stdout: string): ReadonlyArray<string> =>
+  (stdout.split(/^claimed by the payer/m)[0] ?? "").split("\n").slice(1).filter(Boolean)
+
+describe("a receipt that somebody forged", () => {
+  it.effect(
+    "is broken, or shows as claimed what is not true",
+    () =>
+      Effect.gen(function* () {
+        const [here, there]: [Array<Receipt>, Array<Receipt>] = [[], []]
+        yield* flow(receipts(here), setup)
+        yield* flow(receipts(there), setup)
+        const byRule = (all: ReadonlyArray<Receipt>, rule: string) =>
+          all.find(({ claimed }) => claimed.payment.rule === rule) ?? assert.fail(rule)
+        const [paid, second, twin] = [byRule(here, "submit"), byRule(here, "keep-bob"), byRule(there, "submit")]
+        const withdrawn = byRule(here, "to-vault")
+        const truth = new Set<string>()
+        for (const one of [paid, second, twin, withdrawn, ...Object.values(old)]) {
+          const { code, stdout, stderr } = yield* Effect.promise(() => verified(one))
+          assert.strictEqual(code, 0, stderr)
+          for (const line of provenIn(stdout)) truth.add(line)
+        }
+        const bare = (yield* Effect.promise(() => verified(withdrawn))).stdout
+        assert.notInclude(bare, "proven to be the payer's own record")
+        assert.match(
+          bare,
+          /\n {2}attempt 1: its bytes carry no hash of a permit: its policy line, decision and approvals/,
+        )
+        const own = (yield* Effect.promise(() => verified(paid))).stdout
+        assert.match(own, /approved by ana, ben \(desk needs 2\)/)
+        assert.match(own, /calls that 60\.00 USDT \(6 decimals\) alice -> eve\n/)
+        assert.match(own, /a person's word, as the payer tells it:\n {2}submitted by zoe\n/)
+
+        const tried = [...fromPublicData(paid), ...fromReceipt(paid, second), ...fromElsewhere(paid, twin, withdrawn)]
+        assert.strictEqual(new Set(tried.map(([title]) => title)).size, tried.length, "each is another one")
+        const real = new Set([paid, second, twin, withdrawn].map((one) => JSON.stringify(one)))
+        for (const [title, document] of tried) assert.isFalse(real.has(JSON.stringify(document)), title)
+        const through: Array<string> = []
+        let broken = 0
+        for (const [title, document] of tried) {
+          const { code, stdout, stderr } = yield* Effect.promise(() => verified(document))
+          if (code !== 0) {
+            broken++
+            assert.match(stderr, /^cofferer: receipt broken: .+\n$/, title)
+            continue
+          }
+          const untrue = provenIn(stdout).filter((line) => !truth.has(line))
+          if (untrue.length > 0) through.push(`${title}: ${untrue.join(" | ")}`)
+          else console.log(`shown as claimed alone: ${title}`)
+        }
+        console.log(`receipts: tried ${tried.length} through ${through.length}`)
+        assert.deepStrictEqual(through, [])
+        assert.isAtLeast(broken, 40)
+      }),
+    120_000,
+  )
+})
