@@ -76,6 +76,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Submitter.sign"),
   at("Tip.head", 3),
   at("Submitter.signAndPersist", 2),
+  at("Signer.permit", 2),
   at("Signer.nonce"),
   at("Signer.sign", 2),
   at("SpendLog.record"),

@@ -17,7 +17,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "signer/Signer.ts",
-        source: '              if (another !== undefined) return yield* refuse("attempts", another)\n',
+        source: '          if (another !== undefined) return yield* refuse("attempts", another)\n',
         instead: "",
       },
     ],
@@ -29,8 +29,8 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "signer/Signer.ts",
-        source: "const spentAt = Math.max(request.blockTimeMillis, clock)",
-        instead: "const spentAt = Math.min(request.blockTimeMillis, clock)",
+        source: "const spentAt = Math.max(request.blockTimeMillis, yield* Clock.currentTimeMillis)",
+        instead: "const spentAt = Math.min(request.blockTimeMillis, yield* Clock.currentTimeMillis)",
       },
     ],
   },
@@ -65,8 +65,44 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     edits: [
       {
         file: "signer/Signer.ts",
-        source: '              if (gap !== undefined) return yield* refuse("stale", gap.detail)\n',
+        source: '          if (gap !== undefined) return yield* refuse("stale", gap.detail)\n',
         instead: "",
+      },
+    ],
+  },
+  {
+    name: "signs what is not permitted in the journal",
+    test: "test/signer/permit.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "signer/Signer.ts",
+        source: '            if (foreign !== undefined) return yield* refuse("permit", foreign)\n',
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "keeps a signature that the second implementation does not verify",
+    test: "test/signer/twoSigners.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "signer/signTwice.ts",
+        source: "    return isVerified ? signature : undefined\n",
+        instead: "    return isVerified || true ? signature : undefined\n",
+      },
+    ],
+  },
+  {
+    name: "believes what a receipt shows before its permit",
+    test: "test/walls/receipts.test.ts",
+    title: "",
+    edits: [
+      {
+        file: "store/proven.ts",
+        source: "return body.before === hashOfHashes(before)",
+        instead: 'return body.before !== "" || hashOfHashes(before) === ""',
       },
     ],
   },
