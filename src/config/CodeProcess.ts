@@ -15,7 +15,7 @@ export type JobReply =
 
 export interface ThreadData {
   readonly port: MessagePort
-  /** Becomes 1 when the reply lies at the port. */
+  /** The first becomes 1 when the reply lies at the port; the second counts while the thread lives. */
   readonly signal: Int32Array
 }
 
@@ -24,14 +24,15 @@ interface Thread {
   readonly signal: Int32Array
 }
 
-/** Longer than the thread itself waits for anything. */
-const patienceMillis = 130_000
+/** How long is waited before it is looked whether the thread lives, and after how many such times it does not. */
+const sliceMillis = 1_000
+const slicesMax = 15
 
 let thread: Thread | undefined
 
 const startThread = (): Thread => {
   const { port1, port2 } = new MessageChannel()
-  const signal = new Int32Array(new SharedArrayBuffer(4))
+  const signal = new Int32Array(new SharedArrayBuffer(8))
   const data: ThreadData = { port: port2, signal }
   const worker = new Worker(new URL("./codeThread.ts", import.meta.url), {
     workerData: data,
@@ -48,6 +49,18 @@ const startThread = (): Thread => {
   return { port: port1, signal }
 }
 
+/** Waits for the thread, for as long as it lives: it bounds what it waits for itself. */
+const isAnswered = (signal: Int32Array): boolean => {
+  let beats = Atomics.load(signal, 1)
+  for (let silent = 0; silent < slicesMax; silent++) {
+    if (Atomics.wait(signal, 0, 0, sliceMillis) !== "timed-out") return true
+    const now = Atomics.load(signal, 1)
+    if (now !== beats) silent = 0
+    beats = now
+  }
+  return false
+}
+
 /**
  * Has the thread do something and waits for it: rules are judged in one go, and what they ask of code is part of that.
  * The processes that run code are bounded in time; a thread that gives no answer at all is given up.
@@ -57,7 +70,7 @@ const perform = (job: Job): JobReply => {
   const { port, signal } = thread
   Atomics.store(signal, 0, 0)
   port.postMessage(job)
-  if (Atomics.wait(signal, 0, 0, patienceMillis) !== "timed-out") {
+  if (isAnswered(signal)) {
     const received = receiveMessageOnPort(port) as { readonly message: JobReply } | undefined
     if (received !== undefined) return received.message
   }

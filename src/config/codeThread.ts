@@ -13,7 +13,7 @@ const { port, signal } = workerData as ThreadData
 const bytesMax = 4_000_000
 const filesMax = 100
 /** Processor time of one request, and the longest that anybody waits for it, milliseconds. */
-const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 1_000, wall: 20_000 } } as const
+const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 1_000, wall: 10_000 } } as const
 /** Resident memory, bytes: what is not on the heap counts as well. */
 const memoryMax = 512_000_000
 const heapMegabytes = 64
@@ -23,6 +23,10 @@ const orphanSeconds = 600
 const wornMillis = 300_000
 /** Processes that are kept; one that is needed again is started again, with the same texts. */
 const keptMax = 4
+/** Readings that are remembered: of a file that was reloaded so often nobody asks the oldest any more. */
+const knownMax = 64
+/** How often the thread shows that it lives. */
+const beatMillis = 200
 const lookMillis = 10
 const ticksPerSecond = 100
 const pageBytes = 4_096
@@ -210,6 +214,10 @@ const ask = async (handle: number, request: Request): Promise<JobReply> => {
 }
 
 const endOldest = (): void => {
+  for (const [handle, rules] of [...known].slice(0, Math.max(0, known.size - knownMax))) {
+    if (rules.child !== undefined) end(rules.child, "idle")
+    known.delete(handle)
+  }
   const living = [...known.values()].filter(({ child }) => child !== undefined)
   for (const rules of living.slice(0, Math.max(0, living.length - keptMax))) {
     if (rules.child !== undefined) end(rules.child, "idle")
@@ -224,6 +232,7 @@ const perform = async (job: Job): Promise<JobReply> => {
   return done
 }
 
+setInterval(() => Atomics.add(signal, 1, 1), beatMillis)
 ;(port as MessagePort).on("message", (job: Job) => {
   void perform(job)
     .catch((error: unknown): JobReply => ({ ended: String(error) }))

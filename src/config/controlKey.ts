@@ -13,13 +13,20 @@ export const readControlKey = (dataDir: string): string | undefined => {
   return typeof text === "string" && form.test(text.trim()) ? text.trim() : undefined
 }
 
-/** The same for the daemon itself, which makes it where there is none: 256 bits in hex, mode 0600. */
-export const makeControlKey = (dataDir: string): string => {
+/**
+ * The same for the daemon itself, which makes it where there is none: 256 bits in hex, mode 0600. Undefined where it
+ * cannot be written, as on a full disk.
+ */
+export const makeControlKey = (dataDir: string): string | undefined => {
   const known = readControlKey(dataDir)
   if (known !== undefined) return known
   const file = join(dataDir, controlKeyFile)
   const key = randomBytes(32).toString("hex")
-  rmSync(file, { force: true })
-  writeFileSync(file, `${key}\n`, { mode: 0o600, flag: "wx" })
-  return key
+  try {
+    rmSync(file, { force: true })
+    writeFileSync(file, `${key}\n`, { mode: 0o600, flag: "wx" })
+    return key
+  } catch {
+    return undefined
+  }
 }

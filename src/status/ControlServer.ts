@@ -69,7 +69,17 @@ const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
     gracefulShutdownTimeout: "500 millis",
   }).pipe(Effect.mapError(({ cause }) => new ListenError({ address: path, busy: false, cause })))
   yield* Effect.sync(() => chmodSync(path, 0o600))
-  yield* server.serve(proven(makeControlKey(options.dataDir))(yield* HttpRouter.toHttpEffect(routes(options))))
+  const key = yield* controlKey(options.dataDir)
+  yield* server.serve(proven(key)(yield* HttpRouter.toHttpEffect(routes(options))))
+})
+
+/** Where no key can be kept the daemon goes on: commands do not believe it, and the HALT file works all the same. */
+const controlKey = Effect.fnUntraced(function* (dataDir: string) {
+  const key = makeControlKey(dataDir)
+  if (key !== undefined) return key
+  const detail = "commands do not believe this daemon: free space in its data directory, and restart it"
+  yield* Effect.logWarning("the control key cannot be written", { detail, file: dataDir })
+  return ""
 })
 
 /** Adds to each answer the proof that it is this daemon's, where the request asks for one. */

@@ -14,7 +14,7 @@ export interface Heard {
 export const startFakeDaemon = async (dataDir: string) => {
   const heard: Array<Heard> = []
   let answer: (path: string) => unknown = () => ({})
-  const key = makeControlKey(dataDir)
+  const key = makeControlKey(dataDir) ?? ""
   const server: Server = createServer((request, response) => {
     const { method = "", url: path = "", headers } = request
     let text = ""

@@ -303,8 +303,8 @@ const ofImpostors: ReadonlyArray<Attack> = [...answering, ...placed, ...foreign]
         mkdirSync(place, { mode: 0o700 })
         const other = join(dir, `other-${places}`)
         mkdirSync(other)
-        const key = makeControlKey(place)
-        return listening(join(place, socketFile), reply(key, makeControlKey(other)), () => {
+        const key = makeControlKey(place) ?? ""
+        return listening(join(place, socketFile), reply(key, makeControlKey(other) ?? ""), () => {
           prepare(place, key)
           return believes(place, args)
         })
