@@ -54,6 +54,10 @@ const here = dirname(fileURLToPath(import.meta.url))
 /** Whether the kernel lets this process have a network of its own, with nothing in it. */
 const unshare = process.platform === "linux" && spawnSync("unshare", ["-rn", "true"]).status === 0
 
+/** Ends a process with the thread that started it. Behind unshare, which would take it back. */
+const dying = ["setpriv", "--pdeathsig", "KILL"]
+const endsWithUs = process.platform === "linux" && spawnSync(dying[0]!, [...dying.slice(1), "true"]).status === 0
+
 const start = (): Running => {
   const node = [
     process.execPath,
@@ -66,7 +70,8 @@ const start = (): Running => {
     `${here}/codeChild.ts`,
   ]
   const bounded = `ulimit -c 0; ulimit -t ${orphanSeconds}; exec "$@"`
-  const command = ["-c", bounded, "sh", ...(unshare ? ["unshare", "-rn"] : []), ...node]
+  const apart = [...(unshare ? ["unshare", "-rn"] : []), ...(endsWithUs ? dying : [])]
+  const command = ["-c", bounded, "sh", ...apart, ...node]
   const child = spawn("/bin/sh", command, { env: {}, cwd: "/", stdio: ["pipe", "pipe", "ignore"] })
   const running: Running = { process: child, text: "", heard: () => {}, why: undefined }
   child.stdout.setEncoding("utf8")
