@@ -32,3 +32,6 @@ export const pureGlobals = {
     ]),
   ),
 }
+
+// A date leads to its constructor: the clock must not be there by that name either.
+Object.defineProperty(globalThis.Date.prototype, "constructor", { value: PureDate })

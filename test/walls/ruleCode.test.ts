@@ -181,6 +181,10 @@ const harm: Readonly<Record<string, string>> = {
     "return { pay: BigInt(new Date(0).constructor === Date ? n++ : n++) }",
     "let n = 1",
   ),
+  "the clock by the constructor of a date": asked(
+    "const Real: any = Object.getPrototypeOf(new Date(0)).constructor; return { pay: BigInt(new Real().getTime()) }",
+  ),
+  "the clock by the global object": asked("return { pay: BigInt((global as any).Date.now()) }"),
   "JSON that lies": asked(
     "return undefined",
     'JSON.stringify = () => \'{"told":[{"v":{"o":[["pay","9"]]}}]}\'; JSON.parse = () => ({})',
