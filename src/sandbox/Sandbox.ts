@@ -154,8 +154,8 @@ const listen = (options: SandboxOptions, node: LedgerNode): Effect.Effect<number
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
   })
 
-/** Connections that the network holds at once. */
-const connectionsMax = 128
+/** Connections that the network holds at once: the 250 streams that an address may have, and what else is asked. */
+const connectionsMax = 300
 
 const open = (host: string, port: number) =>
   NodeHttpServer.make(() => boundedServer(connectionsMax), {

@@ -30,7 +30,7 @@ export interface StatusServerOptions {
 
 /**
  * Connections that the page holds at once, and the socket of the command line as many: with what gateways and files
- * need, a process stays below 256 descriptors, the least that a system gives.
+ * need, a process stays below 256 descriptors, and below 512 with an embedded network.
  */
 export const connectionsMax = 64
 

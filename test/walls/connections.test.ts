@@ -11,9 +11,9 @@ import { callCofferer } from "../support/CommandLine.ts"
 const dir = mkdtempSync(join(tmpdir(), "cofferer-connections-"))
 const data = join(dir, "data")
 const socketPath = join(data, socketFile)
-/** No more than the connections of one attack: a listener without bounds leaves none of them. */
-const descriptors = 400
-const many = 400
+/** Less than the connections of one attack: a listener without bounds leaves none of them. */
+const descriptors = 512
+const many = 600
 /** In which an answer must come, milliseconds: what was asked for at once is served first. */
 const patience = 30_000
 
