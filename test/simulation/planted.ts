@@ -22,6 +22,13 @@ const atOnce = {
   instead: "  const lower = told\n",
 }
 
+/** An absence of a lone gateway has to last, and to agree with movements and balances: these see a short window too. */
+const unasked = {
+  file: "submitter/speaksAgainst.ts",
+  source: "  if ((yield* Gateways).quorum > 1) return undefined\n",
+  instead: "  if ((yield* Gateways).quorum > 0) return undefined\n",
+}
+
 /** The simulation is worth what it finds: each of these must be caught. */
 export const planted: ReadonlyArray<Planted> = [
   {
@@ -88,9 +95,10 @@ export const planted: ReadonlyArray<Planted> = [
     ],
   },
   {
-    name: "takes every window for the shortest, by any block that is told",
+    name: "takes every window for the shortest, by any block and any absence that is told",
     edits: [
       atOnce,
+      unasked,
       {
         file: "domain/Attempt.ts",
         source: "attempt.anchorHeight + BigInt(longestWindow(attempt))",
