@@ -222,10 +222,12 @@ export class Year {
   /** Hours in which nobody answers us, while the chain goes on. */
   apart(hours: number, blocksPerHour: number): void {
     this.isDown = true
+    const lived = Math.round(2_000 / blocksPerHour)
+    const passed = Math.round(3_600_000 / blocksPerHour) - lived
     for (let n = 0; n < hours * blocksPerHour; n++) {
-      this.time.passTo(this.time.now() + 3_598_000 / blocksPerHour)
+      this.time.passTo(this.time.now() + passed)
       this.block()
-      this.time.runTo(this.time.now() + 2_000 / blocksPerHour)
+      this.time.runTo(this.time.now() + lived)
     }
     this.isDown = false
   }
@@ -233,7 +235,7 @@ export class Year {
   /** The machine sleeps for hours, while the chain goes on; its monotonic clock stops meanwhile. */
   sleep(hours: number, blocksPerHour: number): void {
     for (let n = 0; n < hours * blocksPerHour; n++) {
-      this.time.sleepTo(this.time.now() + 3_600_000 / blocksPerHour)
+      this.time.sleepTo(this.time.now() + Math.round(3_600_000 / blocksPerHour))
       this.block()
     }
   }
