@@ -66,7 +66,10 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
       return [said(body["state"]), `${said(body["detail"])}${fee}${by}`]
     }
     case "decision":
-      return ["decision", `${said(body["rule"])}: ${said(body["sentence"])}; ${permitOf(body, decimals)}`]
+      return [
+        "decision",
+        `${said(body["rule"])}: ${said(body["sentence"])}; ${permitOf(body, decimals)}${codeIn(body["code"])}`,
+      ]
     case "permit":
       return ["permitted", `${k} by policy ${said(body["policy"])} line ${said(body["line"])}`]
     case "signature":
@@ -98,6 +101,12 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
     default:
       return [kind, said(body["detail"]) || JSON.stringify(body)]
   }
+}
+
+/** "; by code 1a2b3c4d": the beginning of the hash that `reload` and approvals name. */
+const codeIn = (code: unknown): string => {
+  const hash = typeof code === "object" && code !== null && "hash" in code ? code.hash : undefined
+  return typeof hash === "string" ? `; by code ${hash.slice(0, 8)}` : ""
 }
 
 const bodyOf = (text: string): Body => {

@@ -15,20 +15,32 @@ export type JobReply =
 
 export interface ThreadData {
   readonly port: MessagePort
-  /** The first becomes 1 when the reply lies at the port; the second counts while the thread lives. */
+  /** The first counts replies, the second beats while the thread lives. */
   readonly signal: Int32Array
 }
 
-interface Thread {
-  readonly port: MessagePort
-  readonly signal: Int32Array
+/** What is said to the thread, and what it says, by number. */
+export interface JobMessage {
+  readonly id: number
+  readonly job: Job
+}
+export interface ReplyMessage {
+  readonly id: number
+  readonly reply: JobReply
+}
+
+interface Thread extends ThreadData {
+  /** Who waits for a reply, by its number. */
+  readonly waiting: Map<number, (reply: JobReply) => void>
 }
 
 /** How long is waited before it is looked whether the thread lives, and after how many such times it does not. */
 const sliceMillis = 1_000
 const slicesMax = 15
+const silent: JobReply = { ended: "the thread that keeps its process gives no answer" }
 
 let thread: Thread | undefined
+let ids = 0
 
 const startThread = (): Thread => {
   const { port1, port2 } = new MessageChannel()
@@ -41,42 +53,72 @@ const startThread = (): Thread => {
     execArgv: ["--disable-warning=ExperimentalWarning"],
     name: "cofferer-code",
   })
+  const started: Thread = { port: port1, signal, waiting: new Map() }
+  worker.on("error", () => giveUp(started))
+  worker.on("exit", () => giveUp(started))
+  port1.on("message", (message: ReplyMessage) => settle(started, message))
   worker.unref()
   port1.unref()
-  worker.on("error", () => {
-    thread = undefined
-  })
-  return { port: port1, signal }
+  return started
 }
 
-/** Waits for the thread, for as long as it lives: it bounds what it waits for itself. */
-const isAnswered = (signal: Int32Array): boolean => {
+const settle = ({ port, waiting }: Thread, { id, reply }: ReplyMessage): void => {
+  waiting.get(id)?.(reply)
+  waiting.delete(id)
+  if (waiting.size === 0) port.unref()
+}
+
+const giveUp = (given: Thread): void => {
+  if (thread === given) thread = undefined
+  for (const id of [...given.waiting.keys()]) settle(given, { id, reply: silent })
+}
+
+/** Waits until there are more replies than there were, for as long as the thread lives: it bounds its own waits. */
+const hasMore = (signal: Int32Array, replies: number): boolean => {
   let beats = Atomics.load(signal, 1)
-  for (let silent = 0; silent < slicesMax; silent++) {
-    if (Atomics.wait(signal, 0, 0, sliceMillis) !== "timed-out") return true
+  for (let quiet = 0; quiet < slicesMax; quiet++) {
+    if (Atomics.wait(signal, 0, replies, sliceMillis) !== "timed-out") return true
     const now = Atomics.load(signal, 1)
-    if (now !== beats) silent = 0
+    if (now !== beats) quiet = 0
     beats = now
   }
   return false
 }
 
+const say = (job: Job): { readonly to: Thread; readonly id: number } => {
+  thread ??= startThread()
+  const message: JobMessage = { id: ++ids, job }
+  thread.port.postMessage(message)
+  return { to: thread, id: message.id }
+}
+
 /**
- * Has the thread do something and waits for it: rules are judged in one go, and what they ask of code is part of that.
- * The processes that run code are bounded in time; a thread that gives no answer at all is given up.
+ * Has the thread do something and waits for it. The processes that run code are bounded in time; a thread that gives no
+ * answer at all is given up.
  */
 const perform = (job: Job): JobReply => {
-  thread ??= startThread()
-  const { port, signal } = thread
-  Atomics.store(signal, 0, 0)
-  port.postMessage(job)
-  if (isAnswered(signal)) {
-    const received = receiveMessageOnPort(port) as { readonly message: JobReply } | undefined
-    if (received !== undefined) return received.message
+  const { to, id } = say(job)
+  for (;;) {
+    const replies = Atomics.load(to.signal, 0)
+    for (;;) {
+      const received = receiveMessageOnPort(to.port) as { readonly message: ReplyMessage } | undefined
+      if (received === undefined) break
+      if (received.message.id === id) return received.message.reply
+      settle(to, received.message)
+    }
+    if (hasMore(to.signal, replies)) continue
+    giveUp(to)
+    return silent
   }
-  thread = undefined
-  return { ended: "the thread that keeps its process gives no answer" }
 }
+
+/** The same without keeping the program, which stays alive for the reply. */
+const performLater = (job: Job): Promise<JobReply> =>
+  new Promise((resolve) => {
+    const { to, id } = say(job)
+    to.waiting.set(id, resolve)
+    to.port.ref()
+  })
 
 /** A file of rules as it was read, in a process of its own. */
 export interface Loaded {
@@ -93,12 +135,19 @@ export const loadCode = (file: string): Loaded | { readonly ended: string } => {
   return { ended: "ended" in done ? done.ended : "" }
 }
 
-/** Asks one of its functions, twice. */
-export const askLoaded = (handle: number, request: Request): Reply | { readonly ended: string } => {
-  const done = perform({ do: "ask", handle, request })
+type Asked = Reply | { readonly ended: string }
+
+const askedIn = (done: JobReply): Asked => {
   if ("reply" in done) return done.reply
   return { ended: "ended" in done ? done.ended : "" }
 }
+
+/** Asks one of its functions, twice. */
+export const askLoaded = (handle: number, request: Request): Asked => askedIn(perform({ do: "ask", handle, request }))
+
+/** The same without keeping the program. */
+export const askLoadedLater = async (handle: number, request: Request): Promise<Asked> =>
+  askedIn(await performLater({ do: "ask", handle, request }))
 
 /** Whether the processes of code have a network of their own, with nothing in it. */
 export const isCodeIsolated = (): boolean => {

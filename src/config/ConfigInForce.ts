@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Option, Semaphore } from "effect"
 import type { Terms } from "../rules/weakens.ts"
+import { hashIn } from "./placedRules.ts"
 import type { AlertConfig } from "./storedAlerts.ts"
 import type { Mode, Treasury } from "./Treasury.ts"
 
@@ -32,7 +33,7 @@ export const termsOf = ({ treasury }: Pick<InForce, "treasury">): Terms => {
 
 /** Hashes of the files of rules in TypeScript that have functions, each once. */
 const codeOf = ({ document }: Treasury): ReadonlyArray<string> => [
-  ...new Set([...(document.code?.keys() ?? [])].map((name) => name.slice(name.lastIndexOf(" ") + 1))),
+  ...new Set([...(document.code?.keys() ?? [])].map(hashIn)),
 ]
 
 /** Whether a fiber holds the configuration as it is already. */

@@ -1,9 +1,9 @@
 import { basename } from "node:path"
 import { parseAmount } from "../domain/Amount.ts"
-import type { CodeAnswer, CodeSeen } from "../rules/code.ts"
+import { type Answered, type Code, type CodeAnswer, type CodeSeen, holdsFor } from "../rules/code.ts"
 import type { CodeRule } from "../rules/Rule.ts"
 import { decode, type Thrown, type Told } from "./codeWire.ts"
-import { type AskLoaded, placeOfStack } from "./loadRules.ts"
+import { type Heard, type LoadedFunction, placeOfStack } from "./loadRules.ts"
 import { nameRemedy } from "./nearest.ts"
 import { canonical } from "./partHashes.ts"
 
@@ -17,31 +17,57 @@ const amountMax = 2n ** 256n - 1n
 type Answer = CodeAnswer extends infer One ? (One extends unknown ? Omit<One, "timed"> : never) : never
 type Payer = Pick<CodeRule, "to" | "asset">
 
+interface Held extends Answered {
+  /** Unix milliseconds of the look that it was asked for. */
+  readonly at: number
+}
+
 /**
- * Asks an operator's function, twice, and takes nothing from it that is not sound: what throws, waits, does not end,
- * has another form or says another thing the second time is broken, and pays nothing. One that did not end stays broken
- * for a minute of the looks' time without being asked.
+ * An operator's function as rules ask it: twice, and with nothing taken from it that is not sound. What throws, waits,
+ * does not end, has another form or says another thing the second time is broken, and pays nothing. It is asked again
+ * where it is told something else; one that did not end stays broken for a minute of the looks' time without being
+ * asked.
  */
-export const askCode = (need: AskLoaded, payer: Payer): CodeRule["need"] => {
-  let endless: { readonly answer: CodeAnswer; readonly at: number; readonly until: number } | undefined
-  return (seen, now = seen.time) => {
-    if (endless !== undefined && endless.at <= now && now < endless.until) {
-      return { ...endless.answer, until: endless.until }
-    }
-    endless = undefined
-    const asked = need(seen)
-    if ("ended" in asked) {
-      const answer = broken(endedWords(asked.ended), false)
-      endless = { answer, at: now, until: now + restMillis }
-      return answer
-    }
-    const timed = asked.some((told) => told.timed === true)
-    const [first, second] = asked.map((told) => readTold(told, seen, payer))
-    if (wordsOf(first!) !== wordsOf(second!)) {
-      return broken("asked twice on the same balances, its code gives two answers", timed)
-    }
-    return { ...first!, timed }
+export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code => {
+  let held: Held | undefined
+  let thinking: Promise<Answered> | undefined
+  const standing = (seen: CodeSeen, now: number): CodeAnswer | undefined => {
+    if (held === undefined || !holdsFor(held, seen)) return undefined
+    const { answer, at } = held
+    return answer.until === undefined || (at <= now && now < answer.until) ? answer : undefined
   }
+  const hear = (heard: Heard, seen: CodeSeen, now: number): CodeAnswer => {
+    const answer = answerOf(heard, seen, payer, now)
+    held = { seen, answer, at: now }
+    return answer
+  }
+  return {
+    hash,
+    ask: (seen, now = seen.time) => standing(seen, now) ?? hear(asked.now(seen), seen, now),
+    askLater: (seen, now) => {
+      const answer = standing(seen, now)
+      if (answer !== undefined) return { seen, answer }
+      if (thinking !== undefined) return thinking
+      const heard = asked.later(seen)
+      if (!(heard instanceof Promise)) return { seen, answer: hear(heard, seen, now) }
+      thinking = heard
+        .then((said) => ({ seen, answer: hear(said, seen, now) }))
+        .finally(() => {
+          thinking = undefined
+        })
+      return thinking
+    },
+  }
+}
+
+const answerOf = (heard: Heard, seen: CodeSeen, payer: Payer, now: number): CodeAnswer => {
+  if ("ended" in heard) return { ...broken(endedWords(heard.ended), false), until: now + restMillis }
+  const timed = heard.some((told) => told.timed === true)
+  const [first, second] = heard.map((told) => readTold(told, seen, payer))
+  if (wordsOf(first!) !== wordsOf(second!)) {
+    return broken("asked twice on the same balances, its code gives two answers", timed)
+  }
+  return { ...first!, timed }
 }
 
 const endedWords = (why: string): string => {

@@ -1,10 +1,10 @@
-/** The thread that keeps the processes of rules in code, while the program waits for one answer at a time. */
+/** The thread that keeps the processes of rules in code, for a program that waits for them or goes on meanwhile. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { readFileSync, realpathSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type MessagePort, workerData } from "node:worker_threads"
-import type { Job, JobReply, ThreadData } from "./CodeProcess.ts"
+import type { Job, JobMessage, JobReply, ReplyMessage, ThreadData } from "./CodeProcess.ts"
 import { lineCharsMax, type Reply, type Request } from "./codeWire.ts"
 import { readUtf8 } from "./readBytes.ts"
 
@@ -238,12 +238,17 @@ const perform = async (job: Job): Promise<JobReply> => {
 }
 
 setInterval(() => Atomics.add(signal, 1, 1), beatMillis)
-;(port as MessagePort).on("message", (job: Job) => {
-  void perform(job)
+
+/** One after the other: two requests at once would be mixed up by the process that they are for. */
+let last: Promise<void> = Promise.resolve()
+;(port as MessagePort).on("message", ({ id, job }: JobMessage) => {
+  last = last
+    .then(() => perform(job))
     .catch((error: unknown): JobReply => ({ ended: String(error) }))
     .then((reply) => {
-      port.postMessage(reply)
-      Atomics.store(signal, 0, 1)
+      const message: ReplyMessage = { id, reply }
+      port.postMessage(message)
+      Atomics.add(signal, 0, 1)
       Atomics.notify(signal, 0)
     })
 })

@@ -1,18 +1,47 @@
 import { createHash } from "node:crypto"
 import { dirname, relative } from "node:path"
 import type { CodeSeen } from "../rules/code.ts"
-import { askLoaded, loadCode } from "./CodeProcess.ts"
+import { askLoaded, askLoadedLater, loadCode } from "./CodeProcess.ts"
 import type { Problem } from "./ConfigError.ts"
-import { decode, header, literally, placeAt, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
+import {
+  decode,
+  header,
+  literally,
+  placeAt,
+  type Reply,
+  type Request,
+  type Thrown,
+  type Told,
+  type WireSeen,
+} from "./codeWire.ts"
 import { nearest } from "./nearest.ts"
 import { readUtf8 } from "./readBytes.ts"
 
-/** A function of a file of rules, in the process that holds it: what two askings gave, or why there is nothing. */
-export type AskLoaded = (seen: CodeSeen) => readonly [Told, Told] | { readonly ended: string }
+/** What two askings gave, or why there is nothing. */
+export type Heard = readonly [Told, Told] | { readonly ended: string }
+
+/** A function of a file of rules, wherever it runs. */
+export interface LoadedFunction {
+  /** Asks it and waits. */
+  readonly now: (seen: CodeSeen) => Heard
+  /** Asks it without keeping the program, where that takes any time. */
+  readonly later: (seen: CodeSeen) => Heard | Promise<Heard>
+}
+
+const functions = new WeakSet<object>()
+
+/** Marks a value as a function that was loaded: a file of rules cannot make one. */
+export const asFunction = (loaded: LoadedFunction): LoadedFunction => {
+  functions.add(loaded)
+  return loaded
+}
+
+export const isLoadedFunction = (value: unknown): value is LoadedFunction =>
+  typeof value === "object" && value !== null && functions.has(value)
 
 /** A file of rules in TypeScript, as it was when it was read. */
 export interface RulesModule {
-  /** What it exports as `rules`; not looked at yet. Each function is an `AskLoaded`. */
+  /** What it exports as `rules`; not looked at yet. Each function is a `LoadedFunction`. */
   readonly rules: ReadonlyArray<unknown>
   readonly text: string
   /** SHA-256 in hex over its text and those of all files that it imports. */
@@ -76,13 +105,18 @@ export const loadRules = (file: string): RulesModule | { readonly problem: Probl
   }
 }
 
-const askerOf =
-  (handle: number, f: number): AskLoaded =>
-  (seen) => {
-    const reply = askLoaded(handle, { op: "ask", f, seen: wireOf(seen) })
-    if ("told" in reply) return reply.told
-    return { ended: "ended" in reply ? reply.ended : "it says what nobody says" }
-  }
+const askerOf = (handle: number, f: number): LoadedFunction => {
+  const request = (seen: CodeSeen): Request => ({ op: "ask", f, seen: wireOf(seen) })
+  return asFunction({
+    now: (seen) => heardIn(askLoaded(handle, request(seen))),
+    later: (seen) => askLoadedLater(handle, request(seen)).then(heardIn),
+  })
+}
+
+const heardIn = (reply: Reply | { readonly ended: string }): Heard => {
+  if ("told" in reply) return reply.told
+  return { ended: "ended" in reply ? reply.ended : "it says what nobody says" }
+}
 
 /** What a function is told, as it is said to its process. */
 export const wireOf = ({ balances, one, assets, time }: CodeSeen): WireSeen => ({

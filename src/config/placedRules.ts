@@ -1,6 +1,6 @@
 import type { Problem } from "./ConfigError.ts"
 import { literally, placeAt } from "./codeWire.ts"
-import { type RulesModule, rulesIn } from "./loadRules.ts"
+import { isLoadedFunction, type RulesModule, rulesIn } from "./loadRules.ts"
 import type { Entry, Place, Placed } from "./Placed.ts"
 import { pathWords } from "./pathWords.ts"
 
@@ -61,6 +61,9 @@ export const placedRules = (file: string, named: string, { rules, text, hash }: 
   return { items, code, problems }
 }
 
+/** The hash of the files that a function comes from, of the text that stands for it. */
+export const hashIn = (codeName: string): string => codeName.slice(codeName.lastIndexOf(" ") + 1)
+
 const nameOf = (rule: unknown): string =>
   String((typeof rule === "object" && rule !== null && "name" in rule && rule.name) || "")
 
@@ -80,7 +83,7 @@ const placed = (value: unknown, at: Place, path: ReadonlyArray<string>, walk: Wa
     path.map((step) => (/^[0-9]+$/.test(step) ? Number(step) : step)),
   )
   if (typeof value === "string") return { kind: "text", at, text: value }
-  if (typeof value === "function") {
+  if (isLoadedFunction(value)) {
     if (path.slice(2).join(".") !== "code.need") return complain(`${where} is a function`, "only code.need is one")
     walk.code.set(walk.codeName, value)
     return { kind: "text", at, text: walk.codeName }
@@ -109,8 +112,9 @@ const placed = (value: unknown, at: Place, path: ReadonlyArray<string>, walk: Wa
 const noRule = (value: unknown): readonly [what: string, remedy: string] | undefined => {
   if (typeof value === "string") return [`"${value}"`, "import that file's rules, and write ...rules in their place"]
   if (Array.isArray(value)) return ["a list", "write ... before it"]
+  if (isLoadedFunction(value)) return ["a function", "take it out, as with .filter(Boolean)"]
   if (typeof value === "object" && value !== null) return undefined
-  return [typeof value === "function" ? "a function" : String(value), "take it out, as with .filter(Boolean)"]
+  return [String(value), "take it out, as with .filter(Boolean)"]
 }
 
 const placesOf = (name: string, walk: Walk): { readonly name: Place; readonly value: Place } | undefined => {

@@ -1,11 +1,11 @@
 import { balanceName } from "../rules/code.ts"
 import type { Account, PayingRule, RuleBase } from "../rules/Rule.ts"
-import { askCode } from "./askCode.ts"
+import { codeOf } from "./askCode.ts"
 import { asArray } from "./Fields.ts"
+import { isLoadedFunction } from "./loadRules.ts"
+import { hashIn } from "./placedRules.ts"
 import type { Kind, Known } from "./resolveKind.ts"
 import { assetOf, type Path, partyOf, payerOf, refuseSelf } from "./resolveNames.ts"
-
-type Need = Parameters<typeof askCode>[0]
 
 /** The rule of a function, with what it may see and whom it may pay. */
 export const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
@@ -26,11 +26,12 @@ export const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: 
     report.add([...at, "accounts", i], `${balanceName(account)} is given twice`, "keep one of the two")
   }
   const need = report.document.code?.get(raw.need)
-  if (typeof need !== "function") {
+  if (!isLoadedFunction(need)) {
     report.add([...at, "need"], "need is no function", "write the rule in a file of rules in TypeScript: rules.ts")
   }
   if (from === undefined || asset === undefined || to.length === 0 || accounts.length === 0) return undefined
-  return { ...base, kind: "code", accounts, from, to, asset, need: askCode(need as Need, { to, asset }) }
+  if (!isLoadedFunction(need)) return undefined
+  return { ...base, kind: "code", accounts, from, to, asset, code: codeOf(need, { to, asset }, hashIn(raw.need)) }
 }
 
 const resolveAccount = (

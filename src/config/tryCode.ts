@@ -55,7 +55,7 @@ const faultsOf = (rule: CodeRule, now: number): { readonly faults: ReadonlyArray
   for (const status of ["enabled", "unknown"] as const) {
     for (const units of trials(rule.accounts.length)) {
       const balances = units.map((each, i) => each * 10n ** BigInt(rule.accounts[i]!.asset.decimals))
-      const answer = rule.need(seenOf(rule, balances, status, now), now)
+      const answer = rule.code.ask(seenOf(rule, balances, status, now), now)
       if (answer._tag === "Pays") sound++
       else if (!found.has(answer.detail))
         found.set(answer.detail, { detail: answer.detail, with: shown(rule, balances) })

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { Decision, RuleState } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { isOn } from "../rules/alerting.ts"
+import type { Answers } from "../rules/code.ts"
 import type { LetGo } from "../rules/Need.ts"
 import { madeUp } from "../rules/payout.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
@@ -18,6 +19,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { Attention } from "./Attention.ts"
 import { askPeople, endAsk } from "./askPeople.ts"
 import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
+import { gatherAnswers, hasMoved } from "./gatherAnswers.ts"
 import { isRehearsed, judgeOn } from "./judgeAll.ts"
 import { lockRules } from "./lockRules.ts"
 import { notifyAssets } from "./notifyAssets.ts"
@@ -25,13 +27,15 @@ import { isMadeUp, tellLate, tellLetGo, tellUnseen } from "./plannedTimes.ts"
 import { record } from "./record.ts"
 import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
-import { tellBroken } from "./tellBroken.ts"
+import { tellBroken, tellUnanswered } from "./tellBroken.ts"
 import { type Change, tellDecisions } from "./tellDecisions.ts"
 import { tellUnknown } from "./tellUnknown.ts"
 import { watchConditions } from "./watchConditions.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
 const waitMillis = 1_000
+/** How often code is asked in one look at most: what it is told may change while it thinks. */
+const askedMax = 3
 
 /** What one evaluation came to. */
 interface Evaluated extends Change {
@@ -46,10 +50,16 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const states = yield* RuleStates
   const attention = yield* Attention
   yield* checkDiskSpace()
-  const { outcomes, changes, alerts } = yield* database.atomically(evaluateAll()).pipe(
-    // What was not committed did not happen: memory must not know more than the store.
-    Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
-  )
+  const evaluate = Effect.fnUntraced(function* (isLast: boolean) {
+    const answers = yield* gatherAnswers()
+    return yield* database.atomically(evaluateAll(answers, isLast)).pipe(
+      // What was not committed did not happen: memory must not know more than the store.
+      Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
+    )
+  })
+  let evaluated = yield* evaluate(false)
+  for (let asked = 2; evaluated === undefined; asked++) evaluated = yield* evaluate(asked >= askedMax)
+  const { outcomes, changes, alerts } = evaluated
   attention.looked(outcomes)
   const metrics = yield* Metrics
   for (const { memory } of alerts) {
@@ -69,13 +79,15 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   }
 })
 
-const evaluateAll = Effect.fnUntraced(function* () {
+/** Undefined where code was asked about what has changed since, unless it is the last time that it was asked. */
+const evaluateAll = Effect.fnUntraced(function* (answers: Answers, isLast: boolean) {
   const { rules, mode } = yield* EngineOptions
   const { memories, reading } = yield* (yield* RuleStates).byKey
   const attention = yield* Attention
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories.values())
   // Memories are shared: who may not sign leaves them to who may.
   if (snapshot.standby !== undefined) return { outcomes: [], changes: [], alerts: [] }
+  if (!isLast && (yield* hasMoved(snapshot, answers))) return undefined
   const alerts = yield* watchConditions(snapshot, memories)
   const firing = new Set(snapshot.firing)
   for (const { memory } of alerts) {
@@ -84,7 +96,7 @@ const evaluateAll = Effect.fnUntraced(function* () {
   }
   const pauses = yield* lockRules(rules.filter(isPaying), snapshot)
   const due = attention.due({ rules, mode, reading, snapshot, accounts, stops })
-  const outcomes = yield* judgeOn({ ...snapshot, firing, pauses }, memories, due)
+  const outcomes = yield* judgeOn({ ...snapshot, firing, pauses, answers }, memories, due)
   const changes = yield* Effect.forEach(outcomes, (outcome) => {
     const { rule, name } = outcome.look.subject
     return keep(outcome, memories.get(memoryKey(rule.name, name)))
@@ -137,6 +149,7 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
   }
   const isBroken = outcome.look.need?._tag === "Broken"
   if (isBroken) yield* tellBroken(memory, before)
+  if (outcome.look.need?._tag === "Unanswered") yield* tellUnanswered(memory)
   return { memory, before, intents, asked, isBroken } satisfies Evaluated
 })
 

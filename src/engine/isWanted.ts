@@ -10,6 +10,7 @@ import { isOfSubject, type Subject } from "../rules/Subject.ts"
 import { isEarlier } from "../rules/waiting.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
+import { gatherAnswers } from "./gatherAnswers.ts"
 import { takeSnapshot } from "./snapshot.ts"
 import { begunBy, receiversOf, subjectOf } from "./standingOf.ts"
 
@@ -41,7 +42,9 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
   const memories = yield* (yield* RuleStates).all
   const subject = subjectOf(options.rules, intent)
   if (subject === undefined) return gone("no rule in force pays it any more")
-  const snapshot = yield* takeSnapshot(memories)
+  const answers = subject.kind === "code" ? yield* gatherAnswers(subject.rule.name) : undefined
+  const seen = yield* takeSnapshot(memories)
+  const snapshot = answers === undefined ? seen : { ...seen, answers }
   const begun = yield* begunBy(intent, subject)
   const isOwed = subject.kind === "payout" || begun === "signed"
   const memory = memories.find((m) => m.rule === intent.rule && m.subject === subject.name)

@@ -1,13 +1,32 @@
 import { Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
+import type { Answers } from "../rules/code.ts"
 import { approvalFor, cancelLineFor, lineFor, type Policy } from "../rules/Policy.ts"
 import { Journal } from "../store/Journal.ts"
+
+type AnsweredCode = Answers extends ReadonlyMap<string, infer One> ? One : never
+
+/** Which code was asked, what it was told, and what it answered: enough to ask it again. */
+const codeFacts = ({ hash, seen, answer }: AnsweredCode) => ({
+  hash,
+  told: {
+    balances: seen.balances,
+    assets: Object.fromEntries(Object.entries(seen.assets).map(([symbol, { status }]) => [symbol, status])),
+    time: answer.timed ? seen.time : undefined,
+  },
+  payments: answer._tag === "Pays" ? answer.payments : [],
+  because: answer._tag === "Pays" ? answer.because : undefined,
+})
 
 /**
  * Journals why a payment was decided, and the policy line of its kind that permits it. In the transaction that records
  * it.
  */
-export const journalDecision = Effect.fnUntraced(function* (intent: Intent, policy: Policy) {
+export const journalDecision = Effect.fnUntraced(function* (
+  intent: Intent,
+  policy: Policy,
+  answered?: AnsweredCode,
+) {
   const { fromKey, toKey, assetId } = intent.payment
   const line = lineFor(policy, { from: fromKey, to: toKey, assetId })
   const cancel = intent.command === "cancel" ? cancelLineFor(policy, fromKey) : undefined
@@ -23,6 +42,7 @@ export const journalDecision = Effect.fnUntraced(function* (intent: Intent, poli
       per24h: line?.per24h,
       transfersPer24h: (line ?? cancel)?.transfersPer24h,
       approval: approvalFor(line, intent.payment.amount)?.name,
+      code: answered === undefined ? undefined : codeFacts(answered),
     },
   })
 })

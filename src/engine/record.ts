@@ -45,6 +45,10 @@ export const record = Effect.fnUntraced(function* (
   }
 })
 
+/** What the rule's code answered, and to what. */
+const answerIn = ({ subject, snapshot }: Look) =>
+  subject.kind === "code" ? snapshot.answers?.get(subject.rule.name) : undefined
+
 const propose = Effect.fnUntraced(function* (planned: {
   readonly look: Look
   readonly decision: Act
@@ -76,7 +80,7 @@ const propose = Effect.fnUntraced(function* (planned: {
     updatedAt: now,
   }
   yield* outbox.record(intent)
-  yield* journalDecision(intent, policy)
+  yield* journalDecision(intent, policy, answerIn(look))
   if (!isRehearsed(mode, subject.rule)) return intent
   const taken = command === "transfer" ? networkFee(snapshot, subject.asset, payment.amount) : 0n
   const fee = taken ?? intent.feeMax

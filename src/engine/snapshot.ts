@@ -64,12 +64,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     drift: driftOf(drifting),
     disagreement,
     balance: balanceOf(accounts),
-    listed:
-      assets.length === 0
-        ? undefined
-        : new Map(
-            assets.map((a): [string, Listed] => [a.id, { status: a.status, decimals: a.decimals, quantum: a.quantum }]),
-          ),
+    listed: listedOf(assets),
     terms: termsOf(yield* listings.parameters),
     open,
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - Math.max(dayMillis, cooldownMax)),
@@ -87,6 +82,14 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     ...cancelled,
   } satisfies Snapshot & Record<string, unknown>
 })
+
+/** Undefined while no listing was read. */
+export const listedOf = (
+  assets: ReadonlyArray<Listed & { readonly id: string }>,
+): ReadonlyMap<string, Listed> | undefined =>
+  assets.length === 0
+    ? undefined
+    : new Map(assets.map(({ id, status, decimals, quantum }): [string, Listed] => [id, { status, decimals, quantum }]))
 
 /** Rules of which a condition held at the last look; of those that tell people, that fire. */
 const firingOf = function* (memories: Iterable<RuleMemory>, rules: ReadonlyArray<Rule>): Iterable<string> {

@@ -1,6 +1,7 @@
 import type { Alerted } from "../rules/alerting.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { madeUp } from "../rules/payout.ts"
+import { answered } from "../rules/questions.ts"
 import { commandOf } from "../rules/Subject.ts"
 import { type Outcome, step } from "../rules/step.ts"
 import type { Alarms } from "./Alarms.ts"
@@ -59,7 +60,8 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}):
       const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
       if (entry?.outcome === undefined) return undefined
       // Between two looks only the words of the same answer change: how long it still takes.
-      const again = step([entry.subject], snapshotOf(play, firingOf(play)), () => entry.memory)[0]!
+      const now = answered([entry.subject], snapshotOf(play, firingOf(play)))
+      const again = step([entry.subject], now, () => entry.memory)[0]!
       return isSameReason(again, entry.outcome) ? again : entry.outcome
     },
     end: () => {
@@ -138,11 +140,8 @@ const lookAround = (play: Play): void => {
   play.asked.subjects += asked.length
   const byKey = new Map(asked.map((entry) => [entry.subject, entry]))
   const firing = firingOf(play)
-  const outcomes = step(
-    asked.map(({ subject }) => subject),
-    snapshotOf(play, firing),
-    (subject) => byKey.get(subject)?.memory,
-  )
+  const subjects = asked.map(({ subject }) => subject)
+  const outcomes = step(subjects, answered(subjects, snapshotOf(play, firing)), (subject) => byKey.get(subject)?.memory)
   for (const outcome of outcomes) keep(play, byKey.get(outcome.look.subject)!, outcome)
   if (isSame(firing, firingOf(play))) return
   state.restless = true

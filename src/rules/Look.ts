@@ -1,4 +1,5 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
+import { balancesOf, knownUntil } from "./known.ts"
 import type { Need, Transfer, Wanted } from "./Need.ts"
 import { needOf } from "./needOf.ts"
 import { feeMax, feeShare, lineFor } from "./Policy.ts"
@@ -55,7 +56,7 @@ export const lookAt = (
 ): Look => {
   const balances = balancesOf(subject, snapshot)
   const need = balances === undefined ? undefined : needOf({ subject, snapshot, balances, episode: memory?.episode })
-  const timer = timerAfter(memory ?? idle, need, snapshot.now, knownUntil({ subject, snapshot }))
+  const timer = timerAfter(memory ?? idle, need, snapshot.now, knownUntil(subject, snapshot))
   // No getter: an object that has one of its own is slow to make and slow to read.
   const sized = need?._tag === "Wanted" ? sizesOf({ subject, snapshot, allotment }, need) : nothing
   return { subject, snapshot, memory, allotment, balances, need, timer, sized }
@@ -71,13 +72,9 @@ export const lookAtTransfer = (subject: Subject, snapshot: Snapshot, transfer: T
 
 const nothing: ReadonlyArray<Sized> = []
 
-/** Block time (Unix nanoseconds) up to which is known what the subject is decided by; undefined before the first. */
-export const knownUntil = ({ subject, snapshot }: Pick<Look, "subject" | "snapshot">): bigint | undefined =>
-  subject.kind === "cancel" ? snapshot.orders?.(subject.rule.from.publicKey)?.asOf : snapshot.asOf
-
 /** The timer after a look that could see. */
 const timerAfter = (before: Timer, need: Need | undefined, now: number, asOf: bigint | undefined): Timer =>
-  need === undefined || asOf === undefined
+  need === undefined || need._tag === "Unanswered" || asOf === undefined
     ? before
     : advance(before, { firing: need._tag === "Wanted", now, observation: asOf })
 
@@ -97,20 +94,6 @@ export const sayAmount = ({ subject }: Look, units: bigint): string => formatAmo
 
 /** "10,000": a number of the configuration, without places that say nothing. */
 export const sayLevel = ({ subject }: Look, units: bigint): string => formatLevel(units, subject.asset.decimals)
-
-const balancesOf = (subject: Subject, snapshot: Snapshot): ReadonlyArray<bigint> | undefined => {
-  if (subject.kind === "cancel") return knownUntil({ subject, snapshot }) === undefined ? undefined : []
-  if (subject.accounts.length === 0) return []
-  if (snapshot.asOf === undefined) return undefined
-  const zero = subject.rule.onNoData === "zero" ? 0n : undefined
-  const balances: Array<bigint> = []
-  for (const { party, asset, balance } of subject.accounts) {
-    const units = snapshot.balance(party.publicKey, asset.id, balance) ?? zero
-    if (units === undefined) return undefined
-    balances.push(units)
-  }
-  return balances
-}
 
 /** What a payer keeps whatever happens: its own floor or the rule's, the higher of both. */
 export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {

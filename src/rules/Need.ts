@@ -18,6 +18,8 @@ export type Need =
       /** Unix milliseconds at which time alone may change it; undefined: never. */
       readonly next?: number
     }
+  /** The rule's own code was not asked what is known now, or thinks about it still. */
+  | { readonly _tag: "Unanswered"; readonly detail: string; readonly next?: undefined }
   /** The rule's own code gave no answer that can be relied on. */
   | { readonly _tag: "Broken"; readonly detail: string; readonly next?: number }
   | {

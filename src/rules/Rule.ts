@@ -2,7 +2,7 @@ import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { ExternalAddress, PublicKey, TransferId } from "../domain/Hex.ts"
 import type { AlertRule } from "./Condition.ts"
-import type { CodeAnswer, CodeSeen } from "./code.ts"
+import type { Code } from "./code.ts"
 import type { Hours, Window } from "./Hours.ts"
 import type { Schedule } from "./Schedule.ts"
 
@@ -168,11 +168,8 @@ export interface CodeRule extends RuleBase {
   /** All whom it may pay; at least one, none twice, never the payer. */
   readonly to: ReadonlyArray<Party>
   readonly asset: PinnedAsset
-  /**
-   * Never throws and always ends; the same arguments give the same answer, or one that is broken. `now` is the time of
-   * the look, Unix milliseconds.
-   */
-  readonly need: (seen: CodeSeen, now?: number) => CodeAnswer
+  /** Asked before a look, never within one. */
+  readonly code: Code
 }
 
 /** Ends the standing orders of a key: transfers that recur, whoever made them. */

@@ -1,6 +1,7 @@
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { TransferId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import type { Answers } from "./code.ts"
 import type { CancelLine, Policy, PolicyLine, WindowUse } from "./Policy.ts"
 import type { BalanceKind, PinnedAsset } from "./Rule.ts"
 
@@ -103,6 +104,8 @@ export interface Snapshot {
   readonly orders?: (party: string) => StandingOrders | undefined
   /** Cancellations signed in the last 24 hours under the line; absent where no line allows any. */
   readonly cancelled?: (line: CancelLine) => number
+  /** What the code of rules answered to what is known; absent where no rule has any. */
+  readonly answers?: Answers
 }
 
 /** Base units of the account that open payments already claim, fees at their highest included. */

@@ -1,7 +1,7 @@
 import { formatAmount } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
 import type { Need, Seen } from "./Need.ts"
-import { type Account, accountName, type PinnedAsset } from "./Rule.ts"
+import { type Account, accountName, type CodeRule, type PinnedAsset } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
 
 /** What an operator's function is told; it is frozen. */
@@ -41,26 +41,84 @@ export type CodeAnswer = (
   readonly until?: number
 }
 
+/** An answer and what it answers. */
+export interface Answered {
+  readonly seen: CodeSeen
+  readonly answer: CodeAnswer
+}
+
+/** An operator's function, wherever it runs. It never throws and always ends. */
+export interface Code {
+  /** SHA-256 in hex over its file and all files that it imports. */
+  readonly hash: string
+  /** Asks it and waits. `now` is the time of the look, Unix milliseconds; if not given, the start of the minute. */
+  readonly ask: (seen: CodeSeen, now?: number) => CodeAnswer
+  /**
+   * Asks it without keeping the program. One question at a time: while it thinks about another one the promise is that
+   * one's, and its answer says so.
+   */
+  readonly askLater: (seen: CodeSeen, now: number) => Answered | Promise<Answered>
+}
+
+/** What was answered before a look, all in one batch, by the rules' names. Who has not answered yet is not in it. */
+export type Answers = ReadonlyMap<string, Answered & Pick<Code, "hash">>
+
 const minuteMillis = 60_000
 
 /** The name under which a code rule finds a balance. */
 export const balanceName = (account: Account): string =>
   account.balance === "free" ? accountName(account) : `${accountName(account)} total`
 
-/** What the rule's own code asks for. All that modifies, limits and checks a payment comes after it. */
+/** What a rule's function is told of a moment. */
+export const toldOf = (
+  { asset, accounts }: CodeRule,
+  balances: ReadonlyArray<bigint>,
+  known: Pick<Snapshot, "now" | "listed">,
+): CodeSeen => ({
+  balances: Object.fromEntries(accounts.map((account, i) => [balanceName(account), balances[i] ?? 0n])),
+  one: 10n ** BigInt(asset.decimals),
+  assets: Object.fromEntries(
+    [asset, ...accounts.map((account) => account.asset)].map((pin) => [pin.symbol, assetOf(pin, known.listed)]),
+  ),
+  time: Math.floor(known.now / minuteMillis) * minuteMillis,
+})
+
+const assetOf = ({ id, decimals }: PinnedAsset, listed: Snapshot["listed"]): CodeAsset => ({
+  one: 10n ** BigInt(decimals),
+  decimals,
+  status: listed === undefined ? "unknown" : (listed.get(id)?.status ?? "unlisted"),
+})
+
+/** Whether an answer holds for what would be told now. One that did not end rests, whatever it would be told. */
+export const holdsFor = ({ seen, answer }: Answered, told: CodeSeen): boolean => {
+  if (answer.until !== undefined) return true
+  if (seen === told) return true
+  if (seen.one !== told.one || (answer.timed && seen.time !== told.time)) return false
+  const balances = Object.entries(told.balances)
+  const assets = Object.entries(told.assets)
+  return (
+    balances.length === Object.keys(seen.balances).length &&
+    balances.every(([name, units]) => seen.balances[name] === units) &&
+    assets.length === Object.keys(seen.assets).length &&
+    assets.every(([symbol, { decimals, status }]) => {
+      const before = seen.assets[symbol]
+      return before?.decimals === decimals && before.status === status
+    })
+  )
+}
+
+/** What the rule's own code asked for. All that modifies, limits and checks a payment comes after it. */
 export const codeNeed = ({ subject, snapshot, balances }: Seen<"code">): Need => {
   const { rule } = subject
-  const minute = Math.floor(snapshot.now / minuteMillis) * minuteMillis
-  const own = Object.fromEntries(rule.accounts.map((account, i) => [balanceName(account), balances[i] ?? 0n]))
-  const pins = [rule.asset, ...rule.accounts.map(({ asset }) => asset)]
-  const told = {
-    balances: own,
-    one: 10n ** BigInt(rule.asset.decimals),
-    assets: Object.fromEntries(pins.map((asset) => [asset.symbol, assetOf(asset, snapshot)])),
-    time: minute,
+  const told = toldOf(rule, balances, snapshot)
+  const answered = snapshot.answers?.get(rule.name)
+  if (answered === undefined) return { _tag: "Unanswered", detail: "its code has not answered yet" }
+  if (answered.hash !== rule.code.hash) return { _tag: "Unanswered", detail: "other code was asked in its place" }
+  if (!holdsFor(answered, told)) {
+    return { _tag: "Unanswered", detail: "its code was asked, and what it is told has changed since" }
   }
-  const answer = rule.need(told, snapshot.now)
-  const again = answer.until ?? (answer.timed ? minute + minuteMillis : undefined)
+  const { answer } = answered
+  const again = answer.until ?? (answer.timed ? told.time + minuteMillis : undefined)
   const next = again === undefined ? {} : { next: again }
   if (answer._tag === "Broken") return { _tag: "Broken", detail: answer.detail, ...next }
   const seen = rule.accounts
@@ -71,9 +129,3 @@ export const codeNeed = ({ subject, snapshot, balances }: Seen<"code">): Need =>
   const transfers = answer.payments.map(({ to, amount }) => ({ from: rule.from, to: rule.to[to]!, amount }))
   return { _tag: "Wanted", detail: because, transfers, ...next }
 }
-
-const assetOf = ({ id, decimals }: PinnedAsset, { listed }: Snapshot): CodeAsset => ({
-  one: 10n ** BigInt(decimals),
-  decimals,
-  status: listed === undefined ? "unknown" : (listed.get(id)?.status ?? "unlisted"),
-})

@@ -50,10 +50,12 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
       : `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
   inhibited: ({ subject, snapshot }) =>
     `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
-  no_data: ({ subject }) =>
-    subject.kind === "cancel"
+  no_data: ({ subject, need }) => {
+    if (need?._tag === "Unanswered") return "its code answers"
+    return subject.kind === "cancel"
       ? `the gateway lists the transfers of ${subject.name}`
-      : `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`,
+      : `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`
+  },
   stale: fixed("a newer block is read"),
   catching_up: fixed("all is read and compared"),
   disagreement: fixed("enough gateways agree"),

@@ -1,5 +1,6 @@
 import type { Check } from "./Check.ts"
-import { knownUntil, type Look } from "./Look.ts"
+import { knownUntil } from "./known.ts"
+import type { Look } from "./Look.ts"
 import { accountName } from "./Rule.ts"
 import { ageMillis } from "./Snapshot.ts"
 
@@ -22,10 +23,10 @@ export const isUnseen = (noDataWords: string): boolean => noDataWords.endsWith(e
 export const knowledge: ReadonlyArray<Check> = [
   {
     reason: "no_data",
-    held: ({ subject, snapshot, balances }) => {
+    held: ({ subject, snapshot, balances, need }) => {
       if (subject.kind === "cancel") return balances === undefined ? unlisted(subject.name) : undefined
       if (snapshot.asOf === undefined) return "no balance was read yet"
-      if (balances !== undefined) return undefined
+      if (balances !== undefined) return need?._tag === "Unanswered" ? need.detail : undefined
       const unseen = subject.accounts.find(
         ({ party, asset, balance }) => snapshot.balance(party.publicKey, asset.id, balance) === undefined,
       )
@@ -40,7 +41,7 @@ export const knowledge: ReadonlyArray<Check> = [
     reason: "stale",
     held: (look) => {
       const { snapshot } = look
-      const asOf = knownUntil(look)
+      const asOf = knownUntil(look.subject, look.snapshot)
       if (asOf === undefined) return undefined
       const age = ageMillis(snapshot, asOf)
       // A block from the future never grows old, so it would be believed for ever.
@@ -53,7 +54,7 @@ export const knowledge: ReadonlyArray<Check> = [
       return `${newest(look)} ${seconds(age)} s old; the limit is ${seconds(limit)} s`
     },
     passed: (look) => {
-      const asOf = knownUntil(look)
+      const asOf = knownUntil(look.subject, look.snapshot)
       const age = asOf === undefined ? 0 : ageMillis(look.snapshot, asOf)
       return `${newest(look)} ${seconds(age)} s old; the limit is ${seconds(limitOf(look))} s`
     },

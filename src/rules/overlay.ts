@@ -23,10 +23,6 @@ const dayMillis = 86_400_000
  */
 export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal>): Snapshot => {
   if (rehearsals.length === 0) return snapshot
-  const moved = new Map<string, bigint>()
-  for (const rehearsal of rehearsals) {
-    for (const [key, units] of rehearsal.moved) moved.set(key, (moved.get(key) ?? 0n) + units)
-  }
   const names = new Set(rehearsals.map(({ rule }) => rule))
   // As the signer would: from the earlier of clock and newest block. What is rehearsed ends when it is decided.
   const newest = snapshot.asOf === undefined ? snapshot.now : Number(snapshot.asOf / 1_000_000n)
@@ -39,10 +35,7 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
   return {
     ...snapshot,
     ...(orders === undefined ? {} : { orders: (party: string) => without(ended, orders(party)) }),
-    balance: (party, assetId, kind) => {
-      const observed = snapshot.balance(party, assetId, kind)
-      return observed === undefined ? undefined : observed + (moved.get(accountKey(party, assetId)) ?? 0n)
-    },
+    balance: overlaidBalance(snapshot.balance, rehearsals),
     signed: (line: PolicyLine) =>
       recent
         .filter(({ payment: { fromKey, toKey, assetId } }) => {
@@ -55,6 +48,21 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
     cancelled: (line) =>
       recent.filter(({ command, payment }) => command === "cancel" && line.from.has(payment.fromKey)).length +
       (snapshot.cancelled?.(line) ?? 0),
+  }
+}
+
+/** Balances as they would be had the rehearsed payments been made. */
+export const overlaidBalance = (
+  balance: Snapshot["balance"],
+  rehearsals: ReadonlyArray<Rehearsal>,
+): Snapshot["balance"] => {
+  const moved = new Map<string, bigint>()
+  for (const rehearsal of rehearsals) {
+    for (const [key, units] of rehearsal.moved) moved.set(key, (moved.get(key) ?? 0n) + units)
+  }
+  return (party, assetId, kind) => {
+    const observed = balance(party, assetId, kind)
+    return observed === undefined ? undefined : observed + (moved.get(accountKey(party, assetId)) ?? 0n)
   }
 }
 

@@ -4,6 +4,7 @@ import { nameRemedy } from "../config/nearest.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
+import { gatherAnswers } from "../engine/gatherAnswers.ts"
 import { isRehearsed, judgeIdly } from "../engine/judgeAll.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
@@ -112,12 +113,14 @@ export const explanationOfRows = Effect.fn("Explain.explainRows")(function* (inF
 /** One round over all rules, as the engine's next look would make it: what comes first takes what is scarce. */
 const lookNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
   const database = yield* Database
+  const settings = engineSettings(treasury, mode)
+  const answers = yield* Effect.provideService(gatherAnswers(), EngineOptions, settings)
   return yield* database.atomically(
     Effect.gen(function* () {
       const memories = new Map((yield* (yield* RuleStates).all).map((m) => [memoryKey(m.rule, m.subject), m]))
-      const snapshot = yield* takeSnapshot(memories.values())
+      const snapshot = { ...(yield* takeSnapshot(memories.values())), answers }
       return { snapshot, memories, outcomes: yield* judgeIdly(snapshot, memories) }
-    }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, mode))),
+    }).pipe(Effect.provideService(EngineOptions, settings)),
   )
 })
 

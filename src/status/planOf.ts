@@ -2,8 +2,10 @@ import { Clock, Effect } from "effect"
 import { type InForce, termsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
+import { gatherAnswers } from "../engine/gatherAnswers.ts"
 import { isRehearsed, judgeIdly } from "../engine/judgeAll.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
+import type { Answers } from "../rules/code.ts"
 import { type ExplainedPayment, explainSubject } from "../rules/explain.ts"
 import type { Memory } from "../rules/Look.ts"
 import type { Outcome } from "../rules/step.ts"
@@ -82,7 +84,15 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
   const watermark = yield* (yield* Observations).watermark
   const now = yield* Clock.currentTimeMillis
   const at = asLastSeen && watermark !== undefined ? Math.min(now, watermark.updatedAt) : now
-  const planned = (one: InForce) => judge(one, asLastSeen)
+  const clock = clockAt(yield* Clock.Clock, at)
+  const asked = (one: InForce) =>
+    gatherAnswers().pipe(
+      Effect.provideService(EngineOptions, engineSettings(one.treasury, one.mode)),
+      Effect.provideService(Clock.Clock, clock),
+    )
+  const answers = new Map<InForce, Answers>([[plan, yield* asked(plan)]])
+  if (inForce !== undefined) answers.set(inForce, yield* asked(inForce))
+  const planned = (one: InForce) => judge(one, asLastSeen, answers.get(one))
   return yield* database
     .atomically(
       Effect.gen(function* () {
@@ -92,7 +102,7 @@ export const planOf = Effect.fn("Plan.plan")(function* ({ plan, inForce, asLastS
         return { at, knowledge, plan: own, difference } satisfies PlanAnswer
       }),
     )
-    .pipe(Effect.provideService(Clock.Clock, clockAt(yield* Clock.Clock, at)))
+    .pipe(Effect.provideService(Clock.Clock, clock))
 })
 
 /** A clock that stands: both configurations are judged at the same moment. */
@@ -106,14 +116,18 @@ const clockAt = (clock: Clock.Clock, at: number): Clock.Clock => ({
   sleep: (duration) => clock.sleep(duration),
 })
 
-const judge = Effect.fnUntraced(function* ({ treasury, mode }: InForce, asLastSeen: boolean) {
+const judge = Effect.fnUntraced(function* (
+  { treasury, mode }: InForce,
+  asLastSeen: boolean,
+  answers: Answers = new Map(),
+) {
   const all = yield* (yield* RuleStates).all
   const memories = new Map(all.map((m) => [memoryKey(m.rule, m.subject), m]))
   const settings = engineSettings(treasury, mode)
   return yield* Effect.gen(function* () {
     const seen = yield* takeSnapshot(memories.values())
     // What this process has not compared the daemon had, or its own decisions say so.
-    const snapshot = asLastSeen ? { ...seen, catchingUp: undefined } : seen
+    const snapshot = { ...seen, answers, ...(asLastSeen ? { catchingUp: undefined } : {}) }
     const outcomes = yield* judgeIdly(snapshot, memories)
     const waiting = outcomes.filter(isPending)
     const ripe = waiting.length === 0 ? [] : yield* judgeIdly(snapshot, ripened(memories, waiting))

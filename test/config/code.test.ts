@@ -170,7 +170,7 @@ describe("a file of rules in TypeScript", () => {
       const answer = (treasury: typeof before) => {
         const rule = treasury.rules[1]
         if (rule?.kind !== "code") return assert.fail("no code")
-        return rule.need({ balances: { "maker-2/USDT": 0n }, one: 10n, assets: {}, time: 0 })
+        return rule.code.ask({ balances: { "maker-2/USDT": 0n }, one: 10n, assets: {}, time: 0 })
       }
       assert.deepStrictEqual(
         [answer(before), answer(after)].map((said) => (said._tag === "Pays" ? said.payments : said.detail)),

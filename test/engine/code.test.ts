@@ -4,9 +4,19 @@ import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { toJson } from "../../src/cli/output.ts"
+import { type Story, storyText } from "../../src/cli/storyText.ts"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
+import { toldOf } from "../../src/rules/code.ts"
+import type { DaemonOptions } from "../../src/services.ts"
+import { storyOf } from "../../src/status/stories.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { flow, paid, round } from "../support/Flow.ts"
+import { ticking } from "../support/ticking.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-engine-code-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -36,6 +46,12 @@ export const rules: Rules = [
 const file = join(dir, "rules.ts")
 writeFileSync(file, rules)
 
+const loops = join(dir, "loops.ts")
+writeFileSync(
+  loops,
+  rules.replace('"half"', '"loops"').replace(/need: [\s\S]*?\n {6}\},/, "need: () => { for (;;); },"),
+)
+
 const alerts = Effect.map(
   Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
   (due) => due.filter(({ dedup }) => dedup.startsWith("code/")).map(({ severity, detail }) => `${severity} ${detail}`),
@@ -45,6 +61,30 @@ const stateOf = (rule: string) =>
     Effect.flatMap(RuleStates, (states) => states.all),
     (all) => all.find((state) => state.rule === rule),
   )
+
+/** The decision names the code, what it was told and what it answered: asked again it says the same. */
+const isJournalled = Effect.fnUntraced(function* ({ treasury }: DaemonOptions) {
+  const intent = (yield* (yield* Outbox).recent(10)).find((one) => one.rule === "half")
+  const rule = treasury.rules.find((one) => one.name === "half")
+  if (intent === undefined || rule?.kind !== "code") return assert.fail("not paid")
+  const entries = yield* (yield* Journal).about(intent.id)
+  const body = JSON.parse(entries.find(({ kind }) => kind === "decision")?.body ?? "{}")
+  assert.strictEqual(body.code.hash, rule.code.hash)
+  assert.match(body.code.hash, /^[0-9a-f]{64}$/)
+  const { balances, time } = body.code.told
+  assert.deepStrictEqual(Object.keys(balances), ["bob/USDT", "eve/USDT"])
+  const told = toldOf(rule, Object.values<string>(balances).map(BigInt), { now: time, listed: undefined })
+  const again = rule.code.ask(told)
+  if (again._tag !== "Pays") return assert.fail(again.detail)
+  assert.deepStrictEqual(
+    again.payments.map(({ to, amount }) => ({ to, amount: String(amount) })),
+    body.code.payments,
+  )
+  assert.strictEqual(body.code.because, "half of bob")
+  assert.strictEqual(body.code.payments[0].amount, String(intent.payment.amount))
+  const story = JSON.parse(toJson(yield* storyOf(intent.id))) as Story
+  assert.include(storyText(story), `by code ${rule.code.hash.slice(0, 8)}`)
+})
 
 describe("a rule in TypeScript in a running treasury", () => {
   it.effect("is paid like every other, and tells people once where it fails", () =>
@@ -65,11 +105,60 @@ describe("a rule in TypeScript in a running treasury", () => {
           yield* TestClock.adjust("35 minutes")
           for (let i = 0; i < 12; i++) yield* round(options, sandbox)
           assert.strictEqual((yield* paid(sandbox)).length, before + 1)
+          yield* isJournalled(options)
           assert.lengthOf(yield* alerts, 1)
           assert.strictEqual((yield* stateOf("half"))?.reason, "in_band")
         }),
       {
         rules: `  - ${file}`,
+        more: "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }\n",
+      },
+    ),
+  )
+
+  it.effect("holds its own rule alone while it thinks, and the look goes on", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* round(options, sandbox, new Set(["decide"]))
+          // A second of this clock passes in a moment, and the code loops for half a real one.
+          yield* ticking(decideOnce(), "1 second")
+          assert.deepInclude(yield* stateOf("loops"), { reason: "no_data", detail: "its code has not answered yet" })
+          assert.strictEqual((yield* stateOf("keep-bob"))?.state, "pending")
+          assert.deepStrictEqual(yield* alerts, [])
+          yield* decideOnce()
+          const locked = { reason: "locked", detail: "its code does not end within 500 ms" } as const
+          assert.deepInclude(yield* stateOf("loops"), locked)
+          assert.lengthOf(yield* alerts, 1)
+        }),
+      {
+        rules: `  - ${loops}`,
+        more: "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }\n",
+      },
+    ),
+  )
+
+  it.effect("tells people where it never answers in time", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const rule = options.treasury.rules.find(({ name }) => name === "loops")
+          if (rule?.kind !== "code") return assert.fail("no code")
+          const never = { ...rule.code, askLater: () => new Promise<never>(() => {}) }
+          const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code: never } : one))
+          const settings = { ...engineSettings(options.treasury, "live"), rules }
+          const look = ticking(Effect.provideService(decideOnce(), EngineOptions, settings), "1 second")
+          yield* round(options, sandbox, new Set(["decide"]))
+          yield* look
+          yield* TestClock.adjust("55 seconds")
+          yield* look
+          assert.deepStrictEqual(yield* alerts, [], "code may be slow for once")
+          yield* TestClock.adjust("10 seconds")
+          yield* look
+          assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code has not answered yet"])
+        }),
+      {
+        rules: `  - ${loops}`,
         more: "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }\n",
       },
     ),

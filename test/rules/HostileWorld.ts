@@ -12,6 +12,7 @@ import {
   type PolicyLine,
   type WindowUse,
 } from "../../src/rules/Policy.ts"
+import { answered } from "../../src/rules/questions.ts"
 import { levelsOf, receiverKey } from "../../src/rules/Rule.ts"
 import type { Snapshot, StandingOrders } from "../../src/rules/Snapshot.ts"
 import type { Subject } from "../../src/rules/Subject.ts"
@@ -189,7 +190,9 @@ export class HostileWorld {
   #decide(): void {
     const keyOf = (subject: Subject) => `${subject.rule.name}|${subject.name}`
     const subjects = this.#spots.map(({ subject }) => subject)
-    const outcomes = step(subjects, this.#snapshot(), (subject) => this.#memories.get(keyOf(subject)))
+    const outcomes = step(subjects, answered(subjects, this.#snapshot()), (subject) =>
+      this.#memories.get(keyOf(subject)),
+    )
     for (const outcome of outcomes) {
       const { look, judgement } = outcome
       const { subject } = look

@@ -1,26 +1,14 @@
-import { askCode } from "../../src/config/askCode.ts"
+import { codeOf } from "../../src/config/askCode.ts"
 import type { Seen } from "../../src/config/RulesFile.ts"
-import type { CodeAnswer } from "../../src/rules/code.ts"
+import type { Code } from "../../src/rules/code.ts"
 import type { CodeRule, Party, PayingRule, PinnedAsset, RuleBase, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { codeHere } from "../support/CodeHere.ts"
 import { pick, type Random } from "./dice.ts"
 
-/** Asked again only where something that it looks at is new: each asking costs a thread that watches over it. */
-const asked = (code: (seen: Seen) => unknown, payer: Pick<CodeRule, "to" | "asset">): CodeRule["need"] => {
-  const ask = askCode(codeHere(code), payer)
-  let last: { readonly balances: string; readonly time: number; readonly answer: CodeAnswer } | undefined
-  return (seen, now) => {
-    const balances = Object.values(seen.balances).join()
-    const isSame = last?.balances === balances && (last.time === seen.time || !last.answer.timed)
-    if (last === undefined || !isSame) last = { balances, time: seen.time, answer: ask(seen, now) }
-    return last.answer
-  }
-}
-
-const twins = new WeakMap<CodeRule["need"], TopUpRule | SweepRule>()
+const twins = new WeakMap<Code, TopUpRule | SweepRule>()
 
 /** The rule in YAML that a code rule repeats; undefined where there is none. Others are their own. */
-export const twinOf = (rule: PayingRule): PayingRule | undefined => (rule.kind === "code" ? twins.get(rule.need) : rule)
+export const twinOf = (rule: PayingRule): PayingRule | undefined => (rule.kind === "code" ? twins.get(rule.code) : rule)
 
 /** The first account of a rule as code. */
 export const inCode = (twin: TopUpRule | SweepRule): CodeRule => {
@@ -31,9 +19,9 @@ export const inCode = (twin: TopUpRule | SweepRule): CodeRule => {
     if (twin.kind === "topUp") return held < trigger ? { pay: target - held } : undefined
     return held > trigger ? { pay: held - target, because: "it is too much" } : undefined
   }
-  const need = asked(code, { to: [to], asset })
-  twins.set(need, twin)
-  return { ...twin, kind: "code", accounts: [{ party, asset, balance }], from, to: [to], asset, need }
+  const own = codeOf(codeHere(code), { to: [to], asset }, "")
+  twins.set(own, twin)
+  return { ...twin, kind: "code", accounts: [{ party, asset, balance }], from, to: [to], asset, code: own }
 }
 
 interface Payer extends RuleBase {
@@ -57,5 +45,5 @@ export const freeCode = (random: Random, payer: Payer): CodeRule => {
     () => each(BigInt(++times)),
   ])
   const accounts = [{ party: payer.from, asset: payer.asset, balance: "free" as const }]
-  return { ...payer, kind: "code", accounts, need: asked(code, payer) }
+  return { ...payer, kind: "code", accounts, code: codeOf(codeHere(code), payer, "") }
 }

@@ -1,6 +1,7 @@
 import type { Intent } from "../../src/domain/Intent.ts"
 import type { Memory } from "../../src/rules/Look.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
+import { answered } from "../../src/rules/questions.ts"
 import { networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../src/rules/Subject.ts"
 import { type Outcome, step } from "../../src/rules/step.ts"
@@ -94,7 +95,7 @@ export class WalkWorld {
     const random = this.#random
     this.wait(1_000 + random(random(3) === 0 ? 1_800_000 : 30_000))
     if (!calm && random(2) === 0) this.#outside()
-    const snapshot = this.#snapshot()
+    const snapshot = answered(this.subjects, this.#snapshot())
     const memories = this.memories
     const outcomes = step(this.subjects, snapshot, (subject) => memories.get(keyOf(subject)))
     this.#keep(outcomes)

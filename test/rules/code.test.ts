@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { askCode } from "../../src/config/askCode.ts"
+import { codeOf } from "../../src/config/askCode.ts"
+import { askTwice } from "../../src/config/askTwice.ts"
+import { asFunction, wireOf } from "../../src/config/loadRules.ts"
 import type { Seen } from "../../src/config/RulesFile.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import { makeRehearsal } from "../../src/rehearsal/Rehearsal.ts"
+import { type CodeAnswer, type CodeSeen, holdsFor } from "../../src/rules/code.ts"
 import type { CodeRule, Level, Party, Rule, TopUpRule } from "../../src/rules/Rule.ts"
 import { randomOf, worldOf } from "../rehearsal/worlds.ts"
 import { codeHere } from "../support/CodeHere.ts"
@@ -26,81 +29,20 @@ const seen = {
 } as const
 
 const answer = (need: (seen: Seen) => unknown, to: ReadonlyArray<Party> = [hot, ops]) => {
-  const said = askCode(codeHere(need), { to, asset })(seen)
+  const said = codeOf(codeHere(need), { to, asset }, "").ask(seen)
   if (said._tag === "Broken") return said.detail
   const payments = said.payments.map((payment) => `${to[payment.to]?.name} ${payment.amount}`)
   return [...payments, ...(said.because === undefined ? [] : [said.because])].join(", ")
 }
 
-const sound: ReadonlyArray<readonly [title: string, need: (seen: Seen) => unknown, says: string]> = [
-  ["nothing", () => undefined, ""],
-  ["no payments", () => [], ""],
-  ["a payment of nothing", () => ({ pay: 0n, to: "ops" }), ""],
-  ["base units", ({ one }) => ({ pay: 3n * one, to: "ops" }), "ops 300"],
-  ["text", () => ({ pay: "1_000.5", to: "hot" }), "hot 100050"],
-  [
-    "several",
-    ({ balances }) => [
-      { pay: balances["hot/TOK"]!, to: "ops", because: "so much" },
-      { pay: "1", to: "hot" },
-    ],
-    "ops 12345, hot 100, so much",
-  ],
-  ["a date of its own", ({ time }) => ({ pay: BigInt(new Date(time).getUTCHours()), to: "hot" }), "hot 10"],
-]
-
-let count = 0
-const unsound: ReadonlyArray<readonly [title: string, need: (seen: Seen) => unknown, says: RegExp]> = [
-  ["throws", ({ balances }) => balances["cold/TOK"]! + 1n, /^its code fails: no balance "cold\/TOK" is told; did you/],
-  ["throws what is no error", () => Promise.reject(new Error("late")), /^its code answers with a promise: it cannot/],
-  ["waits", async () => ({ pay: "1", to: "hot" }), /^its code answers with a promise: it cannot wait for anything/],
-  ["counts", () => ({ pay: BigInt(++count), to: "hot" }), /^asked twice on the same balances, its code gives two/],
-  ["draws", () => ({ pay: BigInt(Math.floor(Math.random() * 1e15)), to: "hot" }), /^asked twice on the same balances/],
-  [
-    "changes what it is told",
-    (told) => Object.assign(told.balances, { "hot/TOK": 1n }),
-    /^its code fails: Cannot assign/,
-  ],
-  ["pays a number", () => ({ pay: 12.5, to: "hot" }), /^its code asks for 12\.5, no amount: write a text such as/],
-  [
-    "pays too fine an amount",
-    () => ({ pay: "1.005", to: "hot" }),
-    /"1\.005" is finer than the asset: it has 2 decimals/,
-  ],
-  ["pays less than nothing", () => ({ pay: -1n, to: "hot" }), /^its code asks for -1 base units, which is no amount/],
-  ["pays more than there can be", () => ({ pay: 2n ** 256n, to: "hot" }), /base units, which is no amount/],
-  [
-    "pays somebody else",
-    () => ({ pay: "1", to: "hto" }),
-    /^its code pays "hto", none of its receivers: did you mean "hot"/,
-  ],
-  ["pays nobody in particular", () => ({ pay: "1" }), /^its code does not say whom to pay: add to, one of hot, ops/],
-  ["pays somebody twice", () => [1, 2].map(() => ({ pay: "1", to: "hot" })), /^its code pays hot twice at once/],
-  [
-    "has an unknown key",
-    () => ({ pya: "1", to: "hot" }),
-    /^its code answers with an unknown key "pya": did you mean "pay"/,
-  ],
-  ["answers a number", () => 5, /^its code answers 5: return undefined, or \{ pay/],
-  ["answers null", () => null, /^its code answers null: return undefined/],
-  ["is silent about why", () => ({ pay: "1", to: "hot", because: 1 }), /^its code says because without words/],
-  ["is no function", "lack" as never, /^its code fails: need is not a function/],
-]
-
 describe("an operator's function", () => {
-  it.each(sound)("may answer %s", (_, need, says) => {
-    assert.strictEqual(answer(need), says)
+  it("is broken where it draws lots", () => {
+    const need = () => ({ pay: BigInt(Math.floor(Math.random() * 1e15)), to: "hot" })
+    assert.match(answer(need), /^asked twice on the same balances/)
   })
 
-  it.each(unsound)("is broken where it %s", (_, need, says) => {
-    assert.match(answer(need), says)
-  })
-
-  it("is ended where it does not end", () => {
-    const need = () => {
-      for (;;) count++
-    }
-    assert.strictEqual(answer(need), "its code does not end within 500 ms")
+  it("is broken where it is none", () => {
+    assert.match(answer("lack" as never), /^its code fails: need is not a function/)
   })
 
   it("is not asked again for a minute where it did not end, or until the file is read again", () => {
@@ -111,7 +53,7 @@ describe("an operator's function", () => {
       while (!ends);
       return undefined
     }
-    const ask = askCode(codeHere(need), { to: [hot], asset })
+    const { ask } = codeOf(codeHere(need), { to: [hot], asset }, "")
     const first = ask(seen, seen.time + 40_000)
     for (const later of [40_000, 41_000, 99_999]) {
       const again = ask({ ...seen, balances: { "hot/TOK": BigInt(later) } }, seen.time + later)
@@ -121,12 +63,61 @@ describe("an operator's function", () => {
     assert.strictEqual(ask(seen, seen.time + 100_000)._tag, "Broken")
     assert.strictEqual(asked, 2)
     ends = true
-    assert.strictEqual(askCode(codeHere(need), { to: [hot], asset })(seen, seen.time + 101_000)._tag, "Pays")
+    assert.strictEqual(codeOf(codeHere(need), { to: [hot], asset }, "").ask(seen, seen.time + 101_000)._tag, "Pays")
     assert.strictEqual(ask(seen, seen.time + 101_000)._tag, "Broken")
     assert.strictEqual(ask(seen, seen.time + 160_000)._tag, "Pays")
-    assert.strictEqual(ask(seen, seen.time + 160_001)._tag, "Pays")
-    assert.strictEqual(ask(seen, seen.time)._tag, "Pays")
-    assert.strictEqual(asked, 10)
+    assert.strictEqual(asked, 6)
+  })
+
+  it("is thought about once at a time, and asked again where it is told something else", async () => {
+    const asked: Array<bigint | undefined> = []
+    const answers: Array<() => void> = []
+    const told = (units: bigint) => ({ ...seen, balances: { "hot/TOK": units } })
+    const loaded = asFunction({
+      now: () => assert.fail("nobody waits"),
+      later: (about) =>
+        new Promise((resolve) => {
+          asked.push(about.balances["hot/TOK"])
+          answers.push(() => resolve(askTwice(({ balances }: Seen) => ({ pay: balances["hot/TOK"] }), wireOf(about))))
+        }),
+    })
+    const code = codeOf(loaded, { to: [hot], asset }, "")
+    const first = code.askLater(told(1n), 0)
+    const second = code.askLater(told(2n), 1_000)
+    assert.strictEqual(second, first, "it thinks about the first")
+    answers[0]?.()
+    const { seen: about, answer: given } = await first
+    assert.strictEqual(about.balances["hot/TOK"], 1n)
+    assert.isFalse(holdsFor({ seen: about, answer: given }, told(2n)))
+    assert.deepStrictEqual(code.askLater(told(1n), 2_000), { seen: told(1n), answer: given }, "it is known")
+    const third = code.askLater(told(2n), 2_000)
+    answers[1]?.()
+    assert.deepStrictEqual((await third).answer, { ...given, payments: [{ to: 0, amount: 2n }] } as CodeAnswer)
+    assert.deepStrictEqual(asked, [1n, 2n])
+  })
+
+  const changes: ReadonlyArray<readonly [what: string, told: Partial<CodeSeen>, holds: boolean]> = [
+    ["nothing", {}, true],
+    ["the time, which it did not look at", { time: seen.time + 60_000 }, true],
+    ["a balance", { balances: { "hot/TOK": 12_346n } }, false],
+    ["the name of a balance", { balances: { "hot/TOK total": 12_345n } }, false],
+    ["one more balance", { balances: { ...seen.balances, "ops/TOK": 12_345n } }, false],
+    ["the status of an asset", { assets: { TOK: { ...seen.assets.TOK, status: "rejected" } } }, false],
+    ["another asset", { assets: { KOT: seen.assets.TOK } }, false],
+    ["the unit", { one: 10n }, false],
+  ]
+  it.each(changes)("has an answer that holds or not, where %s changes", (_, change, holds) => {
+    const { ask } = codeOf(
+      codeHere(() => undefined),
+      { to: [hot], asset },
+      "",
+    )
+    const one = { seen, answer: ask(seen) }
+    assert.strictEqual(holdsFor(one, { ...seen, ...change }), holds)
+    const timed = { seen, answer: { ...one.answer, timed: true } }
+    assert.strictEqual(holdsFor(timed, { ...seen, ...change }), holds && change.time === undefined)
+    const resting = { seen, answer: { ...one.answer, until: 1 } }
+    assert.isTrue(holdsFor(resting, { ...seen, ...change }), "it rests, whatever it is told")
   })
 
   it("need not name an only receiver, and is known to have looked at the time", () => {
@@ -134,7 +125,7 @@ describe("an operator's function", () => {
       answer(() => ({ pay: "1" }), [hot]),
       "hot 100",
     )
-    const ask = (need: (seen: Seen) => undefined) => askCode(codeHere(need), { to: [hot], asset })(seen).timed
+    const ask = (need: (seen: Seen) => undefined) => codeOf(codeHere(need), { to: [hot], asset }, "").ask(seen).timed
     assert.isFalse(ask(({ balances }) => void balances))
     assert.isTrue(ask(({ time }) => void time))
     assert.isTrue(ask((told) => void { ...told }))
@@ -180,7 +171,7 @@ const inCode = ({ levels, ...rule }: TopUpRule): CodeRule => {
     accounts: [account],
     to: [to],
     asset: of,
-    need: askCode(codeHere(need), { to: [to], asset: of }),
+    code: codeOf(codeHere(need), { to: [to], asset: of }, ""),
   }
 }
 
@@ -213,7 +204,7 @@ describe("a rule of code", () => {
         if (minute % 7 === 5) throw new Error("not now")
         return minute % 10 < 4 && units < level ? { pay: level - units } : undefined
       }
-      const timed = { ...rule, ...plainRule, need: askCode(codeHere(need), rule) }
+      const timed = { ...rule, ...plainRule, code: codeOf(codeHere(need), rule, "") }
       const [fast, slow] = [play(world, [timed], false), play(world, [timed], true)]
       assert.deepStrictEqual(fast.said, slow.said)
       assert.deepStrictEqual(fast.paid, slow.paid)
@@ -231,7 +222,7 @@ describe("a rule of code", () => {
     const need = () => ({ pay: baseUnits(10n ** 30n) })
     const { paid, said } = play(
       world,
-      [{ ...plainRule, ...rule, onShort: "hold", need: askCode(codeHere(need), rule) }],
+      [{ ...plainRule, ...rule, onShort: "hold", code: codeOf(codeHere(need), rule, "") }],
       false,
     )
     assert.deepStrictEqual(paid, [])

@@ -1,18 +1,18 @@
 import { askMillis } from "../../src/config/askCode.ts"
 import { askTwice } from "../../src/config/askTwice.ts"
-import { type AskLoaded, wireOf } from "../../src/config/loadRules.ts"
+import { asFunction, type Heard, type LoadedFunction, wireOf } from "../../src/config/loadRules.ts"
+import type { CodeSeen } from "../../src/rules/code.ts"
 import { isTimeout, within } from "./within.ts"
 
 /** A function of this process, asked as the process of its rules would ask it. */
-export const codeHere =
-  (need: (seen: never) => unknown): AskLoaded =>
-  (seen) => {
-    const heard = (told: never) => {
-      const answer = need(told)
-      // Here, unlike there, what nobody waits for comes all the same.
-      if (answer instanceof Promise) answer.catch(() => undefined)
-      return answer
-    }
+export const codeHere = (need: (seen: never) => unknown): LoadedFunction => {
+  const heard = (told: never) => {
+    const answer = need(told)
+    // Here, unlike there, what nobody waits for comes all the same.
+    if (answer instanceof Promise) answer.catch(() => undefined)
+    return answer
+  }
+  const ask = (seen: CodeSeen): Heard => {
     try {
       return within(askMillis, () => askTwice(heard, wireOf(seen)))
     } catch (error) {
@@ -20,3 +20,5 @@ export const codeHere =
       throw error
     }
   }
+  return asFunction({ now: ask, later: ask })
+}

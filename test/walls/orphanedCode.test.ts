@@ -27,7 +27,7 @@ describe("the process of rules in code", () => {
       'const told = (task) => readFileSync(["/proc", process.pid, "task", task, "children"].join("/"), "utf8").trim()',
       'const all = readdirSync("/proc/self/task").flatMap((task) => told(task).split(" ").filter(Boolean))',
       "const seen = { balances: {}, one: 1n, assets: {}, time: 0 }",
-      'process.stdout.write(all.join(" "), () => { for (;;) rules[0].code.need(seen) })',
+      'process.stdout.write(all.join(" "), () => { for (;;) rules[0].code.need.now(seen) })',
     ].join("\n")
     const parent = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program])
     const line = await new Promise<string>((resolve) => parent.stdout.once("data", (data) => resolve(String(data))))
@@ -42,6 +42,7 @@ describe("the process of rules in code", () => {
       )
     const before = used()
     while (isAlive(pids[0]!) && used() - before < 20) await new Promise((resolve) => setImmediate(resolve))
+    assert.isNull(parent.exitCode, "it asks its code")
     parent.kill("SIGKILL")
     while (pids.some(isAlive)) await new Promise((resolve) => setImmediate(resolve))
   })

@@ -12,8 +12,8 @@ import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { askCode } from "../../src/config/askCode.ts"
-import { type AskLoaded, loadRules } from "../../src/config/loadRules.ts"
+import { codeOf } from "../../src/config/askCode.ts"
+import { isLoadedFunction, type LoadedFunction, loadRules } from "../../src/config/loadRules.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { CodeSeen } from "../../src/rules/code.ts"
 import type { Party } from "../../src/rules/Rule.ts"
@@ -62,7 +62,7 @@ const written = (text: string, more: Readonly<Record<string, string>> = {}): str
 }
 
 interface Ruled {
-  readonly code: { readonly need: AskLoaded }
+  readonly code: { readonly need: LoadedFunction }
 }
 
 /** What becomes of a file of rules whose first rule is asked: all that leaves its process, as text. */
@@ -70,8 +70,8 @@ const outcome = (file: string): string => {
   const loaded = loadRules(file)
   if ("problem" in loaded) return `refused: ${loaded.problem.message}; ${loaded.problem.remedy}`
   const [rule] = loaded.rules as ReadonlyArray<Ruled | undefined>
-  if (typeof rule?.code?.need !== "function") return `no function: ${JSON.stringify(loaded.rules)}`
-  const answer = askCode(rule.code.need, { to: [hot], asset })(seen)
+  if (!isLoadedFunction(rule?.code?.need)) return `no function: ${JSON.stringify(loaded.rules)}`
+  const answer = codeOf(rule.code.need, { to: [hot], asset }, "").ask(seen)
   return JSON.stringify(answer, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value))
 }
 
@@ -273,7 +273,7 @@ const attacks: ReadonlyArray<Attack> = [
       if ("problem" in loaded) return loaded.problem.message
       writeFileSync(file, asked('return { pay: 2n, because: "GOT" }'))
       const [rule] = loaded.rules as ReadonlyArray<Ruled>
-      const ask = askCode(rule!.code.need, { to: [hot], asset })
+      const { ask } = codeOf(rule!.code.need, { to: [hot], asset }, "")
       // Its process ends, and is started anew from what was read.
       outcome(written(harm["a loop"]!))
       const said = JSON.stringify(ask(seen), (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value))

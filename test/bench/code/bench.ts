@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { askCode } from "../../../src/config/askCode.ts"
-import { type AskLoaded, loadRules } from "../../../src/config/loadRules.ts"
+import { codeOf } from "../../../src/config/askCode.ts"
+import { type LoadedFunction, loadRules } from "../../../src/config/loadRules.ts"
 import type { PublicKey } from "../../../src/domain/Hex.ts"
 import type { Party } from "../../../src/rules/Rule.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
@@ -41,8 +41,8 @@ const run = (say: (text: string) => void) => {
     say(`${slices} files were loaded`)
     const loaded = loadRules(join(dir, "rules-9.ts"))
     if ("problem" in loaded) throw new Error(loaded.problem.message)
-    const [rule] = loaded.rules as ReadonlyArray<{ readonly code: { readonly need: AskLoaded } }>
-    const ask = askCode(rule!.code.need, { to: [hot], asset })
+    const [rule] = loaded.rules as ReadonlyArray<{ readonly code: { readonly need: LoadedFunction } }>
+    const { ask } = codeOf(rule!.code.need, { to: [hot], asset }, "")
     const samples = Array.from({ length: slices }, (_, slice) => {
       const millis = millisOf(() => {
         for (let i = 0; i < askings; i++) {

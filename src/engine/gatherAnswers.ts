@@ -1,0 +1,98 @@
+import { Clock, Effect } from "effect"
+import { type Answered, type Answers, holdsFor } from "../rules/code.ts"
+import type { Knowledge } from "../rules/known.ts"
+import { overlaidBalance, type Rehearsal } from "../rules/overlay.ts"
+import { type Question, questionsOf } from "../rules/questions.ts"
+import { isPaying, type Rule } from "../rules/Rule.ts"
+import type { Snapshot } from "../rules/Snapshot.ts"
+import { type Subject, subjectsOf } from "../rules/Subject.ts"
+import { Listings } from "../store/Listings.ts"
+import { Observations } from "../store/Observations.ts"
+import { Rehearsals } from "../store/Rehearsals.ts"
+import { EngineOptions } from "./EngineOptions.ts"
+import { isRehearsed } from "./judgeAll.ts"
+import { balanceOf, listedOf } from "./snapshot.ts"
+
+type Moment = Knowledge & Pick<Snapshot, "now" | "listed">
+
+/** How long a look waits for code; who answers later is held in this look, and answers the next one. */
+const waitMillis = 1_000
+
+const noAnswers: Answers = new Map()
+const known = new WeakMap<ReadonlyArray<Rule>, ReadonlyArray<Subject>>()
+
+/** What rules in code look at. A treasury has the same rules for months. */
+const codeSubjects = (rules: ReadonlyArray<Rule>): ReadonlyArray<Subject> => {
+  const before = known.get(rules)
+  if (before !== undefined) return before
+  const found = rules.filter(isPaying).filter(({ kind }) => kind === "code")
+  const subjects = found.flatMap(subjectsOf)
+  known.set(rules, subjects)
+  return subjects
+}
+
+export const hasCode = (rules: ReadonlyArray<Rule>): boolean => codeSubjects(rules).length > 0
+
+/** What all code of the rules is asked of a moment: rules that rehearse are told balances with what they rehearsed. */
+const questionsFor = (
+  { rules, mode }: Pick<EngineOptions["Service"], "rules" | "mode">,
+  moment: Moment,
+  rehearsals: ReadonlyArray<Rehearsal>,
+): ReadonlyArray<Question> => {
+  const [paying, rehearsing] = [false, true].map((is) =>
+    codeSubjects(rules).filter(({ rule }) => isRehearsed(mode, rule) === is),
+  )
+  const balance = overlaidBalance(moment.balance, rehearsals)
+  return [...questionsOf(paying!, moment), ...questionsOf(rehearsing!, { ...moment, balance })]
+}
+
+/**
+ * Asks the code of all rules about what is known now, in one batch and outside of any transaction: code that takes its
+ * time, or never ends, keeps nobody but its own rule. `rule`: this one alone.
+ */
+export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: string) {
+  const options = yield* EngineOptions
+  if (!hasCode(options.rules)) return noAnswers
+  const observations = yield* Observations
+  const watermark = yield* observations.watermark
+  const moment = {
+    now: yield* Clock.currentTimeMillis,
+    asOf: watermark?.timestamp,
+    balance: balanceOf(yield* observations.accounts),
+    listed: listedOf(yield* (yield* Listings).assets),
+  }
+  const questions = yield* questionsAt(moment)
+  return yield* answersTo(rule === undefined ? questions : questions.filter((one) => one.rule === rule))
+})
+
+const questionsAt = Effect.fnUntraced(function* (moment: Moment) {
+  const options = yield* EngineOptions
+  const rehearsing = options.rules.filter(isPaying).filter((rule) => isRehearsed(options.mode, rule))
+  const rehearsals = yield* (yield* Rehearsals).peek(rehearsing.map(({ name }) => name))
+  return questionsFor(options, moment, rehearsals)
+})
+
+/** Whether an answer is there to something else than what would be asked at this moment. */
+export const hasMoved = Effect.fnUntraced(function* (moment: Moment, answers: Answers) {
+  if (answers.size === 0) return false
+  return (yield* questionsAt(moment)).some(({ rule, seen }) => {
+    const answered = answers.get(rule)
+    return answered !== undefined && !holdsFor(answered, seen)
+  })
+})
+
+const answersTo = Effect.fnUntraced(function* (questions: ReadonlyArray<Question>) {
+  const answers = new Map<string, Answered & { readonly hash: string }>()
+  const thinking = questions.flatMap(({ rule, code, seen, now }) => {
+    const put = (one: Answered) => {
+      answers.set(rule, { ...one, hash: code.hash })
+    }
+    const said = code.askLater(seen, now)
+    if (said instanceof Promise) return [said.then(put)]
+    put(said)
+    return []
+  })
+  if (thinking.length > 0) yield* Effect.promise(() => Promise.all(thinking)).pipe(Effect.timeoutOption(waitMillis))
+  // Who answers later changes nothing of this look.
+  return new Map(answers) as Answers
+})

@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { cofferer, type Daemon, type Line, start } from "../support/Cofferer.ts"
+import { usdt } from "../support/TestSandbox.ts"
+
+const seed = "code-in-daemon"
+const dir = mkdtempSync(join(tmpdir(), "cofferer-code-in-daemon-"))
+const file = join(dir, "treasury.yaml")
+const data = join(dir, "data")
+const names = ["hot", "warm", "reserve"]
+
+const treasury = (url: string) => `version: 1
+name: code
+mode: live
+network: { chainId: code-1, gateways: { only: "${url}" }, poll: { busy: 100ms, idle: 200ms } }
+assets: { USDT: { id: ${usdt}, decimals: 6 } }
+parties:
+  reserve: { publicKey: "${publicKeyOf(seed, "reserve")}", signer: { sandbox: reserve } }
+  hot: { publicKey: "${publicKeyOf(seed, "hot")}" }
+  warm: { publicKey: "${publicKeyOf(seed, "warm")}" }
+rules:
+  - rules.ts
+  - { name: keep, topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "25_000" }] } }
+policy:
+  allow:
+    - { from: reserve, to: [hot, warm], asset: USDT, perTransfer: "25_000", per24h: "50_000", transfersPer24h: 2 }
+alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }
+daemon: { listen: "127.0.0.1:0" }
+sandbox:
+  seed: ${seed}
+  listen: "127.0.0.1:0"
+  blockInterval: 100ms
+  pow: { difficulty: 4, pastBlocks: 500, txPerBlock: 2, increaseDifficulty: true }
+  parties: [${names.join(", ")}]
+  assets:
+    - { id: ${usdt}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: { maxFaucetAmountMint: "1_000_000_000" }, status: { enabled: 0 } }
+  deposits:
+    - { party: reserve, asset: USDT, amount: "100_000_000" }
+    - { party: hot, asset: USDT, amount: "5_000" }
+    - { party: warm, asset: USDT, amount: "5_000" }
+`
+
+/** Sound in what is tried before the start, with balances that are made up; harmful with the real one. */
+const harm: Readonly<Record<string, readonly [code: string, says: RegExp]>> = {
+  loops: ["for (;;);", /^its code does not end within 500 ms$/],
+  throws: ['throw new Error("no")', /^its code fails at rules\.ts:\d+:\d+: no$/],
+  grows: ["const all = []; for (;;) all.push(new Uint8Array(50_000_000).fill(1))", /^its code (takes more|ends the)/],
+  ends: ["const proc = globalThis.constructor.constructor; proc('return process')().exit(0)", /^its code (ends|fails)/],
+}
+
+const rule = (name: string, to: string, body: string): string => `  {
+    name: "${name}",
+    code: {
+      accounts: [{ party: "${to}", asset: "USDT" }], from: "reserve", to: "${to}", asset: "USDT",
+      need: (seen: any) => { const has = seen.balances["${to}/USDT"]; ${body} },
+    },
+    cooldown: "1h",
+  },`
+
+const rules = `export const rules = [
+${Object.entries(harm)
+  .map(([name, [code]]) => rule(name, "warm", `if (has > 4_000n * seen.one && has < 30_000n * seen.one) { ${code} }`))
+  .join("\n")}
+${rule("own", "warm", 'return has < 10_000n * seen.one ? { pay: "20_000", because: "it is low" } : undefined')}
+]
+`
+
+const isOf =
+  (msg: string, subject: unknown) =>
+  (line: Line): boolean =>
+    line["msg"] === msg && line["subject"] === subject
+
+describe("a daemon among whose rules in code most do harm", () => {
+  let network: Daemon | undefined
+  let daemon: Daemon | undefined
+
+  beforeAll(async () => {
+    writeFileSync(join(dir, "rules.ts"), rules)
+    writeFileSync(file, treasury("http://127.0.0.1:1"))
+    network = start(["sandbox", file, "--data", data, "--output", "json"], { cwd: dir })
+    const url = String((await network.line((line) => line["url"] !== undefined))["url"])
+    writeFileSync(file, treasury(url))
+    daemon = start(["run", file, "--data", data, "--output", "json"], { cwd: dir })
+  }, 60_000)
+
+  afterAll(async () => {
+    await daemon?.stop()
+    await network?.stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  it("pays by its other rules, in code as in YAML", { timeout: 120_000 }, async () => {
+    for (const name of ["keep", "own"]) {
+      const { subject } = await daemon!.line(
+        ({ msg, detail }) => msg === "proposed" && String(detail).startsWith(`${name}: `),
+      )
+      await daemon!.line(isOf("confirmed", subject))
+    }
+  })
+
+  it("goes on answering people", { timeout: 120_000 }, async () => {
+    const { stdout, code } = await cofferer(["explain", "own", "-c", file, "--data", data], { cwd: dir })
+    assert.strictEqual(code, 0, stdout)
+    assert.match(stdout, /own warm\/USDT is silent: in band, at 25,000\.00 warm\/USDT its code needs nothing/)
+  })
+
+  it.each(Object.keys(harm))("tells people why %s pays nothing", { timeout: 120_000 }, async (name) => {
+    const [, says] = harm[name]!
+    const told = String((await daemon!.line(isOf("ALERT", name)))["detail"])
+    assert.match(told.replace(/^pays nothing: /, "").replace(/ {3}ticket, delivered to log$/, ""), says)
+  })
+})
