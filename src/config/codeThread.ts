@@ -13,7 +13,7 @@ const { port, signal } = workerData as ThreadData
 const bytesMax = 4_000_000
 const filesMax = 100
 /** Processor time of one request, and the longest that anybody waits for it, milliseconds. */
-const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 1_000, wall: 10_000 } } as const
+const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 1_000, wall: 60_000 } } as const
 /** Resident memory, bytes: what is not on the heap counts as well. */
 const memoryMax = 512_000_000
 const heapMegabytes = 64

@@ -46,6 +46,8 @@ export interface Plan {
   readonly spends: ReadonlyArray<{ readonly block: number; readonly from: "hot" | "warm"; readonly amount: number }>
   /** Standing orders of the treasury's key, all but the first of which a rule ends; none: there is no such rule. */
   readonly orders: ReadonlyArray<Order>
+  /** Whether a rule in code stands in the place of one of the others. */
+  readonly inCode?: boolean
 }
 
 /** Lies about the newest block or about what it holds: told by a minority only, where exactly-once is judged. */
@@ -86,6 +88,8 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     latencyMillis: chance(0.5) ? between(1, 40) : between(40, Math.floor(0.7 * blockMillis)),
     spends: spendsOf(dice, blocks),
     orders: ordersOf(seed, blocks),
+    // Dice of their own: all other runs go as if there were no such thing.
+    inCode: makeDice(`code ${seed}`).next() < 1 / 6,
   }
   return blinded(plan)
 }

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
+import { codeRule, inCode } from "./inCode.ts"
 import { cancelRule, orderTexts } from "./Orders.ts"
 import { oneGateway, threeGateways, treasuryIn } from "./Replica.ts"
 import type { Bench } from "./runSeed.ts"
@@ -32,7 +33,7 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
           treasury: "simulation",
           mode: "live",
           gateways: ["only", "a", "b", "c"],
-          rules: ["keep", cancelRule],
+          rules: ["keep", codeRule, cancelRule],
           receivers: [],
           version: "0",
           revision: "",
@@ -40,5 +41,15 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
       ),
     ),
   )
-  return { treasury, amongThree, ending, metrics, dir, close: () => rmSync(dir, { recursive: true, force: true }) }
+  const both = (one: typeof ending) => ({ treasury: inCode(one.treasury), amongThree: inCode(one.amongThree) })
+  const coded = { ...both({ treasury, amongThree }), ending: both(ending) }
+  return {
+    treasury,
+    amongThree,
+    ending,
+    inCode: coded,
+    metrics,
+    dir,
+    close: () => rmSync(dir, { recursive: true, force: true }),
+  }
 }

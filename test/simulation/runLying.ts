@@ -247,6 +247,7 @@ class LyingRun {
         manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),
         executed: chain.included.filter(({ code }) => code === 0).length,
         cancelled: 0,
+        byCode: 0,
         deaths: world.deaths,
         blocks: chain.height,
         statements: 0,

@@ -13,6 +13,7 @@ import { makeDice } from "../support/Dice.ts"
 import { type Allowance, makeAllowance } from "./Allowance.ts"
 import type { Failing } from "./CrashPoints.ts"
 import { hostileGateway } from "./hostile.ts"
+import { codeRule } from "./inCode.ts"
 import { judge, judgeReplays, problemOfSubmission } from "./Judge.ts"
 import { makeNetwork, type Network } from "./Network.ts"
 import { beginOrders, cancellations, endByHand, judgeOrders } from "./Orders.ts"
@@ -32,13 +33,17 @@ const downMillisMax = 20_000
 
 const atRest = [...finalIntentStates, "manual"].map((state) => `'${state}'`).join(", ")
 
+type Treasuries = Readonly<Record<"treasury" | "amongThree", DaemonOptions["treasury"]>>
+
 /** What a worker prepares once for all of its seeds. */
 export interface Bench {
   readonly treasury: DaemonOptions["treasury"]
   /** The same treasury, with three gateways. */
   readonly amongThree: DaemonOptions["treasury"]
   /** Both with a rule that ends standing orders. */
-  readonly ending: Readonly<Record<"treasury" | "amongThree", DaemonOptions["treasury"]>>
+  readonly ending: Treasuries
+  /** All of them with a rule in code. */
+  readonly inCode: Treasuries & { readonly ending: Treasuries }
   readonly metrics: Context.Context<Metrics>
   /** Empty folder for the store of one run after the other. */
   readonly dir: string
@@ -53,6 +58,8 @@ export interface Verdict {
   readonly executed: number
   /** Of those: standing orders that were ended. */
   readonly cancelled: number
+  /** Of the intents: decided by the rule in code. */
+  readonly byCode: number
   readonly deaths: number
   readonly manual: number
   readonly blocks: number
@@ -233,8 +240,9 @@ class Run {
     const { plan, bench, dice } = this
     slot.lives++
     const dieAt = plan.stepsPerLife === undefined || !this.dying ? Number.POSITIVE_INFINITY : this.lifeSpan()
+    const written = plan.inCode === true ? bench.inCode : bench
     const replica: Replica = startReplica({
-      treasury: (plan.orders.length > 0 ? bench.ending : bench)[plan.liar ? "amongThree" : "treasury"],
+      treasury: (plan.orders.length > 0 ? written.ending : written)[plan.liar ? "amongThree" : "treasury"],
       dataDir: this.dataDir,
       name: plan.replicas === 1 ? undefined : nameOf(slot),
       time: this.time,
@@ -348,6 +356,7 @@ class Run {
         manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),
         executed: network.chain.included.filter(({ code }) => code === 0).length,
         cancelled: cancellations(network.chain),
+        byCode: count(`SELECT count(*) AS n FROM intents WHERE rule = '${codeRule}'`),
         deaths: this.deaths,
         blocks: network.chain.height,
         statements: this.statements,

@@ -28,6 +28,10 @@ describe("the simulation of the whole daemon", () => {
       verdicts.reduce((sum, { deaths }) => sum + deaths, 0),
       10,
     )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { byCode }) => sum + byCode, 0),
+      3,
+    )
     const again = await simulate({ ...options, seeds: 4 })
     assert.deepStrictEqual(again, verdicts.slice(0, 4))
   })

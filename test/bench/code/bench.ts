@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { codeOf } from "../../../src/config/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../../src/config/loadRules.ts"
 import type { PublicKey } from "../../../src/domain/Hex.ts"
+import type { CodeSeen } from "../../../src/rules/code.ts"
 import type { Party } from "../../../src/rules/Rule.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 
@@ -22,6 +23,7 @@ const rules = `export const rules = [{
 `
 const slices = 10
 const askings = 500
+const knownAskings = 10_000
 
 const millisOf = (work: () => void): number => {
   const begun = performance.now()
@@ -30,7 +32,7 @@ const millisOf = (work: () => void): number => {
 }
 
 /** What a rule in code costs beside one of another kind: the start of its process, and each time it is asked. */
-const run = (say: (text: string) => void) => {
+const run = async (say: (text: string) => void) => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-bench-code-"))
   try {
     const starts = Array.from({ length: slices }, (_, i) => {
@@ -42,19 +44,41 @@ const run = (say: (text: string) => void) => {
     const loaded = loadRules(join(dir, "rules-9.ts"))
     if ("problem" in loaded) throw new Error(loaded.problem.message)
     const [rule] = loaded.rules as ReadonlyArray<{ readonly code: { readonly need: LoadedFunction } }>
-    const { ask } = codeOf(rule!.code.need, { to: [hot], asset }, "")
+    const code = codeOf(rule!.code.need, { to: [hot], asset }, "")
+    const told = (units: number, time: number): CodeSeen => ({
+      balances: { "hot/TOK": BigInt(units) },
+      one: 1_000_000n,
+      assets: {},
+      time,
+    })
     const samples = Array.from({ length: slices }, (_, slice) => {
       const millis = millisOf(() => {
         for (let i = 0; i < askings; i++) {
-          const answer = ask({ balances: { "hot/TOK": BigInt(i) }, one: 1_000_000n, assets: {}, time: slice })
+          const answer = code.ask(told(i, slice))
           if (answer._tag !== "Pays") throw new Error(answer.detail)
         }
       })
       return millis / askings
     })
+    const later: Array<number> = []
+    for (let slice = 0; slice < slices; slice++) {
+      const begun = performance.now()
+      for (let i = 0; i < askings; i++) {
+        const { answer } = await code.askLater(told(askings + i, slice), slice)
+        if (answer._tag !== "Pays") throw new Error(answer.detail)
+      }
+      later.push((performance.now() - begun) / askings)
+    }
+    const known = Array.from({ length: slices }, () => {
+      const same = told(0, 0)
+      code.ask(same)
+      return (millisOf(() => void Array.from({ length: knownAskings }, () => code.ask(same))) / knownAskings) * 1_000
+    })
     return [
       figure("code start of its process", starts, { unit: "ms", better: "lower" }),
       figure("code asked once", samples, { unit: "ms", better: "lower" }),
+      figure("code asked before a look", later, { unit: "ms", better: "lower" }),
+      figure("code asked what it answered already", known, { unit: "µs", better: "lower" }),
     ]
   } finally {
     rmSync(dir, { recursive: true, force: true })
@@ -64,5 +88,5 @@ const run = (say: (text: string) => void) => {
 export const code: Benchmark = {
   name: "code",
   about: "rules in TypeScript: how long their process takes to start, and to answer",
-  run: async (say) => run(say),
+  run,
 }
