@@ -32,6 +32,8 @@ const needsMax = 7
 
 const finals = finalIntentStates.map((state) => `'${state}'`).join(", ")
 const openSql = `SELECT count(*) AS n FROM intents WHERE state NOT IN (${finals})`
+const watchedSql =
+  "SELECT max(anchor_height + coalesce(window_max, window_blocks)) AS n FROM attempts JOIN watches USING (intent_id, k)"
 const alertsSql = "SELECT kind, subject, detail FROM alerts WHERE severity <> 'info' ORDER BY seq"
 /** Reasons of rules to pay nothing that say that nothing is needed: what a gateway tells of balances is believed. */
 const deceived = new Set(["in_band", "too_small"])
@@ -89,8 +91,19 @@ class LyingRun {
   /** After the last lie payments go on. Then what it left in our balance rows is over soon as well, without anybody. */
   private recover(): void {
     if (!this.comesBack()) return
-    for (let n = 0; n < agreeSeconds && this.drifting() !== 0; n++) this.world.second()
+    let patience = agreeSeconds
+    for (let n = 0; n < patience && this.drifting() !== 0; n++) {
+      if (this.isWatching()) patience = Math.min(n, windowBlocks) + agreeSeconds
+      this.world.second()
+    }
     if (this.drifting() !== 0) this.fault("rows and balances differ for ever")
+    else if (patience > agreeSeconds) this.note("rows agree after a window that was lied about")
+  }
+
+  /** Whether bytes of ours may execute still, by the longest window told: till then no row of theirs is taken back. */
+  private isWatching(): boolean {
+    const { db, network } = this.world
+    return network.chain.height <= Number(db?.prepare(watchedSql).get()?.["n"] ?? 0) + 1
   }
 
   /** Whether payments go on: by themselves, or by the verbs that are named to people. */
