@@ -55,6 +55,7 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
     Effect.map(findings.executions(transferId), (count) => count > 0),
   )
   const chainId = attempts.at(-1)?.chainId
+  const watermark = yield* (yield* Observations).watermark
   const judged = judgeVerb(verb, {
     ...(yield* reachedNow(chainId ?? "")),
     intent,
@@ -62,7 +63,8 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
     sends: yield* outbox.sends(intentId),
     evidence: yield* outbox.evidence(intentId),
     done: new Set(done.map(({ transferId }) => transferId)),
-    height: (yield* (yield* Observations).watermark)?.height ?? 0n,
+    height: watermark?.height ?? 0n,
+    rowsAt: watermark && Number(watermark.timestamp / 1_000_000n),
     ...(yield* believedOf(chainId)),
   })
   if (!judged.permitted) return yield* refused(judged.message, judged.remedy)

@@ -46,7 +46,7 @@ export interface Reached {
 }
 
 /** Blocks that the chain may have been ahead of the anchor when the attempt was signed. */
-const aheadMax = 10n
+export const aheadMax = 10n
 
 /**
  * The height that the chain has come to beyond doubt: no higher than told, than what has stood, and than it can have

@@ -1,6 +1,7 @@
 import { type Attempt, deadlineHeight, type EvidenceKind, isFinalAttempt } from "../domain/Attempt.ts"
 import { type FinalIntentState, type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { doubtfulUntil, isOver, type Reached, sureHeight } from "./evidence.ts"
+import { unsettledFrom } from "../domain/IntentWait.ts"
+import { aheadMax, doubtfulUntil, isOver, type Reached, sureHeight } from "./evidence.ts"
 
 /** How a person ends a payment that does not end by itself. */
 export type Verb =
@@ -25,6 +26,8 @@ export interface Facts extends Omit<Reached, "told"> {
   readonly believed: bigint | undefined
   /** A block far below it that is told in between, so that none above it is sure. */
   readonly low?: bigint | undefined
+  /** Block time of the newest rows, Unix milliseconds; undefined before the first. */
+  readonly rowsAt?: number | undefined
 }
 
 export interface Permitted {
@@ -154,6 +157,21 @@ const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, believed
   believed < anchorHeight &&
   height < anchorHeight
 
+/** Rows of this age are those of a chain that lives: who reads an old one anew tells times of long ago. */
+const freshMillis = 60_000
+
+/**
+ * Signed on a block that the chain has still not come to when people are called: the block was a lie, or this chain is
+ * one. Only who has compared it with another source can tell, so that a person's word is needed, and taken.
+ */
+const isAhead = (attempt: Attempt, { height, believed, low, now, rowsAt }: Facts): boolean =>
+  believed !== undefined &&
+  low === undefined &&
+  attempt.anchorHeight > (believed > height ? believed : height) + aheadMax &&
+  now >= unsettledFrom(attempt) &&
+  rowsAt !== undefined &&
+  Math.abs(now - rowsAt) <= freshMillis
+
 /** What people do where blocks far below the newest are told in between. */
 export const lowRemedy = (low: bigint): string =>
   `the gateway tells block ${low} again and again between later ones, so one of its nodes stands still or the later ` +
@@ -161,7 +179,7 @@ export const lowRemedy = (low: bigint): string =>
 
 const judgeNever = (facts: Facts): Judged => {
   const live = liveOf(facts)
-  const isFalse = live !== undefined && isBeyondReach(live, facts)
+  const isFalse = live !== undefined && (isBeyondReach(live, facts) || isAhead(live, facts))
   if (!isStuck(facts) && !isFalse) return unresolvable(facts)
   const seen = facts.attempts.find((attempt) => isSeen(attempt, facts))
   if (seen !== undefined) {
@@ -172,7 +190,8 @@ const judgeNever = (facts: Facts): Judged => {
   }
   if (live === undefined) return permit("abandoned", "resolved as never executed")
   if (isFalse) {
-    const words = `resolved as never executed (signed on block ${live.anchorHeight}, to which no chain comes)`
+    const comes = isBeyondReach(live, facts) ? "no chain comes" : "the chain has not come"
+    const words = `resolved as never executed (signed on block ${live.anchorHeight}, to which ${comes})`
     return permit("abandoned", words, { attempt: live, to: "expired" })
   }
   if (isLeftBehind(live, facts)) {
@@ -185,12 +204,15 @@ const judgeNever = (facts: Facts): Judged => {
   if (!over) {
     const end = doubtfulUntil(live)
     const known = facts.height === 0n ? "no block is known" : `block ${height} is the newest that is sure`
-    return refuse(
-      `attempt ${live.k} may still execute: ${known}, its window is over beyond doubt after block ${end}`,
-      facts.low !== undefined && height < facts.height
-        ? lowRemedy(facts.low)
-        : "let the daemon see a later block, then ask again",
-    )
+    const message = `attempt ${live.k} may still execute: ${known}, its window is over beyond doubt after block ${end}`
+    if (facts.low !== undefined && height < facts.height) return refuse(message, lowRemedy(facts.low))
+    const { believed } = facts
+    if (believed === undefined || live.anchorHeight <= believed + aheadMax) {
+      return refuse(message, "let the daemon see a later block, then ask again")
+    }
+    const since = new Date(unsettledFrom(live)).toISOString()
+    const remedy = `where another source shows block ${believed} as the newest as well, ask again after ${since}`
+    return refuse(`${message}; it was signed on block ${live.anchorHeight}, which the chain has not come to`, remedy)
   }
   return permit("abandoned", "resolved as never executed", { attempt: live, to: "expired" })
 }

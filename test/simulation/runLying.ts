@@ -50,6 +50,7 @@ class LyingRun {
   private readonly plan: LyingPlan
   private readonly world: LyingWorld
   private readonly notes: Array<string> = []
+  private askAgainAt = 0
 
   constructor(bench: Bench, plan: LyingPlan, tell: (line: string) => void) {
     this.plan = plan
@@ -114,6 +115,7 @@ class LyingRun {
       if (this.isHeardOf() && this.perform() && this.goesOnWithin(secondsMax)) return true
       if (this.isSpent()) return this.note("limit")
       if (this.goesOnWithin(windowBlocks)) return this.note("late by itself")
+      while (this.world.now < this.askAgainAt && !this.goesOn()) this.world.minute()
       if (this.isHeardOf()) continue
       for (let n = 0; n < silentMinutesMax && !this.goesOn(); n++) this.world.minute()
       if (this.goesOn()) return this.note("late by itself")
@@ -207,6 +209,7 @@ class LyingRun {
       const exit = fiber?.pollUnsafe()
       const answer = exit === undefined ? "" : Exit.isSuccess(exit) ? answerText(exit.value) : String(exit.cause)
       this.notes.push(`${name}${answer}`)
+      if (exit !== undefined && Exit.isSuccess(exit)) this.askAgainAt = Math.max(this.askAgainAt, againAt(exit.value))
     }
     return verbs.length > 0
   }
@@ -270,6 +273,13 @@ class LyingRun {
       db.close()
     }
   }
+}
+
+/** When people are asked to ask again, Unix milliseconds; 0 where they are not. */
+const againAt = (value: unknown): number => {
+  const remedy = typeof value === "object" && value !== null && "remedy" in value ? String(value.remedy) : ""
+  const [, at] = /ask again after (\S+Z)/.exec(remedy) ?? []
+  return at === undefined ? 0 : Date.parse(at)
 }
 
 const answerText = (value: unknown): string => {

@@ -48,6 +48,11 @@ const verbs: ReadonlyArray<Verb> = [
 describe("a person's verb", () => {
   const dead = attempt({ state: "expired" })
   const leftBehind = [{ k: 1, kind: "left_behind" as const, detail: "of the chain before the reset" }]
+  const signedAt = attempt().createdAt
+  const later = signedAt + 1_800_000
+  const notThere = { height: 0n, believed: 1_911n, now: later, rowsAt: later - 5_000 }
+  const ahead = (change: Partial<Facts>) =>
+    facts("unknown", { attempts: [attempt({ anchorHeight: 100_079n })], ...notThere, ...change })
   const permitted: ReadonlyArray<readonly [string, Verb, Facts, IntentState]> = [
     ["rejects what is proposed", { verb: "reject" }, facts("proposed"), "rejected"],
     ["rejects what waits for approval", { verb: "reject" }, facts("awaiting_approval"), "rejected"],
@@ -65,6 +70,12 @@ describe("a person's verb", () => {
       "resolves what was signed on a block to which no chain comes",
       never,
       facts("in_flight", { attempts: [attempt({ anchorHeight: 9_000_000_000_000_000_000n })] }),
+      "abandoned",
+    ],
+    [
+      "resolves what was signed on a block that a living chain has not come to half an hour later",
+      never,
+      ahead({}),
       "abandoned",
     ],
     ["resolves by the hash of the bare form", executed("BA".repeat(32)), stuck(), "confirmed"],
@@ -202,6 +213,19 @@ describe("a person's verb", () => {
       /block [0-9]+ is the newest that is sure, its window is over beyond doubt after block [0-9]+/,
     ],
     ["waits for the margin behind the window", never, stuck({ height: 108n }), /block 108.*after block 108/],
+    [
+      "waits half an hour for a block that the chain has not come to",
+      never,
+      ahead({ now: later - 1, rowsAt: later - 1 }),
+      /signed on block 100079, which the chain has not come to; where another source shows block 1911 .* ask again after/,
+    ],
+    ["waits where the newest block is doubted", never, ahead({ believed: undefined }), /let the daemon see a later/],
+    ["waits where an old chain is read anew", never, ahead({ rowsAt: later - 60_001 }), /has not come to/],
+    ["waits where no row was read", never, ahead({ rowsAt: undefined }), /has not come to/],
+    ["waits where another block is told in between", never, ahead({ low: 20n }), /has not come to/],
+    ["waits where the chain may have come to it", never, ahead({ believed: 100_069n }), /let the daemon see a later/],
+    ["waits where the rows have come to it", never, ahead({ height: 100_069n }), /may still execute/],
+    ["knows what the ledger holds", never, ahead({ evidence: seen }), /the ledger was seen to hold/],
     [
       "wants a height for what is unknown",
       never,
