@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { Decision, RuleState } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { isOn } from "../rules/alerting.ts"
@@ -19,7 +19,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { Attention } from "./Attention.ts"
 import { askPeople, endAsk } from "./askPeople.ts"
 import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
-import { gatherAnswers, hasMoved } from "./gatherAnswers.ts"
+import { gatherAnswers, hasMoved, waitMillis } from "./gatherAnswers.ts"
 import { isRehearsed, judgeOn } from "./judgeAll.ts"
 import { lockRules } from "./lockRules.ts"
 import { notifyAssets } from "./notifyAssets.ts"
@@ -33,7 +33,7 @@ import { tellUnknown } from "./tellUnknown.ts"
 import { watchConditions } from "./watchConditions.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
-const waitMillis = 1_000
+const restMillis = 1_000
 /** How often code is asked in one look at most: what it is told may change while it thinks. */
 const askedMax = 3
 
@@ -50,16 +50,12 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const states = yield* RuleStates
   const attention = yield* Attention
   yield* checkDiskSpace()
-  const evaluate = Effect.fnUntraced(function* (isLast: boolean) {
-    const answers = yield* gatherAnswers()
-    return yield* database.atomically(evaluateAll(answers, isLast)).pipe(
+  const { outcomes, changes, alerts } = yield* lookAsked((answers, isLast) =>
+    database.atomically(evaluateAll(answers, isLast)).pipe(
       // What was not committed did not happen: memory must not know more than the store.
       Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
-    )
-  })
-  let evaluated = yield* evaluate(false)
-  for (let asked = 2; evaluated === undefined; asked++) evaluated = yield* evaluate(asked >= askedMax)
-  const { outcomes, changes, alerts } = evaluated
+    ),
+  )
   attention.looked(outcomes)
   const metrics = yield* Metrics
   for (const { memory } of alerts) {
@@ -76,6 +72,23 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   if (changes.some(({ intents }) => intents.length > 0)) {
     yield* signals.wake("submitter")
     yield* signals.wake("balances")
+  }
+})
+
+/**
+ * Looks with the answers of all code; again, while there is time, where what it was told has changed meanwhile and the
+ * look came to nothing.
+ */
+const lookAsked = Effect.fnUntraced(function* <A, E, R>(
+  look: (answers: Answers, isLast: boolean) => Effect.Effect<A | undefined, E, R>,
+) {
+  const clock = yield* Clock.Clock
+  const begun = clock.monotonicTimeNanosUnsafe()
+  for (let asked = 1; ; asked++) {
+    const spent = Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
+    const answers = yield* gatherAnswers({ patienceMillis: Math.max(0, waitMillis - spent) })
+    const found = yield* look(answers, asked >= askedMax || spent >= waitMillis)
+    if (found !== undefined) return found
   }
 })
 
@@ -195,5 +208,5 @@ export const engineLoop = Effect.gen(function* () {
   yield* notifyAssets()
   yield* cycle.counted("engine", decideOnce())
   yield* reportTrials()
-  yield* signals.wait("engine", waitMillis)
+  yield* signals.wait("engine", restMillis)
 }).pipe(decidingInForce, Effect.forever)

@@ -15,8 +15,8 @@ import { balanceOf, listedOf } from "./snapshot.ts"
 
 type Moment = Knowledge & Pick<Snapshot, "now" | "listed">
 
-/** How long a look waits for code; who answers later is held in this look, and answers the next one. */
-const waitMillis = 1_000
+/** How long a look waits for code in all; who answers later is held in this look, and answers the next one. */
+export const waitMillis = 1_000
 
 const noAnswers: Answers = new Map()
 const known = new WeakMap<ReadonlyArray<Rule>, ReadonlyArray<Subject>>()
@@ -30,8 +30,6 @@ const codeSubjects = (rules: ReadonlyArray<Rule>): ReadonlyArray<Subject> => {
   known.set(rules, subjects)
   return subjects
 }
-
-export const hasCode = (rules: ReadonlyArray<Rule>): boolean => codeSubjects(rules).length > 0
 
 /** What all code of the rules is asked of a moment: rules that rehearse are told balances with what they rehearsed. */
 const questionsFor = (
@@ -48,11 +46,14 @@ const questionsFor = (
 
 /**
  * Asks the code of all rules about what is known now, in one batch and outside of any transaction: code that takes its
- * time, or never ends, keeps nobody but its own rule. `rule`: this one alone.
+ * time, or never ends, keeps nobody but its own rule. `rule`: this one alone. `patienceMillis`: how long it waits.
  */
-export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: string) {
-  const options = yield* EngineOptions
-  if (!hasCode(options.rules)) return noAnswers
+export const gatherAnswers = Effect.fn("Engine.askCode")(function* (
+  asked: { readonly rule?: string; readonly patienceMillis?: number } = {},
+) {
+  const { rule, patienceMillis = waitMillis } = asked
+  const { rules } = yield* EngineOptions
+  if (codeSubjects(rules).length === 0) return noAnswers
   const observations = yield* Observations
   const watermark = yield* observations.watermark
   const moment = {
@@ -62,7 +63,8 @@ export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: strin
     listed: listedOf(yield* (yield* Listings).assets),
   }
   const questions = yield* questionsAt(moment)
-  return yield* answersTo(rule === undefined ? questions : questions.filter((one) => one.rule === rule))
+  const own = rule === undefined ? questions : questions.filter((one) => one.rule === rule)
+  return yield* answersTo(own, patienceMillis)
 })
 
 const questionsAt = Effect.fnUntraced(function* (moment: Moment) {
@@ -81,7 +83,7 @@ export const hasMoved = Effect.fnUntraced(function* (moment: Moment, answers: An
   })
 })
 
-const answersTo = Effect.fnUntraced(function* (questions: ReadonlyArray<Question>) {
+const answersTo = Effect.fnUntraced(function* (questions: ReadonlyArray<Question>, patienceMillis: number) {
   const answers = new Map<string, Answered & { readonly hash: string }>()
   const thinking = questions.flatMap(({ rule, code, seen, now }) => {
     const put = (one: Answered) => {
@@ -92,7 +94,9 @@ const answersTo = Effect.fnUntraced(function* (questions: ReadonlyArray<Question
     put(said)
     return []
   })
-  if (thinking.length > 0) yield* Effect.promise(() => Promise.all(thinking)).pipe(Effect.timeoutOption(waitMillis))
+  if (thinking.length > 0) {
+    yield* Effect.promise(() => Promise.all(thinking)).pipe(Effect.timeoutOption(patienceMillis))
+  }
   // Who answers later changes nothing of this look.
   return new Map(answers) as Answers
 })

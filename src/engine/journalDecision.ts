@@ -22,11 +22,7 @@ const codeFacts = ({ hash, seen, answer }: AnsweredCode) => ({
  * Journals why a payment was decided, and the policy line of its kind that permits it. In the transaction that records
  * it.
  */
-export const journalDecision = Effect.fnUntraced(function* (
-  intent: Intent,
-  policy: Policy,
-  answered?: AnsweredCode,
-) {
+export const journalDecision = Effect.fnUntraced(function* (intent: Intent, policy: Policy, answered?: AnsweredCode) {
   const { fromKey, toKey, assetId } = intent.payment
   const line = lineFor(policy, { from: fromKey, to: toKey, assetId })
   const cancel = intent.command === "cancel" ? cancelLineFor(policy, fromKey) : undefined

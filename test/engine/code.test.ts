@@ -8,7 +8,7 @@ import { toJson } from "../../src/cli/output.ts"
 import { type Story, storyText } from "../../src/cli/storyText.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
-import { toldOf } from "../../src/rules/code.ts"
+import { type Code, toldOf } from "../../src/rules/code.ts"
 import type { DaemonOptions } from "../../src/services.ts"
 import { storyOf } from "../../src/status/stories.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
@@ -51,6 +51,9 @@ writeFileSync(
   loops,
   rules.replace('"half"', '"loops"').replace(/need: [\s\S]*?\n {6}\},/, "need: () => { for (;;); },"),
 )
+
+const calm = join(dir, "calm.ts")
+writeFileSync(calm, rules.replace('"half"', '"calm"').replace(/need: [\s\S]*?\n {6}\},/, "need: () => undefined,"))
 
 const alerts = Effect.map(
   Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
@@ -161,6 +164,42 @@ describe("a rule in TypeScript in a running treasury", () => {
         rules: `  - ${loops}`,
         more: "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }\n",
       },
+    ),
+  )
+
+  it.effect("is asked anew in the same look where what it is told has changed meanwhile, three times at most", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const rule = options.treasury.rules.find(({ name }) => name === "calm")
+          if (rule?.kind !== "code") return assert.fail("no code")
+          let asked = 0
+          /** Thinks about other balances the first times. */
+          const late = (times: number): Code => ({
+            ...rule.code,
+            askLater: (seen) => {
+              const answer = rule.code.ask(seen)
+              return ++asked <= times ? { seen: { ...seen, balances: { "bob/USDT": 1n } }, answer } : { seen, answer }
+            },
+          })
+          const look = (code: Code) => {
+            const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code } : one))
+            const settings = { ...engineSettings(options.treasury, "live"), rules }
+            return Effect.provideService(decideOnce(), EngineOptions, settings)
+          }
+          yield* round(options, sandbox, new Set(["decide"]))
+          yield* look(late(1))
+          assert.strictEqual(asked, 2)
+          assert.strictEqual((yield* stateOf("calm"))?.reason, "in_band")
+          asked = 0
+          yield* look(late(9))
+          assert.strictEqual(asked, 3)
+          const detail = "its code was asked, and what it is told has changed since"
+          assert.deepInclude(yield* stateOf("calm"), { reason: "no_data", detail } as const)
+          const [, seen] = [yield* look(late(0)), yield* stateOf("calm")]
+          assert.strictEqual(seen?.reason, "in_band")
+        }),
+      { rules: `  - ${calm}` },
     ),
   )
 })
