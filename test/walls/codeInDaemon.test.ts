@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -105,6 +105,24 @@ describe("a daemon among whose rules in code most do harm", () => {
     const { stdout, code } = await cofferer(["explain", "own", "-c", file, "--data", data], { cwd: dir })
     assert.strictEqual(code, 0, stdout)
     assert.match(stdout, /own warm\/USDT is silent: in band, at 25,000\.00 warm\/USDT its code needs nothing/)
+  })
+
+  it("proves what code decided, with the code's hash, as any other payment", { timeout: 120_000 }, async () => {
+    const { intent } = await daemon!.line(({ msg, detail }) => msg === "proposed" && String(detail).startsWith("own: "))
+    const own = ["-c", file, "--data", data]
+    const receipt = join(dir, "receipt.json")
+    const run = async (...args: ReadonlyArray<string>) => {
+      const { stdout, stderr, code } = await cofferer(args, { cwd: dir })
+      assert.strictEqual(code, 0, stdout + stderr)
+      return stdout
+    }
+    await run("receipt", String(intent), "--file", receipt, ...own)
+    assert.match(await run("receipt", "verify", receipt), /confirmed/)
+    const story = await run("intents", "show", String(intent), ...own)
+    const [, hash] = /decision +own: it is low .*; by code ([0-9a-f]{8})\n/.exec(story) ?? []
+    assert.isDefined(hash, story)
+    assert.match(readFileSync(receipt, "utf8"), new RegExp(`code.{1,10}hash.{1,10}${hash}[0-9a-f]{56}`))
+    assert.include(await run("verify", ...own), "journal whole")
   })
 
   it.each(Object.keys(harm))("tells people why %s pays nothing", { timeout: 120_000 }, async (name) => {
