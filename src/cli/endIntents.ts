@@ -1,4 +1,3 @@
-import { userInfo } from "node:os"
 import { Effect, Layer, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { shortId } from "../domain/Hex.ts"
@@ -14,6 +13,7 @@ import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
 import { meant } from "./signable.ts"
+import { userName } from "./userName.ts"
 
 const Ended = Schema.Struct({
   id: Schema.String,
@@ -51,7 +51,7 @@ const end = Effect.fnUntraced(function* (
       },
     },
     Effect.fnUntraced(function* (signed) {
-      const body = { reason: chosen.reason, author: userInfo().username, ...more, ...signed }
+      const body = { reason: chosen.reason, author: userName(), ...more, ...signed }
       const answer = yield* control(dataDir, "POST", path, body)
       return answer === undefined ? yield* stored(chosen, dataDir, verb, body) : yield* bodyOf(answer)
     }),

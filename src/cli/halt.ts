@@ -1,4 +1,3 @@
-import { userInfo } from "node:os"
 import { Console, Effect, Result } from "effect"
 import { Command } from "effect/cli"
 import { bodyOf, control } from "./controlClient.ts"
@@ -6,6 +5,7 @@ import { dataDirOf } from "./dataDirOf.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { haltNext, reasonFlag } from "./pause.ts"
 import { configFlag, dataFlag } from "./setup.ts"
+import { userName } from "./userName.ts"
 
 /** A person's halt of everything, until `resume`. Where no daemon takes it, the HALT file says it. */
 export const halt = Command.make(
@@ -14,7 +14,7 @@ export const halt = Command.make(
   Effect.fn(function* (chosen) {
     const dataDir = yield* dataDirOf(chosen, "stop")
     const { reason } = chosen
-    const author = userInfo().username
+    const author = userName()
     const told = yield* control(dataDir, "POST", "/api/v1/halt", { reason, author }).pipe(
       Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : bodyOf(answer))),
       Effect.result,

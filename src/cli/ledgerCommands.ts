@@ -1,4 +1,3 @@
-import { userInfo } from "node:os"
 import { Effect, Layer, type Option } from "effect"
 import { Command } from "effect/cli"
 import { secureDataDir } from "../config/ownFiles.ts"
@@ -12,6 +11,7 @@ import { type Output, outputFlag, printResult, table, toJson } from "./output.ts
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, type Setup, setup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
+import { userName } from "./userName.ts"
 
 interface Listed {
   readonly id: string
@@ -69,7 +69,7 @@ const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
     chosen,
     { kind: verb, says: { reason: chosen.reason } },
     Effect.fnUntraced(function* (more) {
-      const asked = { reason: chosen.reason, author: userInfo().username, ...more }
+      const asked = { reason: chosen.reason, author: userName(), ...more }
       const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${verb}`, asked)
       if (answer !== undefined) return yield* bodyOf(answer)
       const found = yield* setup(chosen)

@@ -1,4 +1,3 @@
-import { userInfo } from "node:os"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { storeLayer } from "../services.ts"
@@ -9,6 +8,7 @@ import { dataDirOf } from "./dataDirOf.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { configFlag, dataFlag, storedSetup } from "./setup.ts"
+import { userName } from "./userName.ts"
 
 /** Keeps terms that wait from coming into force by the passing of time: at the daemon, or in its store. */
 export const object = Command.make(
@@ -25,7 +25,7 @@ export const object = Command.make(
   },
   Effect.fn(function* ({ hash, reason, output, ...chosen }) {
     const dataDir = yield* dataDirOf(chosen)
-    const body = { hash, reason, author: userInfo().username }
+    const body = { hash, reason, author: userName() }
     const answer = yield* control(dataDir, "POST", "/api/v1/object", body)
     const done = answer === undefined ? yield* stored(chosen, dataDir, body) : yield* bodyOf(answer)
     const text = `objected to the terms ${hash}: the old ones hold until operators agree to the new ones`

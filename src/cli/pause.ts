@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs"
-import { userInfo } from "node:os"
 import { Console, Effect, Logger, Option, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
@@ -12,6 +11,7 @@ import { bodyOf, type ControlAnswer, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
+import { userName } from "./userName.ts"
 
 export const scopeFlag = Flag.String("scope").pipe(
   Flag.withDescription(
@@ -99,7 +99,7 @@ export const pause = Command.make(
     const { scope, reason } = chosen
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const until = Option.match(chosen.for, { onNone: () => undefined, onSome: (text) => now + durationMillis(text) })
-    const author = userInfo().username
+    const author = userName()
     const lasting = until === undefined ? "" : ` for ${Option.getOrElse(chosen.for, () => "")}`
     const asked = scope === "all" && until === undefined ? undefined : `${scope}${lasting}`
     const heard = yield* control(dataDir, "POST", "/api/v1/pause", { scope, reason, author, until }).pipe(

@@ -1,4 +1,3 @@
-import { userInfo } from "node:os"
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { bodyOf, control } from "./controlClient.ts"
@@ -6,6 +5,7 @@ import { dataDirOf } from "./dataDirOf.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { configFlag, dataFlag, notRunning } from "./setup.ts"
+import { userName } from "./userName.ts"
 
 /** Lets the daemon read its files again: all of it is put in force, or nothing. */
 export const reload = Command.make(
@@ -22,7 +22,7 @@ export const reload = Command.make(
   },
   Effect.fn(function* ({ reason, allowWeaker, output, ...chosen }) {
     const dataDir = yield* dataDirOf(chosen)
-    const author = userInfo().username
+    const author = userName()
     const answer = yield* control(dataDir, "POST", "/api/v1/reload", { reason, author, allowWeaker })
     if (answer === undefined) return yield* notRunning(chosen, dataDir)
     const done = (yield* bodyOf(answer)) as {

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs"
-import { userInfo } from "node:os"
 import { join } from "node:path"
 import { Effect, Predicate, Schema } from "effect"
 import { Command } from "effect/cli"
@@ -16,6 +15,7 @@ import { outputFlag, printResult, toJson } from "./output.ts"
 import { reasonFlag, scopeFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, setup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
+import { userName } from "./userName.ts"
 
 /** Where no daemon runs, the same on its database: what operators must agree to there, they must agree to here. */
 const resumeStored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, asked: typeof ResumeBody.Type) {
@@ -49,7 +49,7 @@ export const resume = Command.make(
   Effect.fn(function* (chosen) {
     const dataDir = yield* dataDirOf(chosen)
     const { scope, reason } = chosen
-    const body = { scope, reason, author: userInfo().username }
+    const body = { scope, reason, author: userName() }
     const answer = yield* signAgreement(
       chosen,
       { kind: "resume", says: { scope, reason } },

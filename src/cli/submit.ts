@@ -1,4 +1,3 @@
-import { userInfo } from "node:os"
 import { Effect, Layer, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { deliverOnce } from "../alerts/AlertLoop.ts"
@@ -20,6 +19,7 @@ import { needSandbox } from "./needSandbox.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { openToEnd, pollOf } from "./runOnce.ts"
 import { configFlag, dataFlag, notRunning, setup } from "./setup.ts"
+import { userName } from "./userName.ts"
 
 const absent = ", and the network that the file brings has not run: nothing was handed in"
 
@@ -64,10 +64,7 @@ export const submit = Command.make(
   },
   Effect.fn(function* (chosen) {
     const written = yield* decodeYaml(SubmitBody, yield* readYaml(chosen.file))
-    const author = Option.getOrElse(
-      chosen.author,
-      () => written.author ?? userInfo().username.replaceAll(/[^\w.@-]/g, "_"),
-    )
+    const author = Option.getOrElse(chosen.author, () => written.author ?? userName().replaceAll(/[^\w.@-]/g, "_"))
     const body = { ...written, author }
     const named = { config: chosen.config, data: chosen.data }
     const found = yield* setup(named)

@@ -1,4 +1,3 @@
-import { userInfo } from "node:os"
 import { Effect, type Option } from "effect"
 import { Argument, Command } from "effect/cli"
 import { storeLayer } from "../services.ts"
@@ -10,6 +9,7 @@ import { type Output, outputFlag, printResult, toJson } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
+import { userName } from "./userName.ts"
 
 const flags = { reason: reasonFlag, ...agreementFlags, config: configFlag, data: dataFlag, output: outputFlag }
 
@@ -40,7 +40,7 @@ const perform = (chosen: ChosenTrust, more: { readonly height?: string }) =>
     { kind: "trust", says: { trusts: trusts(more), reason: chosen.reason } },
     Effect.fnUntraced(function* (signed) {
       const dataDir = yield* dataDirOf(chosen)
-      const asked = { ...more, reason: chosen.reason, author: userInfo().username, ...signed }
+      const asked = { ...more, reason: chosen.reason, author: userName(), ...signed }
       const answer = yield* control(dataDir, "POST", `/api/v1/trust/${what(more)}`, asked)
       if (answer !== undefined) return yield* bodyOf(answer)
       const found = yield* storedSetup(chosen, dataDir)
