@@ -1,6 +1,6 @@
 import { Console, Effect } from "effect"
 import { Flag } from "effect/cli"
-import { visibleJson } from "../domain/visible.ts"
+import { visible, visibleJson } from "../domain/visible.ts"
 import { type CliFailure, failWith } from "./CliFailure.ts"
 
 /** --output: text for people, json for programs. Results go to standard output, everything else to standard error. */
@@ -33,8 +33,9 @@ export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>
     })
   })
 
-/** Columns padded to the widest cell; two spaces between. */
-export const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+/** Columns padded to the widest cell; two spaces between. A line break inside a cell begins no row. */
+export const table = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const rows = cells.map((row) => row.map(visible))
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)))
   return rows
     .map((row) =>

@@ -1,0 +1,12 @@
+import { assert, it } from "vitest"
+import { table } from "../../src/cli/output.ts"
+
+it("shows a line break of a gateway's text as what it is: a symbol forges no row of the listing", () => {
+  const forged = "JUNK\nUSDT    enabled  6\u2028x"
+  const rows = table([
+    ["symbol", "status"],
+    [forged, "proposed"],
+  ]).split("\n")
+  assert.strictEqual(rows.length, 2)
+  assert.include(rows[1], "JUNK\\u{a}USDT    enabled  6\\u{2028}x  proposed")
+})
