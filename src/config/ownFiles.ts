@@ -36,6 +36,7 @@ export const writableByOthers = (
 /** Names of what the daemon keeps in its data directory. The HALT file is not among them: anybody may stop money. */
 const ownNames = [
   "cofferer.db",
+  "cofferer.db-journal",
   "cofferer.db-wal",
   "cofferer.db-shm",
   "cofferer.reserve",

@@ -90,7 +90,8 @@ describe("a data directory", () => {
   })
 
   // To give a file to another user takes root.
-  const foreign = process.getuid?.() === 0 ? [["cofferer.db"], ["read-token"], ["control-key"], [""]] : []
+  const foreign =
+    process.getuid?.() === 0 ? [["cofferer.db"], ["cofferer.db-journal"], ["read-token"], ["control-key"], [""]] : []
   it.each(foreign)("is refused where another user's %s lies in it", async (name) => {
     const data = join(dir, `foreign-${name}`)
     mkdirSync(data, { mode: 0o700 })
