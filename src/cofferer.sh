@@ -1,6 +1,8 @@
 #!/bin/sh
 # Starts Cofferer on the packaged Node 24, else on the machine's own Node of 22.19 or newer.
 set -u
+# With it, cd leads elsewhere and says so.
+unset CDPATH
 # Each of these makes Node or its TLS run other code, or write down what the process holds. A certificate authority of
 # the operator's own, NODE_EXTRA_CA_CERTS, is no such thing.
 cleared=

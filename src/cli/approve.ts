@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs"
+import { readSync } from "node:fs"
 import { Console, Effect, type Layer, Option, Predicate, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { storeLayer } from "../services.ts"
@@ -80,12 +80,26 @@ const print = Effect.fnUntraced(function* ({ output }: Choice, view: ApprovalVie
   return yield* Console.log(view.text.slice(0, -1))
 })
 
+const textBytesMax = 100_000
+
+/** Standard input, up to a bound: what follows it is no text of ours. Throws what the system says. */
+const readInput = (bytesMax: number): string => {
+  const bytes = Buffer.alloc(bytesMax)
+  let length = 0
+  while (length < bytesMax) {
+    const read = readSync(0, bytes, length, bytesMax - length, null)
+    if (read === 0) break
+    length += read
+  }
+  return bytes.toString("utf8", 0, length)
+}
+
 const sign = Command.make(
   "sign",
   { key: Flag.String("key").pipe(Flag.withDescription("File of an operator's key")) },
   Effect.fn(function* ({ key }) {
     const text = yield* Effect.try({
-      try: () => readFileSync(0, "utf8"),
+      try: () => readInput(textBytesMax),
       catch: () => failWith("usage", "give the text on standard input: cofferer approve sign --key FILE < text"),
     })
     if (readApproval(text) === undefined) {

@@ -5,7 +5,7 @@ import { ConfigError, formatProblem } from "../config/ConfigError.ts"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { needCertificates } from "../config/Environment.ts"
 import { isEmbedded } from "../config/lintTreasury.ts"
-import { secureDataDir } from "../config/ownFiles.ts"
+import { refuseSharedFolder, secureDataDir } from "../config/ownFiles.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
 import { drain, prepare, prepareOrWait, runLoops } from "../daemon.ts"
@@ -69,6 +69,7 @@ export const run = Command.make(
       : needSandbox(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
     if (lacking !== undefined) return yield* lacking
     const { dir: dataDir, mended } = yield* secureDataDir(written.dataDir)
+    yield* refuseSharedFolder(written.treasury.watermarkFile)
     const found = { ...written, dataDir }
     const work = chosen.sandbox
       ? withSandbox(found, chosen.once)

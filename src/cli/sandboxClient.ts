@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
+import { readUtf8 } from "../config/readBytes.ts"
 import { urlFile } from "../sandbox/Sandbox.ts"
 import { failWith } from "./CliFailure.ts"
 import { dataDirOf } from "./dataDirOf.ts"
@@ -18,6 +19,8 @@ export const urlFlag = Flag.String("url").pipe(
 
 const timeoutMillis = 5_000
 
+const urlBytesMax = 1_000
+
 /** Where the network listens: as told, or as the one in the data directory says. */
 const urlOf = Effect.fnUntraced(function* (chosen: Chosen & { readonly url: Option.Option<string> }) {
   if (Option.isSome(chosen.url)) {
@@ -29,7 +32,8 @@ const urlOf = Effect.fnUntraced(function* (chosen: Chosen & { readonly url: Opti
   if (!existsSync(file)) {
     return yield* failWith("notFound", `no play-money network runs in ${dir}; name one with --url or --data`)
   }
-  return readFileSync(file, "utf8").trim()
+  const text = readUtf8(file, urlBytesMax)
+  return typeof text === "string" ? text.trim() : yield* failWith("notFound", `${file} ${text.problem}`)
 })
 
 const Refused = Schema.Struct({ error: Schema.String })

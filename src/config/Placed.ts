@@ -1,5 +1,6 @@
 import { Alias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml"
 import { boundsOfText } from "./boundsOfText.ts"
+import { boundsOfTokens } from "./boundsOfTokens.ts"
 import type { Problem } from "./ConfigError.ts"
 import { yamlFaults } from "./yamlFaults.ts"
 
@@ -141,6 +142,17 @@ const placedOf = (node: Node | null, parent: Place, walk: Walk, level: number): 
   return placed
 }
 
+/** The parser makes an error of each fault, of which the stack is the most that it costs. */
+const withoutStacks = <A>(parse: () => A): A => {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return parse()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
 /** Parses YAML as text with places. Where there are problems, the tree is only what could be read. */
 export const parsePlaced = (
   file: string,
@@ -154,13 +166,13 @@ export const parsePlaced = (
   const none: Placed = { kind: "text", at: { file, line: 1, column: 1 }, text: "" }
   const problems: Array<Problem> = []
   const walk: Walk = { place, problems, anchors: new Map(), left: valuesMax }
-  const beyond = boundsOfText(text)
+  const beyond = boundsOfText(text) ?? boundsOfTokens(text)
   if (beyond !== undefined) {
     return { tree: none, problems: [{ file, ...beyond }] }
   }
   try {
     const options = { schema: "failsafe", lineCounter: counter, prettyErrors: false, uniqueKeys: false } as const
-    const parsed = parseDocument(text, { ...options, logLevel: "error" })
+    const parsed = withoutStacks(() => parseDocument(text, { ...options, logLevel: "error" }))
     for (const { offset, message, remedy } of yamlFaults(text, [...parsed.errors, ...parsed.warnings])) {
       complain(walk, place(offset), message, remedy)
     }

@@ -8,7 +8,7 @@ const depthMax = 64
 const indentMax = 400
 const anchorsMax = 1_000
 
-const flatter = "write it flatter"
+export const flatter = "write it flatter"
 
 /** A bound that is exceeded at a place, 1-based. */
 export interface Beyond {

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { readUtf8 } from "./readBytes.ts"
 
-const controlKeyFile = "control-key"
+export const controlKeyFile = "control-key"
 const keyBytesMax = 200
 const form = /^[0-9a-f]{64}$/
 

@@ -1,5 +1,5 @@
 import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { Effect } from "effect"
 import { ConfigError, type Problem } from "./ConfigError.ts"
 
@@ -31,6 +31,13 @@ export const writableByOthers = (
     return `may be written by group ${gid} (mode ${octal(mode)})`
   }
   return undefined
+}
+
+/** Why a path is not followed: it is a link, and another user's than this one and root. */
+export const foreignLink = (path: string): string | undefined => {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat?.isSymbolicLink() !== true || stat.uid === thisUser().uid || stat.uid === 0) return undefined
+  return `is a link of user ${stat.uid}`
 }
 
 /** Names of what the daemon keeps in its data directory. The HALT file is not among them: anybody may stop money. */
@@ -90,6 +97,8 @@ export const secureDataDir = (
 ): Effect.Effect<{ readonly dir: string; readonly mended: ReadonlyArray<string> }, ConfigError> =>
   Effect.try({
     try: () => {
+      const link = foreignLink(dir)
+      if (link !== undefined) throw new ConfigError({ problems: [refusal(dir, link)] })
       mkdirSync(dir, { recursive: true, mode: 0o700 })
       const real = realpathSync(dir)
       const mended: Array<string> = []
@@ -104,11 +113,9 @@ export const secureDataDir = (
         const path = join(real, name)
         const stat = find(path)
         if (stat === undefined) continue
-        const isLink = stat.isSymbolicLink()
-        if (isLink && stat.uid !== thisUser().uid && stat.uid !== 0) {
-          throw new ConfigError({ problems: [refusal(path, `is a link of user ${stat.uid}`)] })
-        }
-        const target = isLink ? find(realpathSync(path)) : stat
+        const why = foreignLink(path)
+        if (why !== undefined) throw new ConfigError({ problems: [refusal(path, why)] })
+        const target = stat.isSymbolicLink() ? find(realpathSync(path)) : stat
         if (target !== undefined) secure(path, target, 0o600)
       }
       return { dir: real, mended }
@@ -118,4 +125,14 @@ export const secureDataDir = (
       const why = `the data directory cannot be used (${(error as NodeJS.ErrnoException).code})`
       return new ConfigError({ problems: [{ file: dir, line: 0, column: 0, message: why, remedy: "name another" }] })
     },
+  })
+
+/** Refuses a file outside of the data directory whose folder another user could write; one that is missing is no fault. */
+export const refuseSharedFolder = (file: string | undefined): Effect.Effect<void, ConfigError> =>
+  Effect.suspend(() => {
+    const folder = file === undefined ? undefined : statSync(dirname(file), { throwIfNoEntry: false })
+    const why = folder === undefined ? undefined : writableByOthers(folder)
+    return why === undefined
+      ? Effect.void
+      : new ConfigError({ problems: [refusal(dirname(file!), `the folder of the watermark ${why}`)] })
   })

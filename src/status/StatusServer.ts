@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { inForceOr } from "../config/ConfigInForce.ts"
 import { isLoopback } from "../config/Fields.ts"
+import { readUtf8 } from "../config/readBytes.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { boundedServer, mayBeCut } from "../listen/boundedServer.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
@@ -181,8 +182,12 @@ const guardOf = (options: StatusServerOptions) => {
 /** Equal lengths for the comparison in constant time. */
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
+const tokenBytesMax = 1_000
+
 const readToken = (dataDir: string): string => {
   const file = join(dataDir, "read-token")
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" })
-  return readFileSync(file, "utf8").trim()
+  const text = readUtf8(file, tokenBytesMax)
+  if (typeof text !== "string") throw new Error(`${file} ${text.problem}`)
+  return text.trim()
 }

@@ -1,15 +1,20 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs"
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs"
 import { dirname } from "node:path"
 import { Context, Effect, Layer, Schema } from "effect"
+import { readUtf8 } from "../config/readBytes.ts"
 import { Journal } from "./Journal.ts"
 import { Settings } from "./Settings.ts"
 import { StoreError } from "./StoreError.ts"
 
 const Said = Schema.fromJsonString(Schema.Struct({ installation: Schema.String, seq: Schema.Int, hash: Schema.String }))
 
+const bytesMax = 10_000
+
 const write = (file: string, text: string): void => {
   const fresh = `${file}.new`
-  const handle = openSync(fresh, "w", 0o600)
+  // Whatever lies there was left by a death in the midst of this, or by somebody else: it is not written through.
+  rmSync(fresh, { force: true })
+  const handle = openSync(fresh, "wx", 0o600)
   try {
     writeSync(handle, text)
     fsyncSync(handle)
@@ -54,8 +59,10 @@ export class Witness extends Context.Service<
           yield* attempt(() => write(file, `${JSON.stringify({ installation, ...head })}\n`))
         })
         const problem = Effect.gen(function* () {
-          const text = yield* attempt(() => (existsSync(file) ? readFileSync(file, "utf8") : undefined))
-          if (text === undefined) return undefined
+          const text = readUtf8(file, bytesMax)
+          if (typeof text !== "string") {
+            return text.code === "ENOENT" ? undefined : `the watermark ${file} ${text.problem}`
+          }
           const said = yield* Effect.option(Schema.decodeEffect(Said)(text))
           if (said._tag === "None") return `the watermark ${file} cannot be understood`
           const { installation, seq, hash } = said.value

@@ -1,7 +1,9 @@
+import { once } from "node:events"
 import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
@@ -11,11 +13,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
-import { secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
+import { trustedSocket } from "../../src/cli/trustedSocket.ts"
+import { refuseSharedFolder, secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-own-")))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -89,6 +93,19 @@ describe("a data directory", () => {
     assert.match(done._tag === "Failure" ? done.failure.message : "", /file {2}the data directory cannot be used \(E/)
   })
 
+  it("that is another user's link is refused: it may lead to another treasury", async () => {
+    if (process.getuid?.() !== 0) return
+    const real = join(dir, "other-treasury")
+    mkdirSync(real, { mode: 0o700 })
+    const link = join(dir, "foreign-link")
+    symlinkSync(real, link)
+    lchownSync(link, 1002, 1002)
+    const done = await secured(link)
+    assert.match(done._tag === "Failure" ? done.failure.message : "", /foreign-link {2}is a link of user 1002/)
+    const trusted = trustedSocket(link)
+    assert.match("problem" in trusted ? trusted.problem : "", /foreign-link is a link of user 1002/)
+  })
+
   // To give a file to another user takes root.
   const foreign =
     process.getuid?.() === 0 ? [["cofferer.db"], ["cofferer.db-journal"], ["read-token"], ["control-key"], [""]] : []
@@ -100,5 +117,49 @@ describe("a data directory", () => {
     chownSync(path, 1002, 1002)
     const done = await secured(data)
     assert.match(done._tag === "Failure" ? done.failure.message : "", /belongs to user 1002: .*; run this as that user/)
+  })
+})
+
+describe("the folder of a watermark", () => {
+  it("is refused where others may write it, and is no matter where it is missing or none is named", async () => {
+    const folder = join(dir, "marks")
+    mkdirSync(folder, { mode: 0o700 })
+    const refused = (file: string | undefined) => Effect.runPromise(Effect.result(refuseSharedFolder(file)))
+    assert.strictEqual((await refused(join(folder, "mark")))._tag, "Success")
+    assert.strictEqual((await refused(join(folder, "missing/mark")))._tag, "Success")
+    assert.strictEqual((await refused(undefined))._tag, "Success")
+    chmodSync(folder, 0o777)
+    const done = await refused(join(folder, "mark"))
+    assert.match(
+      done._tag === "Failure" ? done.failure.message : "",
+      /the folder of the watermark may be written by every/,
+    )
+  })
+})
+
+describe("root's own volume with the group of the daemon", () => {
+  /** A socket of user 10001 in a directory of root that group 2000 may write. */
+  const volume = async (name: string, kept: number) => {
+    const path = join(dir, name)
+    mkdirSync(path)
+    const server = createServer().listen(join(path, "cofferer.sock"))
+    await once(server, "listening")
+    for (const file of ["control-key", "cofferer.db"]) {
+      writeFileSync(join(path, file), "")
+      chownSync(join(path, file), kept, 2000)
+    }
+    chownSync(join(path, "cofferer.sock"), 10001, 2000)
+    chownSync(path, 0, 2000)
+    chmodSync(path, 0o2775)
+    const trusted = trustedSocket(path)
+    server.close()
+    return trusted
+  }
+
+  it("is spoken to by root where all that is kept there is the daemon's, and else is not", async () => {
+    if (process.getuid?.() !== 0) return
+    assert.deepStrictEqual(await volume("volume", 10001), { socketPath: join(dir, "volume/cofferer.sock") })
+    const planted = await volume("planted", 10002)
+    assert.match("problem" in planted ? planted.problem : "", /belongs to user 10001/)
   })
 })

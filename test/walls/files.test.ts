@@ -28,6 +28,12 @@ const sparse = (name: string, bytes: number): string => {
 const many = (count: number, line: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => line(i)).join("")
 
+/** So much of one thing, on lines that are short enough. */
+const lines = (unit: string, bytes: number): string => {
+  const line = `${unit.repeat(Math.floor(9_900 / unit.length))}\n`
+  return line.repeat(Math.ceil(bytes / line.length))
+}
+
 /** Texts that a parser of YAML could spend seconds or a gigabyte on. */
 const texts: Readonly<Record<string, string>> = {
   "a megabyte of [": "[".repeat(1_000_000),
@@ -72,6 +78,16 @@ const texts: Readonly<Record<string, string>> = {
   "19,000 directives": "%YAML 1.2\n".repeat(19_000),
   "19,000 tags": many(19_000, (i) => `k${i}: !t${i} 1\n`),
   "19,000 merge keys": "<<: {}\n".repeat(19_000),
+  "a megabyte of ]": lines("]", 1_000_000),
+  "a megabyte of }": lines("}", 1_000_000),
+  "4 MB of pairs of brackets": lines("[]", 3_900_000),
+  "4 MB of braces": lines("{}", 3_900_000),
+  "4 MB of empty quotes": lines('""', 3_900_000),
+  "empty quotes within brackets": `[${lines('""', 1_000_000)}`,
+  "4 MB of aliases": lines("*a ", 3_900_000),
+  "4 MB of stars": lines("* ", 3_900_000),
+  "4 MB of tags": lines("!a ", 3_900_000),
+  "4 MB of keys on a line": lines("a: ", 3_900_000),
   "numbers of 9,000 digits": `version: ${"1".repeat(9_000)}\n`,
   exponents: `version: 1e999999999\n`,
   "a byte order mark in the middle": `version: 1\n\uFEFFname: a\n`,

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs"
 import { Effect, Schema } from "effect"
 import { ConfigError, configProblem } from "../../config/ConfigError.ts"
+import { readUtf8 } from "../../config/readBytes.ts"
 import { type AccountTypeName, accountTypeNumbers } from "../../domain/AccountType.ts"
 import { type AssetStatusName, assetStatusNumbers } from "../../domain/Asset.ts"
 import { type MovementType, movementTypes } from "../Ledger.ts"
@@ -105,18 +105,16 @@ export type NetworkState = typeof NetworkStateSchema.Type
 
 export const NetworkStateText = Schema.fromJsonString(NetworkStateSchema)
 
+/** A network of a hundred thousand accounts has some tens of megabytes. */
+const stateBytesMax = 500_000_000
+
 /** Reads a state file. Fails with the place and a remedy: it may be missing, no JSON, or another shape. */
 export const readNetworkState = (file: string): Effect.Effect<NetworkState, ConfigError> =>
   Effect.gen(function* () {
-    const text = yield* Effect.try({
-      try: () => readFileSync(file, "utf8"),
-      catch: (error) =>
-        configProblem(
-          file,
-          `the state cannot be read (${(error as NodeJS.ErrnoException).code})`,
-          "name the file of a network's state",
-        ),
-    })
+    const text = readUtf8(file, stateBytesMax)
+    if (typeof text !== "string") {
+      return yield* configProblem(file, `the state: ${text.problem}`, "name the file of a network's state")
+    }
     const value = yield* Effect.try({
       try: (): unknown => JSON.parse(text),
       catch: (error) => noJson(file, text, String(error)),
