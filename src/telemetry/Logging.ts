@@ -1,6 +1,6 @@
 import { Cause, Layer, Logger, type LogLevel, References } from "effect"
 import { type DestinationStream, type Level, pino } from "pino"
-import { visible } from "../domain/visible.ts"
+import { visible, visibleLines } from "../domain/visible.ts"
 import { makeRepeats } from "./makeRepeats.ts"
 
 const levels: Record<LogLevel.LogLevel, Level | undefined> = {
@@ -47,7 +47,7 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
     if (level === undefined) return
     const { message, fields } = entryOf(o.message)
     Object.assign(fields, o.fiber.getRef(References.CurrentLogAnnotations))
-    if (o.cause.reasons.length > 0) fields["cause"] = Cause.pretty(o.cause)
+    if (o.cause.reasons.length > 0) fields["cause"] = visibleLines(Cause.pretty(o.cause))
     if (level === "warn") {
       const unwritten = repeats(message, fields, o.date.getTime())
       if (unwritten === undefined) return
@@ -73,7 +73,7 @@ const entryOf = (message: unknown): Entry => {
     else words.push(String(part))
   }
   for (const [key, value] of Object.entries(fields)) if (typeof value === "string") fields[key] = visible(value)
-  return { message: words.join(" "), fields }
+  return { message: visible(words.join(" ")), fields }
 }
 
 const escape = String.fromCharCode(27)

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Cause, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layer } from "../../src/telemetry/Logging.ts"
 import { say } from "../../src/telemetry/say.ts"
@@ -15,7 +15,11 @@ const written = (format: "json" | "text") =>
     yield* Effect.andThen(
       say("asset", { subject: odd, detail: odd }),
       Effect.logWarning("it went wrong", { reason: odd }),
-    ).pipe(Effect.provide(layer({ level: "Info", format, destination, startedAt: 0 })))
+    ).pipe(
+      Effect.andThen(Effect.logWarning(odd)),
+      Effect.andThen(Effect.logWarning("it failed", Cause.fail(odd))),
+      Effect.provide(layer({ level: "Info", format, destination, startedAt: 0 })),
+    )
     return lines
   })
 
@@ -23,7 +27,10 @@ describe("the log", () => {
   it.effect.each(["json", "text"] as const)("shows others' unsafe characters as their numbers in %s", (format) =>
     Effect.gen(function* () {
       const lines = yield* written(format)
-      assert.lengthOf(lines, 2)
+      assert.lengthOf(lines, 4)
+      const cause = lines.pop()?.trimEnd() ?? ""
+      assert.include(cause, "\\u{202e}".slice(format === "json" ? 1 : 0))
+      assert.notMatch(cause.replaceAll("\n", ""), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u)
       for (const line of lines) {
         assert.include(format === "json" ? line.replaceAll("\\\\", "\\") : line, shown)
         assert.notMatch(line.trimEnd(), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u)
