@@ -127,7 +127,7 @@ export const secureDataDir = (
     },
   })
 
-/** Refuses a file outside of the data directory whose folder another user could write; one that is missing is no fault. */
+/** Refuses a file outside of the data directory whose folder another user could write. A missing one is no fault. */
 export const refuseSharedFolder = (file: string | undefined): Effect.Effect<void, ConfigError> =>
   Effect.suspend(() => {
     const folder = file === undefined ? undefined : statSync(dirname(file), { throwIfNoEntry: false })

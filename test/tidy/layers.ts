@@ -30,7 +30,7 @@ export const importsPointDown = (code: Code): ReadonlyArray<string> => {
 }
 
 const sandboxMayImport =
-  /^src\/(sandbox|domain|tx|listen|gateway\/schema)\/|^src\/(config\/(Yaml|ConfigError|Fields)|store\/NodeSqlite)\.ts$/
+  /^src\/(sandbox|domain|tx|listen|gateway\/schema)\/|^src\/(config\/(Yaml|ConfigError|Fields|readBytes)|store\/NodeSqlite)\.ts$/
 
 /** The sandbox is a foreign world: what it shared with the program, it could not put to the test. */
 export const sandboxStandsAlone = (code: Code): ReadonlyArray<string> =>
