@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -165,6 +166,13 @@ describe("a state that is none", () => {
   it.each(unread)("that %s is told with its place and a remedy", async (title, text, says) => {
     const path = write(`${title.replaceAll(" ", "-")}.json`, text)
     assert.match((await Effect.runPromise(Effect.flip(readNetworkState(path)))).message, says)
+  })
+
+  it("that is a pipe is not waited for", async () => {
+    const pipe = join(dir, "pipe.json")
+    execFileSync("mkfifo", [pipe])
+    const { message } = await Effect.runPromise(Effect.flip(readNetworkState(pipe)))
+    assert.match(message, /pipe\.json {2}the state is no file; name the file/)
   })
 
   it("that is not there is told by its name", async () => {

@@ -113,7 +113,9 @@ export const readNetworkState = (file: string): Effect.Effect<NetworkState, Conf
   Effect.gen(function* () {
     const text = readUtf8(file, stateBytesMax)
     if (typeof text !== "string") {
-      return yield* configProblem(file, `the state: ${text.problem}`, "name the file of a network's state")
+      const { code, problem } = text
+      const why = code === undefined ? `the state ${problem}` : `the state cannot be read (${code})`
+      return yield* configProblem(file, why, "name the file of a network's state")
     }
     const value = yield* Effect.try({
       try: (): unknown => JSON.parse(text),
