@@ -17,6 +17,8 @@ export interface ThreadData {
   readonly port: MessagePort
   /** The first counts replies, the second beats while the thread lives. */
   readonly signal: Int32Array
+  /** What it reads is numbered from here: no number of a thread before it is one of its own. */
+  readonly first: number
 }
 
 /** What is said to the thread, and what it says, by number. */
@@ -41,11 +43,15 @@ const silent: JobReply = { ended: "the thread that keeps its process gives no an
 
 let thread: Thread | undefined
 let ids = 0
+let threads = 0
+/** More than one thread reads. */
+const perThread = 2 ** 32
 
 const startThread = (): Thread => {
   const { port1, port2 } = new MessageChannel()
   const signal = new Int32Array(new SharedArrayBuffer(8))
-  const data: ThreadData = { port: port2, signal }
+  const first = ++threads * perThread
+  const data: ThreadData = { port: port2, signal, first }
   const worker = new Worker(new URL("./codeThread.ts", import.meta.url), {
     workerData: data,
     transferList: [port2],
@@ -53,7 +59,7 @@ const startThread = (): Thread => {
     execArgv: ["--disable-warning=ExperimentalWarning"],
     name: "cofferer-code",
   })
-  const started: Thread = { port: port1, signal, waiting: new Map() }
+  const started: Thread = { port: port1, signal, first, waiting: new Map() }
   worker.on("error", () => giveUp(started))
   worker.on("exit", () => giveUp(started))
   port1.on("message", (message: ReplyMessage) => settle(started, message))
@@ -134,6 +140,9 @@ export const loadCode = (file: string): Loaded | { readonly ended: string } => {
   if ("reply" in done) return { handle: done.handle, reply: done.reply, texts: new Map(done.texts) }
   return { ended: "ended" in done ? done.ended : "" }
 }
+
+/** Whether the thread that read it is there still: what another one read it cannot ask. */
+export const isKept = (handle: number): boolean => Math.floor(handle / perThread) === threads && thread !== undefined
 
 type Asked = Reply | { readonly ended: string }
 

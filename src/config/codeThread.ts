@@ -8,7 +8,7 @@ import type { Job, JobMessage, JobReply, ReplyMessage, ThreadData } from "./Code
 import { lineCharsMax, type Reply, type Request } from "./codeWire.ts"
 import { readUtf8 } from "./readBytes.ts"
 
-const { port, signal } = workerData as ThreadData
+const { port, signal, first } = workerData as ThreadData
 
 const bytesMax = 4_000_000
 const filesMax = 100
@@ -25,6 +25,8 @@ const wornMillis = 300_000
 const keptMax = 4
 /** Readings that are remembered: of a file that was reloaded so often nobody asks the oldest any more. */
 const knownMax = 64
+/** A reply that is nested deeper than any of ours is not handed on: the program's stack would not bear to read it. */
+const levelsMax = 400
 /** How often the thread shows that it lives. */
 const beatMillis = 200
 const lookMillis = 10
@@ -36,6 +38,8 @@ interface Rules {
   /** What it is made of: read once, so that a file that changes meanwhile changes nothing. */
   readonly texts: Map<string, string>
   pinned: boolean
+  /** What it gave when it was read: its functions are asked by their places in it. */
+  said: string | undefined
   child: Running | undefined
 }
 
@@ -48,7 +52,7 @@ interface Running {
 }
 
 const known = new Map<number, Rules>()
-let handles = 0
+let handles = first
 
 const here = dirname(fileURLToPath(import.meta.url))
 /** Whether the kernel lets this process have a network of its own, with nothing in it. */
@@ -88,6 +92,8 @@ const start = (): Running => {
   child.stdin.on("error", () => {})
   child.on("error", () => running.heard(undefined))
   child.stdout.on("close", () => running.heard(undefined))
+  // Its output may have ended before somebody waits for it.
+  child.on("exit", () => running.heard(undefined))
   child.unref()
   return running
 }
@@ -117,9 +123,11 @@ const memoryOf = (pid: number | undefined): number => {
   }
 }
 
+const hasEnded = ({ process: { exitCode, signalCode } }: Running): boolean => exitCode !== null || signalCode !== null
+
 const lineOf = (running: Running): Promise<string | undefined> =>
   new Promise((resolve) => {
-    if (running.process.exitCode !== null || running.process.signalCode !== null) return resolve(undefined)
+    if (hasEnded(running)) return resolve(undefined)
     running.heard = (line) => {
       running.heard = () => {}
       resolve(line)
@@ -132,6 +140,11 @@ const excess = (pid: number | undefined, { cpu, wall }: { cpu: number; wall: num
   if (Date.now() - begun > wall) return "wall"
   return memoryOf(pid) > memoryMax ? "memory" : undefined
 }
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
 
 /** One request and its reply; undefined where the process ended instead, or was ended. */
 const exchange = async (running: Running, rules: Rules, request: Request): Promise<Reply | undefined> => {
@@ -149,6 +162,7 @@ const exchange = async (running: Running, rules: Rules, request: Request): Promi
       const line = await lineOf(running)
       if (line === undefined) return undefined
       const reply = JSON.parse(line) as Reply
+      if (isDeeper(reply, levelsMax)) throw new Error("too deep")
       if (request.op === "ask" || !("file" in reply)) return reply
       child.stdin?.write(`${JSON.stringify(textFor(rules, reply.file))}\n`)
     }
@@ -189,11 +203,17 @@ const loaded = async (rules: Rules): Promise<Reply | undefined> => {
   rules.child = start()
   const reply = await exchange(rules.child, rules, { op: "load", file: rules.file })
   rules.pinned = true
+  const said = JSON.stringify(reply)
+  if (rules.said !== undefined && reply !== undefined && rules.said !== said) {
+    end(rules.child, "the same text gives other rules than before")
+    return undefined
+  }
+  rules.said ??= said
   return reply
 }
 
 const load = async (file: string): Promise<JobReply> => {
-  const rules: Rules = { file, texts: new Map(), pinned: false, child: undefined }
+  const rules: Rules = { file, texts: new Map(), pinned: false, said: undefined, child: undefined }
   const reply = await loaded(rules)
   if (reply === undefined) return { ended: endedBy(rules.child) }
   const handle = ++handles
@@ -209,7 +229,7 @@ const ask = async (handle: number, request: Request): Promise<JobReply> => {
   known.set(handle, rules)
   const { child } = rules
   if (child !== undefined && (usedBy(child.process.pid) ?? 0) > wornMillis) end(child, "worn")
-  const isGone = child === undefined || child.why !== undefined || child.process.exitCode !== null
+  const isGone = child === undefined || child.why !== undefined || hasEnded(child)
   if (isGone && (await loaded(rules)) === undefined) return { ended: endedBy(rules.child) }
   const running = rules.child!
   const reply = await exchange(running, rules, request)

@@ -1,19 +1,9 @@
 import { createHash } from "node:crypto"
 import { dirname, relative } from "node:path"
 import type { CodeSeen } from "../rules/code.ts"
-import { askLoaded, askLoadedLater, loadCode } from "./CodeProcess.ts"
+import { askLoaded, askLoadedLater, isKept, loadCode } from "./CodeProcess.ts"
 import type { Problem } from "./ConfigError.ts"
-import {
-  decode,
-  header,
-  literally,
-  placeAt,
-  type Reply,
-  type Request,
-  type Thrown,
-  type Told,
-  type WireSeen,
-} from "./codeWire.ts"
+import { decode, header, literally, placeAt, type Request, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 import { nearest } from "./nearest.ts"
 import { readUtf8 } from "./readBytes.ts"
 
@@ -53,7 +43,7 @@ type Texts = ReadonlyMap<string, string>
 const bytesMax = 4_000_000
 const wordsMax = 2_000
 
-const held = new Map<string, { readonly texts: Texts; readonly module: RulesModule }>()
+const held = new Map<string, { readonly texts: Texts; readonly module: RulesModule; readonly handle: number }>()
 
 /** Where in a file of rules an error arose; undefined where it does not say. */
 export const placeOfStack = (said: string) => {
@@ -84,21 +74,22 @@ const isAsRead = (texts: Texts): boolean => [...texts].every(([path, text]) => r
 /** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run in a process of its own. */
 export const loadRules = (file: string): RulesModule | { readonly problem: Problem } => {
   const known = held.get(file)
-  if (known !== undefined && isAsRead(known.texts)) return known.module
+  if (known !== undefined && isAsRead(known.texts) && isKept(known.handle)) return known.module
   const loaded = loadCode(file)
   if ("ended" in loaded) return { problem: { ...whole(file), ...endedWords(loaded.ended) } }
   const { handle, reply, texts } = loaded
-  if ("fault" in reply) return { problem: faultOf(file, reply.fault) }
-  if ("thrown" in reply) return { problem: thrown(file, reply.thrown, texts) }
-  if (!("loaded" in reply))
-    return { problem: { ...whole(file), message: "it says what nobody says", remedy: "mend it" } }
   const text = texts.get(file) ?? ""
-  const { names } = reply.loaded
+  // Its process may say anything: what has not the form of a reply throws somewhere here.
   try {
+    if ("fault" in reply) return { problem: faultOf(file, reply.fault) }
+    if ("thrown" in reply) return { problem: thrown(file, reply.thrown, texts) }
+    if (!("loaded" in reply))
+      return { problem: { ...whole(file), message: "it says what nobody says", remedy: "mend it" } }
+    const { names } = reply.loaded
     const rules = reply.loaded.rules === undefined ? undefined : decode(reply.loaded.rules, (f) => askerOf(handle, f))
     if (!Array.isArray(rules)) return { problem: withoutRules(file, text, rules !== undefined, names) }
     const module = { rules, text, hash: hashOf(file, texts) }
-    held.set(file, { texts, module })
+    held.set(file, { texts, module, handle })
     return module
   } catch {
     return { problem: { ...whole(file), message: "its rules cannot be read", remedy: "mend it" } }
@@ -113,9 +104,12 @@ const askerOf = (handle: number, f: number): LoadedFunction => {
   })
 }
 
-const heardIn = (reply: Reply | { readonly ended: string }): Heard => {
-  if ("told" in reply) return reply.told
-  return { ended: "ended" in reply ? reply.ended : "it says what nobody says" }
+/** What its process says of an asking, in its form: it may say anything, and one that lies ends nobody but itself. */
+const heardIn = (reply: unknown): Heard => {
+  const { told, ended } = (reply ?? {}) as { readonly told?: unknown; readonly ended?: unknown }
+  const isTold = (one: unknown): boolean => typeof one === "object" && one !== null
+  if (Array.isArray(told) && told.length === 2 && told.every(isTold)) return told as unknown as Heard
+  return { ended: typeof ended === "string" ? ended : "it says what nobody says" }
 }
 
 /** What a function is told, as it is said to its process. */
@@ -168,7 +162,8 @@ const placeOfImport = (message: string, texts: Texts) => {
   return undefined
 }
 
-const thrown = (file: string, { message, stack, code }: Thrown, texts: Texts): Problem => {
+const thrown = (file: string, said: Thrown, texts: Texts): Problem => {
+  const [message, stack, code] = [said.message, said.stack, said.code].map(String) as [string, string, string]
   const at = placeOfStack(stack) ?? placeOfImport(message, texts) ?? whole(file)
   if (code === "ERR_REQUIRE_ASYNC_MODULE") {
     return { ...at, message: "it waits for something at its top", remedy: 'take "await" out' }
