@@ -64,6 +64,7 @@ export const checkReceipt = (document: unknown): Checked => {
   const problem =
     difference("", document, JSON.parse(JSON.stringify(whole))) ??
     (statement.attempts.length === 0 ? unsigned : undefined) ??
+    (isTwice(statement) ? "it shows one signed command as two" : undefined) ??
     (receipt === 1 ? laterProblem(statement, journal) : undefined) ??
     firstOf(statement.attempts, (a) => attemptProblem(a, statement, journal)) ??
     approvalProblem(statement) ??
@@ -72,6 +73,11 @@ export const checkReceipt = (document: unknown): Checked => {
 }
 
 const unsigned = "nothing in it is signed: without a signature there is no receipt"
+
+/** Whether an attempt, or the transaction of one, is there more than once: the sum of what is shown would be more. */
+const isTwice = ({ attempts }: Statement): boolean =>
+  new Set(attempts.map(({ k }) => k)).size < attempts.length ||
+  new Set(attempts.map(({ transferId: id }) => id)).size < attempts.length
 
 /** What no receipt of version 1 can hold: it would tell less of it than is proven, and not say so. */
 const laterProblem = ({ attempts }: Statement, { entries }: Chain): string | undefined => {
