@@ -37,7 +37,7 @@ export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code 
     return answer.until === undefined || (at <= now && now < answer.until) ? answer : undefined
   }
   const hear = (heard: Heard, seen: CodeSeen, now: number): CodeAnswer => {
-    const answer = answerOf(heard, seen, payer, now)
+    const answer = soundly(() => answerOf(heard, seen, payer, now))
     held = { seen, answer, at: now }
     return answer
   }
@@ -51,12 +51,22 @@ export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code 
       const heard = asked.later(seen)
       if (!(heard instanceof Promise)) return { seen, answer: hear(heard, seen, now) }
       thinking = heard
+        .catch((): Heard => ({ ended: "it says what nobody says" }))
         .then((said) => ({ seen, answer: hear(said, seen, now) }))
         .finally(() => {
           thinking = undefined
         })
       return thinking
     },
+  }
+}
+
+/** Its process may say anything: what has not the form of an answer is a broken one. */
+const soundly = (read: () => CodeAnswer): CodeAnswer => {
+  try {
+    return read()
+  } catch {
+    return broken("its code answers with what cannot be read", false)
   }
 }
 

@@ -33,5 +33,32 @@ export const pureGlobals = {
   ),
 }
 
+/** A format without a date is one of now. Changed at its prototype, since its instances lead there. */
+const withholdNow = ({ prototype }: typeof Intl.DateTimeFormat): void => {
+  const { apply } = Reflect
+  const format = Object.getOwnPropertyDescriptor(prototype, "format")?.get
+  const { formatToParts } = prototype
+  const told = (date: unknown) => (date === undefined ? refuse("Intl.DateTimeFormat without a date") : date)
+  Object.defineProperty(prototype, "format", {
+    get(this: Intl.DateTimeFormat) {
+      const own = apply(format!, this, []) as (date: unknown) => string
+      return (date: unknown) => own(told(date))
+    },
+    configurable: false,
+  })
+  Object.defineProperty(prototype, "formatToParts", {
+    value(this: Intl.DateTimeFormat, date: unknown): unknown {
+      return apply(formatToParts, this, [told(date)])
+    },
+    configurable: false,
+    writable: false,
+  })
+}
+
+withholdNow(globalThis.Intl.DateTimeFormat)
+
+// What reads a property without getting it goes past what stands in front of it.
+Object.defineProperty(globalThis.Date, "now", { value: () => refuse("Date.now") })
+
 // A date leads to its constructor: the clock must not be there by that name either.
 Object.defineProperty(globalThis.Date.prototype, "constructor", { value: PureDate })

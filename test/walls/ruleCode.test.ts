@@ -265,6 +265,36 @@ const attacks: ReadonlyArray<Attack> = [
       return said.includes(secret.slice(0, 8)) || !said.startsWith("refused") ? said : undefined
     },
   ],
+  ...[
+    "Array.prototype.toJSON = () => 1",
+    "Array.prototype.toJSON = () => null",
+    "Array.prototype.toJSON = () => [null, null]",
+    "Array.prototype.toJSON = () => [1, 2]",
+    "Array.prototype.toJSON = () => [{ e: null }, { e: null }]",
+    "Array.prototype.toJSON = () => [{ e: 5 }, { v: 5 }]",
+    "Object.prototype.toJSON = () => ({ told: null })",
+    "Object.prototype.toJSON = () => ({ ended: 5 })",
+    "Object.prototype.toJSON = () => null",
+  ].map((lie): readonly [string, () => string | undefined] => [
+    `lies about the form of its answers when it is asked (${lie})`,
+    () => {
+      const said = outcome(written(asked(`${lie}; return { pay: 1n }`)))
+      return said.includes('"_tag":"Broken"') ? undefined : said
+    },
+  ]),
+  ...[
+    'new Intl.DateTimeFormat("en", { weekday: "long" }).format()',
+    "new Intl.DateTimeFormat().format(undefined)",
+    "new Intl.DateTimeFormat().formatToParts()",
+    'Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, "format").get.call(new Intl.DateTimeFormat())()',
+    'Object.getOwnPropertyDescriptor(Date, "now").value()',
+  ].map((clock): readonly [string, () => string | undefined] => [
+    `looks at the clock (${clock})`,
+    () => {
+      const said = outcome(written(asked(`return { pay: 1n, because: String(${clock}) }`)))
+      return /not for rules/.test(said) ? undefined : said
+    },
+  ]),
   [
     "was changed after it was read",
     () => {
