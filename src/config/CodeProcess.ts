@@ -1,14 +1,25 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
 import type { Reply, Request } from "./codeWire.ts"
 
-/** What the thread is given to do, one at a time. */
+type Texts = ReadonlyArray<readonly [path: string, text: string]>
+
+/** What the thread is given to do. What is about one file is done in its order. */
 export type Job =
   | { readonly do: "load"; readonly file: string }
+  /** Takes over what a thread that is gone has read: `reply` is what it gave. */
+  | {
+      readonly do: "adopt"
+      readonly handle: number
+      readonly file: string
+      readonly texts: Texts
+      readonly reply: Reply
+    }
   | { readonly do: "ask"; readonly handle: number; readonly request: Request }
   | { readonly do: "isolated" }
 
 export type JobReply =
-  | { readonly reply: Reply; readonly handle: number; readonly texts: ReadonlyArray<readonly [string, string]> }
+  | { readonly reply: Reply; readonly handle: number; readonly texts: Texts }
+  | { readonly adopted: number }
   /** Why there is none: cpu, wall, memory, exit, or words. */
   | { readonly ended: string }
   | { readonly isolated: boolean }
@@ -32,6 +43,9 @@ export interface ReplyMessage {
 }
 
 interface Thread extends ThreadData {
+  readonly worker: Worker
+  /** Whatever of threads before it was given to it. */
+  readonly adopted: Set<number>
   /** Who waits for a reply, by its number. */
   readonly waiting: Map<number, (reply: JobReply) => void>
 }
@@ -39,6 +53,10 @@ interface Thread extends ThreadData {
 /** How long is waited before it is looked whether the thread lives, and after how many such times it does not. */
 const sliceMillis = 1_000
 const slicesMax = 15
+/** So long nobody waits for a reply that does not keep the program: what the thread does is bounded far below. */
+const laterMillisMax = 300_000
+/** Readings that can be given to another thread: of a file that was read so often nobody asks the oldest any more. */
+const readingsMax = 64
 const silent: JobReply = { ended: "the thread that keeps its process gives no answer" }
 
 let thread: Thread | undefined
@@ -59,7 +77,7 @@ const startThread = (): Thread => {
     execArgv: ["--disable-warning=ExperimentalWarning"],
     name: "cofferer-code",
   })
-  const started: Thread = { port: port1, signal, first, waiting: new Map() }
+  const started: Thread = { port: port1, signal, first, worker, waiting: new Map(), adopted: new Set() }
   worker.on("error", () => giveUp(started))
   worker.on("exit", () => giveUp(started))
   port1.on("message", (message: ReplyMessage) => settle(started, message))
@@ -76,7 +94,14 @@ const settle = ({ port, waiting }: Thread, { id, reply }: ReplyMessage): void =>
 
 const giveUp = (given: Thread): void => {
   if (thread === given) thread = undefined
+  // Its processes end with it. One that stalled would keep them for ever.
+  void given.worker.terminate()
   for (const id of [...given.waiting.keys()]) settle(given, { id, reply: silent })
+}
+
+/** Ends the thread and its processes. What they read is asked of the next one, which starts when it is needed. */
+export const endThread = (): void => {
+  if (thread !== undefined) giveUp(thread)
 }
 
 /** Waits until there are more replies than there were, for as long as the thread lives: it bounds its own waits. */
@@ -122,7 +147,12 @@ const perform = (job: Job): JobReply => {
 const performLater = (job: Job): Promise<JobReply> =>
   new Promise((resolve) => {
     const { to, id } = say(job)
-    to.waiting.set(id, resolve)
+    const late = setTimeout(() => giveUp(to), laterMillisMax)
+    late.unref()
+    to.waiting.set(id, (reply) => {
+      clearTimeout(late)
+      resolve(reply)
+    })
     to.port.ref()
   })
 
@@ -134,15 +164,42 @@ export interface Loaded {
   readonly texts: ReadonlyMap<string, string>
 }
 
-/** Runs a file of rules in a new process. */
-export const loadCode = (file: string): Loaded | { readonly ended: string } => {
-  const done = perform({ do: "load", file })
-  if ("reply" in done) return { handle: done.handle, reply: done.reply, texts: new Map(done.texts) }
-  return { ended: "ended" in done ? done.ended : "" }
+interface Reading {
+  readonly file: string
+  readonly texts: Texts
+  readonly reply: Reply
 }
 
-/** Whether the thread that read it is there still: what another one read it cannot ask. */
-export const isKept = (handle: number): boolean => Math.floor(handle / perThread) === threads && thread !== undefined
+const readings = new Map<number, Reading>()
+
+const loadedIn = (file: string, done: JobReply): Loaded | { readonly ended: string } => {
+  if (!("reply" in done)) return { ended: "ended" in done ? done.ended : "" }
+  const { handle, reply, texts } = done
+  readings.set(handle, { file, texts, reply })
+  for (const oldest of [...readings.keys()].slice(0, -readingsMax)) readings.delete(oldest)
+  return { handle, reply, texts: new Map(texts) }
+}
+
+/** Runs a file of rules in a new process. */
+export const loadCode = (file: string): Loaded | { readonly ended: string } =>
+  loadedIn(file, perform({ do: "load", file }))
+
+/** The same without keeping the program. */
+export const loadCodeLater = async (file: string): Promise<Loaded | { readonly ended: string }> =>
+  loadedIn(file, await performLater({ do: "load", file }))
+
+/** Whether it can be asked still. */
+export const isKept = (handle: number): boolean => readings.has(handle)
+
+/** Where a thread is gone, the next one is given what it had read: the rules in force are asked as before. */
+const handOver = (handle: number): void => {
+  thread ??= startThread()
+  const reading = readings.get(handle)
+  if (reading === undefined || Math.floor(handle / perThread) === thread.first / perThread) return
+  if (thread.adopted.has(handle)) return
+  thread.adopted.add(handle)
+  say({ do: "adopt", handle, ...reading })
+}
 
 type Asked = Reply | { readonly ended: string }
 
@@ -152,11 +209,16 @@ const askedIn = (done: JobReply): Asked => {
 }
 
 /** Asks one of its functions, twice. */
-export const askLoaded = (handle: number, request: Request): Asked => askedIn(perform({ do: "ask", handle, request }))
+export const askLoaded = (handle: number, request: Request): Asked => {
+  handOver(handle)
+  return askedIn(perform({ do: "ask", handle, request }))
+}
 
 /** The same without keeping the program. */
-export const askLoadedLater = async (handle: number, request: Request): Promise<Asked> =>
-  askedIn(await performLater({ do: "ask", handle, request }))
+export const askLoadedLater = async (handle: number, request: Request): Promise<Asked> => {
+  handOver(handle)
+  return askedIn(await performLater({ do: "ask", handle, request }))
+}
 
 /** Whether the processes of code have a network of their own, with nothing in it. */
 export const isCodeIsolated = (): boolean => {

@@ -75,7 +75,8 @@ const answerOf = (heard: Heard, seen: CodeSeen, payer: Payer, now: number): Code
   const timed = heard.some((told) => told.timed === true)
   const [first, second] = heard.map((told) => readTold(told, seen, payer))
   if (wordsOf(first!) !== wordsOf(second!)) {
-    return broken("asked twice on the same balances, its code gives two answers", timed)
+    const kept = "it goes by something else than it is told, or keeps it from one asking to the next"
+    return broken(`asked twice on the same balances, its code gives two answers: ${kept}`, timed)
   }
   return { ...first!, timed }
 }

@@ -1,5 +1,6 @@
 import { encode, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 
+const { stringify } = JSON
 const wordsMax = 4_000
 
 /** What an error says, in bounds; errors of foreign code may be anything. */
@@ -44,17 +45,24 @@ const toldOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) =
   })
 }
 
-const ask = (need: unknown, seen: WireSeen): Told => {
+const ask = (needOf: () => unknown, seen: WireSeen): Told => {
   let timed = false
   const told = toldOf(seen, () => {
     timed = true
   })
   try {
-    return { v: encode((need as (seen: unknown) => unknown)(told), []), timed }
+    return { v: encode((needOf() as (seen: unknown) => unknown)(told), []), timed }
   } catch (error) {
     return { e: thrownBy(error), timed }
   }
 }
 
-/** Asks an operator's function the same twice: one that goes by what it is told says the same twice. */
-export const askTwice = (need: unknown, seen: WireSeen): readonly [Told, Told] => [ask(need, seen), ask(need, seen)]
+/**
+ * Asks an operator's function the same twice, and then as it was before it was ever asked: one that goes by what it is
+ * told says the same each time. One that keeps something from one asking to the next would answer otherwise after a
+ * restart than before. Two answers, which differ where any two of them do.
+ */
+export const askTwice = (need: unknown, anew: () => unknown, seen: WireSeen): readonly [Told, Told] => {
+  const [first, second] = [ask(() => need, seen), ask(() => need, seen)]
+  return [first, stringify(first) === stringify(second) ? ask(anew, seen) : second]
+}

@@ -10,6 +10,7 @@ import { askTwice, thrownBy } from "./askTwice.ts"
 import { encode, type Fault, header, lineCharsMax, literally, placeAt, type Reply, type Request } from "./codeWire.ts"
 
 const { parse, stringify } = JSON
+const { wait } = Atomics
 const exit = process.exit.bind(process)
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 const decoder = new TextDecoder()
@@ -32,7 +33,7 @@ const readLine = (): string => {
       unread += decoder.decode(chunk.subarray(0, length), { stream: true })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") exit(0)
-      Atomics.wait(sleeper, 0, 0, 1)
+      wait(sleeper, 0, 0, 1)
     }
   }
 }
@@ -46,14 +47,15 @@ const write = (reply: Reply): void => {
       at += writeSync(1, bytes, at)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") exit(0)
-      Atomics.wait(sleeper, 0, 0, 1)
+      wait(sleeper, 0, 0, 1)
     }
   }
 }
 
-const base = "/cofferer-rules/1"
-const virtual = /^(?:file:\/\/)?\/cofferer-rules\/1(\/.*)$/
-const urlOf = (path: string): string => `file://${base}${path.split("/").map(encodeURIComponent).join("/")}`
+/** Each run of the files has addresses of its own, so that its modules are not those of the run before. */
+const virtual = /^(?:file:\/\/)?\/cofferer-rules\/([0-9]+)(\/.*)$/
+const urlOf = (path: string, run: string): string =>
+  `file:///cofferer-rules/${run}${path.split("/").map(encodeURIComponent).join("/")}`
 
 /** Specifiers that stand for files of this program. */
 const own: Readonly<Record<string, string>> = {
@@ -118,14 +120,15 @@ const sourceOf = (path: string): string => {
 registerHooks({
   resolve: (specifier, context, next) => {
     if (virtual.test(specifier)) return { url: specifier, format: "module", shortCircuit: true }
-    const parent = virtual.exec(context.parentURL ?? "")?.[1]
-    if (parent === undefined) return next(specifier, context)
+    const [, run, parent] = virtual.exec(context.parentURL ?? "") ?? []
+    if (run === undefined || parent === undefined) return next(specifier, context)
     const known = own[specifier]
     if (known !== undefined) return next(known, context)
-    return { url: urlOf(resolveFrom(decodeURIComponent(parent), specifier)), format: "module", shortCircuit: true }
+    const path = resolveFrom(decodeURIComponent(parent), specifier)
+    return { url: urlOf(path, run), format: "module", shortCircuit: true }
   },
   load: (url, context, next) => {
-    const path = virtual.exec(url)?.[1]
+    const path = virtual.exec(url)?.[2]
     if (path === undefined) return next(url, context)
     return { format: "module", source: sourceOf(decodeURIComponent(path)), shortCircuit: true }
   },
@@ -167,10 +170,15 @@ const takeWorldAway = (): void => {
 }
 
 const functions: Array<unknown> = []
+let file = ""
+let runs = 0
 
-const load = (file: string): Reply => {
+const run = (): Readonly<Record<string, unknown>> =>
+  requireHere(urlOf(file, String(++runs))) as Readonly<Record<string, unknown>>
+
+const load = (): Reply => {
   try {
-    const exported = requireHere(urlOf(file)) as Readonly<Record<string, unknown>>
+    const exported = run()
     const { rules } = exported
     const names = Object.keys(exported).slice(0, 100)
     return { loaded: { rules: "rules" in exported ? encode(rules, functions) : undefined, names } }
@@ -179,9 +187,18 @@ const load = (file: string): Reply => {
   }
 }
 
+/** The same function of files that are run anew: it knows of nothing that it was asked before. */
+const anew = (f: number): unknown => {
+  const made: Array<unknown> = []
+  encode(run()["rules"], made)
+  return made[f]
+}
+
 takeWorldAway()
 for (;;) {
   const request = parse(readLine()) as Request
-  if (request.op === "load") write(load(request.file))
-  else write({ told: askTwice(functions[request.f], request.seen) })
+  if (request.op === "load") {
+    file = request.file
+    write(load())
+  } else write({ told: askTwice(functions[request.f], () => anew(request.f), request.seen) })
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { dirname, relative } from "node:path"
 import type { CodeSeen } from "../rules/code.ts"
-import { askLoaded, askLoadedLater, isKept, loadCode } from "./CodeProcess.ts"
+import { askLoaded, askLoadedLater, isKept, type Loaded, loadCode, loadCodeLater } from "./CodeProcess.ts"
 import type { Problem } from "./ConfigError.ts"
 import { decode, header, literally, placeAt, type Request, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 import { nearest } from "./nearest.ts"
@@ -71,11 +71,21 @@ export const rulesIn = (text: string): number => Math.max(0, text.search(/\bexpo
 
 const isAsRead = (texts: Texts): boolean => [...texts].every(([path, text]) => readUtf8(path, bytesMax) === text)
 
-/** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run in a process of its own. */
-export const loadRules = (file: string): RulesModule | { readonly problem: Problem } => {
+export type Read = RulesModule | { readonly problem: Problem }
+
+const asBefore = (file: string): RulesModule | undefined => {
   const known = held.get(file)
-  if (known !== undefined && isAsRead(known.texts) && isKept(known.handle)) return known.module
-  const loaded = loadCode(file)
+  return known !== undefined && isAsRead(known.texts) && isKept(known.handle) ? known.module : undefined
+}
+
+/** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run in a process of its own. */
+export const loadRules = (file: string): Read => asBefore(file) ?? readIn(file, loadCode(file))
+
+/** The same without keeping the program, which a file that does not end would keep for seconds. */
+export const loadRulesLater = async (file: string): Promise<Read> =>
+  asBefore(file) ?? readIn(file, await loadCodeLater(file))
+
+const readIn = (file: string, loaded: Loaded | { readonly ended: string }): Read => {
   if ("ended" in loaded) return { problem: { ...whole(file), ...endedWords(loaded.ended) } }
   const { handle, reply, texts } = loaded
   const text = texts.get(file) ?? ""

@@ -1,6 +1,6 @@
 import { basename, dirname, resolve } from "node:path"
 import type { Problem } from "./ConfigError.ts"
-import { loadRules } from "./loadRules.ts"
+import { loadRules, type Read } from "./loadRules.ts"
 import type { Placed } from "./Placed.ts"
 import { placedRules } from "./placedRules.ts"
 import { documentOf, type YamlDocument } from "./Yaml.ts"
@@ -13,8 +13,24 @@ export const listedRules = (tree: Placed): Placed => {
   return { ...tree, entries: new Map(tree.entries).set("rules", { ...rules, value }) }
 }
 
-/** The document with the rules of its TypeScript files in their places. Reads and runs those files. */
-export const withCode = (document: YamlDocument): YamlDocument => {
+/** Absolute paths of the files of rules in TypeScript that a document names. */
+export const codeFilesOf = (document: YamlDocument): ReadonlyArray<string> => {
+  const tree = listedRules(document.tree)
+  const rules = tree.kind === "map" ? tree.entries.get("rules") : undefined
+  if (rules?.value.kind !== "list") return []
+  const named = rules.value.items.flatMap((item) => (item.kind === "text" && isCode(item.text) ? [fileOf(item)] : []))
+  return [...new Set(named)]
+}
+
+type Named = Extract<Placed, { kind: "text" }>
+const isCode = (text: string): boolean => text.endsWith(".ts")
+const fileOf = ({ at, text }: Named): string => resolve(dirname(at.file), text)
+
+/**
+ * The document with the rules of its TypeScript files in their places. Files are read and run, but those that `read`
+ * has by their paths.
+ */
+export const withCode = (document: YamlDocument, read: ReadonlyMap<string, Read> = new Map()): YamlDocument => {
   const tree = listedRules(document.tree)
   const rules = tree.kind === "map" ? tree.entries.get("rules") : undefined
   if (tree.kind !== "map" || rules?.value.kind !== "list") return document
@@ -24,24 +40,25 @@ export const withCode = (document: YamlDocument): YamlDocument => {
   const problems: Array<Problem> = [...document.problems]
   const found = items.flatMap((item): ReadonlyArray<Placed> => {
     if (item.kind !== "text") return [item]
-    const read = rulesOf(item)
-    problems.push(...read.problems)
-    for (const [name, need] of read.code) code.set(name, need)
-    return read.items
+    const own = rulesOf(item, read)
+    problems.push(...own.problems)
+    for (const [name, need] of own.code) code.set(name, need)
+    return own.items
   })
   const value: Placed = { ...rules.value, items: found }
   const entries = new Map(tree.entries).set("rules", { ...rules, value })
   return documentOf({ ...document, problems, code, tree: { ...tree, entries } })
 }
 
-const rulesOf = ({ at, text }: Extract<Placed, { kind: "text" }>): ReturnType<typeof placedRules> => {
+const rulesOf = (item: Named, read: ReadonlyMap<string, Read>): ReturnType<typeof placedRules> => {
+  const { at, text } = item
   const failed = (problem: Problem) => ({ items: [], code: new Map(), problems: [problem] })
-  if (!text.endsWith(".ts")) {
+  if (!isCode(text)) {
     const message = `"${text}" is no rule, and no file of rules in TypeScript`
     return failed({ ...at, message, remedy: "write a rule, or name a file that ends in .ts" })
   }
-  const file = resolve(dirname(at.file), text)
-  const loaded = loadRules(file)
+  const file = fileOf(item)
+  const loaded = read.get(file) ?? loadRules(file)
   if (!("problem" in loaded)) return placedRules(file, basename(file), loaded)
   const { problem } = loaded
   const isWhole = problem.file === file && problem.line === 0

@@ -36,6 +36,18 @@ interface Case {
   readonly timed?: true
 }
 
+/** Pays between its two bounds if it was asked below the lower one before: in one life of its process alone. */
+const remembers = "by what it was asked before"
+const armed = (): Need => {
+  let isArmed = false
+  return ({ balances }) => {
+    const has = balances["hot/TOK"]!
+    if (has < 10_000n) isArmed = true
+    if (has >= 20_000n) isArmed = false
+    return isArmed ? { pay: 20_000n - has, to: "hot" } : undefined
+  }
+}
+
 const cases: ReadonlyArray<Case> = [
   { title: "nothing", make: () => () => undefined, says: "" },
   { title: "no payments", make: () => () => [], says: "" },
@@ -172,6 +184,7 @@ const cases: ReadonlyArray<Case> = [
     },
     says: /^its code answers/,
   },
+  { title: remembers, make: armed, says: "" },
   {
     title: "never",
     make: () => () => {
@@ -198,7 +211,7 @@ const there = (): ReadonlyArray<LoadedFunction> => {
 
 const adapters: ReadonlyArray<readonly [name: string, functions: () => ReadonlyArray<LoadedFunction>]> = [
   ["in a process of its own", there],
-  ["in this process", () => cases.map(({ make }) => codeHere(make()))],
+  ["in this process", () => cases.map(({ make }) => codeHere(make(), make))],
 ]
 
 /** Where it fails is told by the process of a file alone. */
@@ -229,6 +242,16 @@ describe.each(adapters)("an operator's function %s", (_, functions) => {
     holds(answer, one)
     assert.deepStrictEqual(answer, waited)
     assert.strictEqual(seen, told)
+  })
+
+  it("pays nothing by what it was asked before, of which it would not know after a restart", () => {
+    const { ask } = code(cases.findIndex(({ title }) => title === remembers))
+    const answerAt = (units: bigint) => wordsOf(ask({ ...told, balances: { "hot/TOK": units } }))
+    assert.strictEqual(answerAt(12_345n), "")
+    assert.strictEqual(answerAt(9_000n), "hot 11000")
+    assert.match(answerAt(12_345n), /^asked twice .* two answers: .* keeps it from one asking to the next$/)
+    assert.strictEqual(answerAt(21_000n), "")
+    assert.strictEqual(answerAt(12_345n), "")
   })
 
   it("answers another who waits for it while somebody else is still thought about", async () => {
