@@ -317,6 +317,12 @@ describe("the image", () => {
     assert.include(stdout, packageJson.version)
   })
 
+  it("halts, though its user has no name", () => {
+    const { status, stdout, stderr } = run("/bin/sh", "-c", "/app/src/cofferer.sh halt --reason drill; cat /data/HALT")
+    assert.strictEqual(status, 0, stderr)
+    assert.match(stdout, /uid10001: drill/)
+  })
+
   it("leaves no memory image of a daemon that holds keys, whatever limit the engine gives", () => {
     cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
     const script = `

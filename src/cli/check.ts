@@ -1,4 +1,4 @@
-import { Clock, Console, Effect, Schema } from "effect"
+import { Clock, Console, Effect, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { isCodeIsolated } from "../config/CodeProcess.ts"
 import { ConfigError, formatProblem, type Problem } from "../config/ConfigError.ts"
@@ -7,6 +7,7 @@ import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
 import { lookAlikes } from "../config/lookAlikes.ts"
+import { refuseSharedFolder } from "../config/ownFiles.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { WrittenTreasury } from "../config/TreasuryFile.ts"
 import { tryCode } from "../config/tryCode.ts"
@@ -96,7 +97,9 @@ export const check = Command.make(
     const tried = tryCode(treasury, yield* Clock.currentTimeMillis)
     if (tried.errors.length > 0) return yield* new ConfigError({ problems: [...tried.errors] })
     const past = yield* checkPast(chosen, found)
-    const notes = [...warnings(treasury), ...tried.warnings, ...network, ...keys, ...past]
+    const shared = yield* Effect.result(refuseSharedFolder(treasury.watermarkFile))
+    const folders = Result.isFailure(shared) ? shared.failure.problems : []
+    const notes = [...warnings(treasury), ...folders, ...tried.warnings, ...network, ...keys, ...past]
     const { rules, parties, assets, policy } = treasury
     const result = {
       file: treasury.file,

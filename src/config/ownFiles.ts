@@ -1,7 +1,8 @@
-import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs"
+import { chmodSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Effect } from "effect"
 import { ConfigError, type Problem } from "./ConfigError.ts"
+import { haltFile } from "./files.ts"
 
 /** A user, with the groups that may write for them. */
 export interface User {
@@ -87,9 +88,18 @@ const refusal = (path: string, why: string): Problem => {
   }
 }
 
+/** What another user left in a directory that is open to them: shut as it is, it would be taken for the daemon's own. */
+const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
+  const path = join(dir, name)
+  const { uid } = find(path) ?? {}
+  const isOurs = uid === undefined || uid === thisUser().uid || uid === 0
+  return isOurs || path === haltFile(dir) ? [] : [refusal(path, `belongs to user ${uid}`)]
+}
+
 /**
  * Makes sure that nobody but this user and root can write a data directory and what the daemon keeps in it: what is
- * ours is mended to 0700 and 0600, what is another user's is refused. A directory that is missing is made. Gives the
+ * ours is mended to 0700 and 0600, what is another user's is refused, as is all that others left in an open directory but
+ * a HALT file. A directory that is missing is made. Gives the
  * directory itself where a link leads to it, and a line for each mended file.
  */
 export const secureDataDir = (
@@ -108,7 +118,12 @@ export const secureDataDir = (
         const why = writableByOthers(line === undefined ? stat : statSync(path))
         if (why !== undefined) throw new ConfigError({ problems: [refusal(path, why)] })
       }
-      secure(real, statSync(real), 0o700)
+      const open = statSync(real)
+      if (writableByOthers(open) !== undefined) {
+        const problems = readdirSync(real).flatMap((name) => leftBehind(real, name))
+        if (problems.length > 0) throw new ConfigError({ problems })
+      }
+      secure(real, open, 0o700)
       for (const name of ownNames) {
         const path = join(real, name)
         const stat = find(path)

@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { type HaltReason, keptReasons } from "../domain/Halt.ts"
+import { visible } from "../domain/visible.ts"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
@@ -133,8 +134,9 @@ export class Brake extends Context.Service<
         yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
         return ended.length + lifted.length
       })
-      const halt = Effect.fnUntraced(function* (reason: string, detail: string) {
+      const halt = Effect.fnUntraced(function* (reason: string, said: string) {
         if ((yield* written).some((h) => h.reason === reason)) return
+        const detail = visible(said)
         const at = yield* Clock.currentTimeMillis
         yield* sql`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
         yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
@@ -172,7 +174,9 @@ export class Brake extends Context.Service<
             Effect.gen(function* () {
               const at = yield* Clock.currentTimeMillis
               const kept = keptScope(scope, names())
-              yield* sql`INSERT INTO pauses ${sql.insert({ scope: kept, reason, author, at, until: until ?? null })}`
+              // They are shown within a sentence: a line of their own would be read as ours.
+              const said = { reason: visible(reason), author: visible(author) }
+              yield* sql`INSERT INTO pauses ${sql.insert({ scope: kept, ...said, at, until: until ?? null })}`
               yield* journal.append({ kind: "pause", subject: scope, body: { reason, author, until } })
             }),
           ),

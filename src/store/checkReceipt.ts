@@ -64,6 +64,7 @@ export const checkReceipt = (document: unknown): Checked => {
   const problem =
     difference("", document, JSON.parse(JSON.stringify(whole))) ??
     (statement.attempts.length === 0 ? unsigned : undefined) ??
+    countProblem(statement) ??
     (isTwice(statement) ? "it shows one signed command as two" : undefined) ??
     (receipt === 1 ? laterProblem(statement, journal) : undefined) ??
     firstOf(statement.attempts, (a) => attemptProblem(a, statement, journal)) ??
@@ -73,6 +74,11 @@ export const checkReceipt = (document: unknown): Checked => {
 }
 
 const unsigned = "nothing in it is signed: without a signature there is no receipt"
+
+const countProblem = ({ attempts }: Statement): string | undefined => {
+  const odd = attempts.find(({ k }) => !(Number.isSafeInteger(k) && Number(k) >= 1))
+  return odd && `an attempt has the number ${JSON.stringify(odd.k)}: they count from 1`
+}
 
 /** Whether an attempt, or the transaction of one, is there more than once: the sum of what is shown would be more. */
 const isTwice = ({ attempts }: Statement): boolean =>

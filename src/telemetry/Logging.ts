@@ -72,8 +72,21 @@ const entryOf = (message: unknown): Entry => {
     else if (typeof part === "object" && part !== null) Object.assign(fields, part)
     else words.push(String(part))
   }
-  for (const [key, value] of Object.entries(fields)) if (typeof value === "string") fields[key] = visible(value)
+  for (const [key, value] of Object.entries(fields)) fields[key] = visibleIn(value, levelsMax)
   return { message: visible(words.join(" ")), fields }
+}
+
+/** Fields of ours are flat; what lies deeper than this is some library's. */
+const levelsMax = 6
+
+const visibleIn = (value: unknown, levels: number): unknown => {
+  if (typeof value === "string") return visible(value)
+  if (typeof value !== "object" || value === null || levels === 0) return value
+  if (Array.isArray(value)) return value.map((one: unknown) => visibleIn(one, levels - 1))
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [visible(name), visibleIn(inner, levels - 1)] as const),
+  )
 }
 
 const escape = String.fromCharCode(27)

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
@@ -87,6 +87,17 @@ describe("check", () => {
     const line = { from: ["reserve"], to: ["hot"], amount: "100000000000", transfers: 10, fees: "200000010" }
     const worst = { lines: [{ ...line, leavesTo: ["hot"] }], quotas: [{ party: "reserve", permitted: 10, free: 10 }] }
     assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, rules: 2, mode: "live", warnings: [], worst })
+  })
+
+  it("warns of a watermark whose folder others may write, with which the daemon does not start", async () => {
+    const folder = join(dir, "open-marks")
+    mkdirSync(folder)
+    chmodSync(folder, 0o777)
+    const file = join(dir, "marked.yaml")
+    writeFileSync(file, `${good}\nstore: { watermark: ${join(folder, "mark")} }\n`)
+    const { code, stdout } = await callCofferer(["check", file])
+    assert.strictEqual(code, 0, stdout)
+    assert.include(stdout, `warn ${folder}  the folder of the watermark may be written by everybody (mode 0777)`)
   })
 
   it("warns of names that people cannot tell apart", async () => {

@@ -120,6 +120,35 @@ describe("a data directory", () => {
   })
 })
 
+describe("a data directory that others can write", () => {
+  it("is refused where they left something in it, and then is not shut either", async () => {
+    if (process.getuid?.() !== 0) return
+    const data = join(dir, "left")
+    mkdirSync(data)
+    chmodSync(data, 0o777)
+    for (const name of ["HALT", "own.txt", "left.txt"]) writeFileSync(join(data, name), "")
+    for (const name of ["HALT", "left.txt"]) chownSync(join(data, name), 1002, 1002)
+    const refused = async () => {
+      const done = await secured(data)
+      return done._tag === "Failure" ? done.failure.message : ""
+    }
+    assert.match(await refused(), /left\/left\.txt {2}belongs to user 1002/)
+    assert.match(await refused(), /left\/left\.txt {2}belongs to user 1002/, "again")
+    rmSync(join(data, "left.txt"))
+    assert.strictEqual(await refused(), "")
+    assert.strictEqual(modeOf(data), 0o700)
+  })
+
+  it("is no matter where its user alone can: what is there was put there for them", async () => {
+    if (process.getuid?.() !== 0) return
+    const data = join(dir, "given")
+    mkdirSync(data, { mode: 0o700 })
+    writeFileSync(join(data, "note.txt"), "")
+    chownSync(join(data, "note.txt"), 1002, 1002)
+    assert.deepInclude(await secured(data), { success: { dir: data, mended: [] } })
+  })
+})
+
 describe("the folder of a watermark", () => {
   it("is refused where others may write it, and is no matter where it is missing or none is named", async () => {
     const folder = join(dir, "marks")

@@ -35,6 +35,26 @@ export const brakeContract = (name: string, restart: Restart<Brake>) =>
       ),
     )
 
+    it.effect("keeps what people say in one line that is seen whole: it is shown within sentences", () =>
+      restart(
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          const said = { reason: "audit\nall is well", author: "ana\u202e" }
+          yield* brake.pause({ scope: "all", ...said, until: undefined })
+          yield* brake.halt("operator", "ana: audit\nall is well")
+        }),
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          const [pause] = yield* brake.pauses
+          assert.deepInclude(pause, { reason: "audit\\u{a}all is well", author: "ana\\u{202e}" })
+          assert.deepStrictEqual(
+            (yield* brake.halts).map(({ detail }) => detail),
+            ["ana: audit\\u{a}all is well"],
+          )
+        }),
+      ),
+    )
+
     it.effect("halts once for one reason, until a person resumes or its cause is gone", () =>
       restart(
         Effect.gen(function* () {

@@ -87,6 +87,19 @@ export const fromPublicData = (paid: Receipt): ReadonlyArray<Forgery> => {
     ],
     ["a decision of another rule", tale(named, ["decision", { rule: "x", sentence: "by the board", line: 9 }])],
     ["nothing but a signed command", statedFrom(written(paid, [["attempt", attempt]]))],
+    ["one transfer shown as two", tale(named, ["signature", signature], ["attempt", { ...attempt, k: 2 }])],
+    ...[-1, 0, 1.5, "1", null].map(
+      (k): Forgery => [
+        `an attempt with the number ${JSON.stringify(k)}`,
+        statedFrom(
+          written(paid, [
+            ["intent", named],
+            ["signature", signature],
+            ["attempt", { ...attempt, k }],
+          ]),
+        ),
+      ],
+    ),
     [
       "entries of a journal that begins at the same number",
       { ...paid, journal: written(paid, [["attempt", attempt]]) },
