@@ -1,4 +1,4 @@
-import { Effect, Queue } from "effect"
+import { Cause, Effect, Exit, Queue } from "effect"
 import { reloadConfig } from "../status/reloadConfig.ts"
 
 /**
@@ -15,10 +15,12 @@ export const reloadOnHangup = Effect.gen(function* () {
   )
   for (;;) {
     yield* Queue.take(hangups)
-    yield* reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }).pipe(
-      Effect.catchTag("StoreError", (error) =>
-        Effect.logWarning("a new configuration could not be put in force", { reason: error.message }),
-      ),
+    // Whatever it dies of: without somebody who listens, the next signal would end the daemon.
+    const done = yield* Effect.exit(
+      reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }),
     )
+    if (Exit.isSuccess(done)) continue
+    if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt
+    yield* Effect.logError("a new configuration could not be put in force", done.cause)
   }
 }).pipe(Effect.scoped)
