@@ -23,6 +23,7 @@ parties:
   warm: { publicKey: "${publicKeyOf(seed, "warm")}" }
 rules:
   - rules.ts
+  - lies.ts
   - { name: keep, topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "25_000" }] } }
 policy:
   allow:
@@ -68,6 +69,12 @@ ${rule("own", "warm", 'return has < 10_000n * seen.one ? { pay: "20_000", becaus
 ]
 `
 
+/** What it changes is read by all that its process says: in a file of its own, so that it speaks for itself alone. */
+const liar = `export const rules = [
+${rule("lies", "warm", "if (has > 4_000n * seen.one) (Array.prototype as any).toJSON = () => 1")}
+]
+`
+
 const isOf =
   (msg: string, subject: unknown) =>
   (line: Line): boolean =>
@@ -79,6 +86,7 @@ describe("a daemon among whose rules in code most do harm", () => {
 
   beforeAll(async () => {
     writeFileSync(join(dir, "rules.ts"), rules)
+    writeFileSync(join(dir, "lies.ts"), liar)
     writeFileSync(file, treasury("http://127.0.0.1:1"))
     network = start(["sandbox", file, "--data", data, "--output", "json"], { cwd: dir })
     const url = String((await network.line((line) => line["url"] !== undefined))["url"])
@@ -125,9 +133,10 @@ describe("a daemon among whose rules in code most do harm", () => {
     assert.include(await run("verify", ...own), "journal whole")
   })
 
-  it.each(Object.keys(harm))("tells people why %s pays nothing", { timeout: 120_000 }, async (name) => {
-    const [, says] = harm[name]!
-    const told = String((await daemon!.line(isOf("ALERT", name)))["detail"])
-    assert.match(told.replace(/^pays nothing: /, "").replace(/ {3}ticket, delivered to log$/, ""), says)
+  const told = { ...harm, lies: ["", /^its code .*says what nobody says$/] as const }
+  it.each(Object.keys(told))("tells people why %s pays nothing", { timeout: 120_000 }, async (name) => {
+    const [, says] = told[name as keyof typeof told]!
+    const words = String((await daemon!.line(isOf("ALERT", name)))["detail"])
+    assert.match(words.replace(/^pays nothing: /, "").replace(/ {3}ticket, delivered to log$/, ""), says)
   })
 })
