@@ -3,6 +3,7 @@ import { fits } from "../../src/sandbox/faults/kinds.ts"
 import { type ProfileName, profileNames, profiles } from "../../src/sandbox/Profiles.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { type Order, ordersOf } from "./Orders.ts"
+import { type Deed, deedsOf, describeDeed } from "./People.ts"
 
 /**
  * Who the gateways are. honest: they err, but do not lie about height and listing. hostile: all of them, about all.
@@ -46,6 +47,8 @@ export interface Plan {
   readonly spends: ReadonlyArray<{ readonly block: number; readonly from: "hot" | "warm"; readonly amount: number }>
   /** Standing orders of the treasury's key, all but the first of which a rule ends; none: there is no such rule. */
   readonly orders: ReadonlyArray<Order>
+  /** What people do meanwhile; none: nobody is about. */
+  readonly deeds?: ReadonlyArray<Deed>
   /** Whether a rule in code stands in the place of one of the others. */
   readonly inCode?: boolean
 }
@@ -89,6 +92,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     spends: spendsOf(dice, blocks),
     orders: ordersOf(seed, blocks),
     // Dice of their own: all other runs go as if there were no such thing.
+    deeds: deedsOf(seed, blocks),
     inCode: makeDice(`code ${seed}`).next() < 1 / 6,
   }
   return blinded(plan)
@@ -216,6 +220,7 @@ export const describePlan = (plan: Plan): string =>
     plan.manyNodes ? "many nodes" : "",
     plan.liar ? "one of three gateways lies" : "",
     plan.orders.length === 0 ? "" : `${plan.orders.length} standing orders`,
+    ...(plan.deeds ?? []).map(describeDeed),
     [...new Set(plan.faults.map(({ spec }) => spec.kind))].join(" "),
   ]
     .filter((part) => part !== "")

@@ -2,7 +2,6 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Cause, Clock, Context, Effect, Exit, type Fiber, Layer, Logger, Random, References, Scheduler } from "effect"
 import { HttpClient } from "effect/http"
-import { SqlClient } from "effect/sql"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { prepare, runLoops } from "../../src/daemon.ts"
@@ -12,6 +11,7 @@ import { Notifier } from "../../src/notify/Notifier.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import { Brake } from "../../src/store/Brake.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
@@ -43,6 +43,12 @@ const readingPerSecond = 10 / (seenMillis / 1_000)
 export const targets: ReadonlyMap<string, bigint> = new Map([
   [key("hot"), 20_000_000_000n],
   [key("warm"), 15_000_000_000n],
+])
+
+/** Names of the accounts that are kept filled. */
+export const names: ReadonlyMap<string, string> = new Map([
+  [key("hot"), "hot"],
+  [key("warm"), "warm"],
 ])
 
 export const oneGateway = 'gateways: { only: "http://127.0.0.1:1" }'
@@ -142,12 +148,10 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     metrics,
     notifier: Notifier.layer(options.treasury.receivers.map(({ name }) => logChannel(name))),
   })
-  let sql: SqlClient.SqlClient | undefined
   let health: Health["Service"] | undefined
   let services: Context.Context<Services> | undefined
   const { onError } = options
   const program = Effect.gen(function* () {
-    sql = yield* SqlClient.SqlClient
     health = yield* Health
     services = yield* Effect.context<Services>()
     yield* (yield* Settings).set("installation", "51a51a51")
@@ -175,11 +179,6 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     // The process ended by itself, as a loop that gave up ends it: its file is closed, and it is started again.
     if (mortal.alive && Exit.isFailure(exit)) kill(mortal)
   })
-  const lift = () => {
-    if (sql === undefined) return
-    Effect.runForkWith(context)(sql`UPDATE halts SET ended_at = ${time.now()} WHERE ended_at IS NULL`)
-    time.runTo(time.now())
-  }
   const isBlind = () => {
     if (health === undefined) return true
     const views = Effect.runSyncWith(Context.make(Clock.Clock, time.clock))(health.all)
@@ -190,8 +189,18 @@ export const startReplica = (options: ReplicaOptions): Replica => {
   }
   const act = <A, E>(effect: Effect.Effect<A, E, Services>) =>
     services === undefined ? undefined : Effect.runForkWith(Context.merge(services, context))(effect)
+  const lift = () => {
+    act(releaseAll)
+    time.runTo(time.now())
+  }
   return { mortal, fiber, lift, isBlind, act, kill: () => kill(mortal) }
 }
+
+/** Ends every halt, those too that a resume of everything leaves in force. */
+const releaseAll = Effect.gen(function* () {
+  const brake = yield* Brake
+  for (const { reason } of yield* brake.halts) yield* brake.release(reason, "operator")
+})
 
 const errors = (hear: (text: string) => void) =>
   Logger.make<unknown, void>(({ message, cause }) => {

@@ -1,5 +1,6 @@
 import { registerHooks } from "node:module"
 import { workerData } from "node:worker_threads"
+import { edited } from "./edited.ts"
 import type { Edit } from "./planted.ts"
 
 /**
@@ -14,14 +15,7 @@ registerHooks({
     const loaded = nextLoad(url, context)
     const mine = edits.filter(({ file }) => url === sourceRoot + file)
     if (mine.length === 0) return loaded
-    let source = String(loaded.source instanceof Uint8Array ? Buffer.from(loaded.source) : loaded.source)
-    for (const edit of mine) {
-      const parts = source.split(edit.source)
-      if (parts.length !== 2) {
-        throw new Error(`${edit.file} holds ${parts.length - 1} times, not once: ${edit.source.trim()}`)
-      }
-      source = parts.join(edit.instead)
-    }
-    return { ...loaded, source }
+    const source = String(loaded.source instanceof Uint8Array ? Buffer.from(loaded.source) : loaded.source)
+    return { ...loaded, source: mine.reduce(edited, source) }
   },
 })

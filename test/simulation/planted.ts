@@ -1,7 +1,9 @@
-/** One exact piece of source, which occurs once in its file, and what stands there instead. */
+/** One exact piece of source, which occurs once in its file or stands at its place, and what stands there instead. */
 export interface Edit {
   /** Below src/. */
   readonly file: string
+  /** Offset of the piece; without it, it occurs once. */
+  readonly at?: number
   readonly source: string
   readonly instead: string
 }

@@ -15,10 +15,12 @@ import type { Failing } from "./CrashPoints.ts"
 import { hostileGateway } from "./hostile.ts"
 import { codeRule } from "./inCode.ts"
 import { judge, judgeReplays, problemOfSubmission } from "./Judge.ts"
+import { judgeStops } from "./judgeStops.ts"
 import { makeNetwork, type Network } from "./Network.ts"
 import { beginOrders, cancellations, endByHand, judgeOrders } from "./Orders.ts"
+import { makePeople, type People } from "./People.ts"
 import { banned, type Gateways, type Plan, planOf } from "./Plan.ts"
-import { liarHost, type Replica, startReplica, targets } from "./Replica.ts"
+import { liarHost, names, type Replica, startReplica, targets } from "./Replica.ts"
 import { bytesOf, makeThirdParty, type ThirdParty } from "./ThirdParty.ts"
 import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
 import type { WireOptions } from "./Wire.ts"
@@ -121,6 +123,7 @@ class Run {
   private readonly readsAreTrue: boolean
   private readonly thirdParty: ThirdParty
   private readonly allowance: Allowance
+  private readonly people: People
   private dying = true
   /** Finds a payment that is not at its end, in one database. */
   private unrested: { readonly db: DatabaseSync; readonly statement: StatementSync } | undefined
@@ -156,6 +159,14 @@ class Run {
     this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, run: this.atOnce })
     this.allowance = makeAllowance(plan, () => this.time.now())
     this.dataDir = join(bench.dir, "store")
+    this.people = makePeople({
+      deeds: plan.deeds ?? [],
+      treasury: this.treasury,
+      dataDir: this.dataDir,
+      blockMillis: plan.blockMillis,
+      now: () => this.time.now(),
+      act: (effect) => this.living[0]?.act(effect),
+    })
     rmSync(this.dataDir, { recursive: true, force: true })
     mkdirSync(this.dataDir, { recursive: true })
   }
@@ -180,6 +191,7 @@ class Run {
     for (let block = 1; block <= plan.blocks; block++) {
       for (const fault of plan.faults) if (fault.block === block) this.atOnce(network.node.armFault(fault.spec))
       for (const id of endByHand(network.chain, plan, block)) this.endedByHand.add(id)
+      this.people.atBlock(block)
       this.block()
     }
     this.dying = false
@@ -190,8 +202,10 @@ class Run {
     const restMax = restBlocksMax + (isBanned ? banBlocks : 0)
     const { replayed } = this.thirdParty
     this.noteBlind()
+    this.people.letGo(plan.blocks)
     for (let rest = 0; rest < restMax && (this.isOpen() || this.allowance.isOpen(replayed)); rest++) {
       if (rest % 10 === 5) this.resume()
+      this.people.atBlock(plan.blocks + 1 + rest)
       this.block()
       this.noteBlind()
     }
@@ -236,13 +250,18 @@ class Run {
     if (victim !== undefined) victim.mortal.pausedTo = Math.min(until, calmAt)
   }
 
+  private get treasury(): DaemonOptions["treasury"] {
+    const { plan, bench } = this
+    const written = plan.inCode === true ? bench.inCode : bench
+    return (plan.orders.length > 0 ? written.ending : written)[plan.liar ? "amongThree" : "treasury"]
+  }
+
   private start(slot: Slot): void {
     const { plan, bench, dice } = this
     slot.lives++
     const dieAt = plan.stepsPerLife === undefined || !this.dying ? Number.POSITIVE_INFINITY : this.lifeSpan()
-    const written = plan.inCode === true ? bench.inCode : bench
     const replica: Replica = startReplica({
-      treasury: (plan.orders.length > 0 ? written.ending : written)[plan.liar ? "amongThree" : "treasury"],
+      treasury: this.treasury,
       dataDir: this.dataDir,
       name: plan.replicas === 1 ? undefined : nameOf(slot),
       time: this.time,
@@ -285,7 +304,8 @@ class Run {
   private watchBalances(): void {
     const { chain } = this.network
     for (const { party, type, balance } of chain.ledger.accounts.values()) {
-      const target = targets.get(party)
+      const filled = targets.get(party)
+      const target = filled === undefined ? undefined : filled + this.people.handedIn(names.get(party) ?? "")
       if (type !== "ACCOUNT_TYPE_GENERAL" || target === undefined || balance <= target) continue
       if (this.overfilled.has(party)) continue
       this.overfilled.add(party)
@@ -343,6 +363,11 @@ class Run {
       const isJudged = plan.gateways === "honest" && (plan.profile === "0.74" || plan.profile === "0.75")
       const { secondUntil } = this.allowance
       if (isJudged) this.wrong.push(...judgeReplays({ db, chain: network.chain, replayed, secondUntil }))
+      const { wrong, stops, sends } = judgeStops(db)
+      this.wrong.push(...wrong)
+      const known = db.prepare("SELECT 1 FROM intents WHERE id = ?")
+      for (const id of this.people.told)
+        if (known.get(id) === undefined) this.wrong.push(`payment ${id.slice(0, 8)} was taken, and is not known`)
       const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as
         | { hash: string }
         | undefined
@@ -360,6 +385,7 @@ class Run {
         deaths: this.deaths,
         blocks: network.chain.height,
         statements: this.statements,
+        notes: [...this.people.notes, ...(stops > 0 && sends > 0 ? ["a stop beside sends"] : [])],
       }
     } finally {
       db.close()

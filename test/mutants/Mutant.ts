@@ -1,0 +1,28 @@
+import type { Edit } from "../simulation/planted.ts"
+
+/** A mistake in the product's source, and who may catch it. */
+export interface Mutant {
+  readonly name: string
+  readonly edits: ReadonlyArray<Edit>
+  /** Test files that are tried where no seed shows it: paths or folders below test/. */
+  readonly tests: ReadonlyArray<string>
+  /** Part of the title of the tests that are run; all where it is missing. */
+  readonly title?: string
+  /** What the first violation or failed test must say; anything where it is missing. */
+  readonly must?: RegExp
+}
+
+/** Who caught a mistake: a seed with its violation, or a test with its title. */
+export interface Catch {
+  readonly by: "simulation" | "test"
+  readonly words: string
+}
+
+/** What came of one mistake, as a line of the table. */
+export interface Tried {
+  readonly name: string
+  readonly catch: Catch | undefined
+  /** Caught, and by whom it must be. */
+  readonly isRight: boolean
+  readonly seconds: number
+}

@@ -1,0 +1,176 @@
+import type { Mutant } from "./Mutant.ts"
+
+/** Mistakes in the money path that were planted by hand, most of which no seed and no test showed at that time. */
+export const classics: ReadonlyArray<Mutant> = [
+  {
+    name: "one gateway's listing taken as proof of absence",
+    tests: ["submitter", "model"],
+    edits: [
+      {
+        file: "submitter/evidence.ts",
+        source: "[listing.height] : [])),\n    quorum,\n",
+        instead: "[listing.height] : [])),\n    1,\n",
+      },
+    ],
+  },
+  {
+    name: "executed but unseen not subtracted from what is spendable",
+    tests: ["submitter"],
+    edits: [
+      {
+        file: "submitter/signIntent.ts",
+        source: "const others = [...claims, ...unseen].filter(",
+        instead: "const others = [...claims].filter(",
+      },
+    ],
+  },
+  {
+    name: "a send begun for an attempt that has ended",
+    tests: ["submitter"],
+    edits: [
+      {
+        file: "submitter/beginSend.ts",
+        source: "if (stored === undefined || isFinalAttempt(stored.state)) return false",
+        instead: "if (stored === undefined) return false",
+      },
+    ],
+  },
+  {
+    name: "a key cleared by an unfinished listing",
+    tests: ["submitter"],
+    edits: [
+      {
+        file: "submitter/Reconcile.ts",
+        source: "if (isGranted || !listing.complete || ",
+        instead: "if (isGranted || ",
+      },
+    ],
+  },
+  {
+    name: "a look during an awaited answer",
+    tests: ["submitter"],
+    edits: [
+      {
+        file: "submitter/Confirm.ts",
+        source: "    if (yield* draining.isSending(attempt)) continue\n",
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "one more place per block",
+    tests: ["submitter"],
+    edits: [
+      {
+        file: "submitter/signIntent.ts",
+        source: "head.height)) < head.pow.txPerBlock)",
+        instead: "head.height)) <= head.pow.txPerBlock)",
+      },
+    ],
+  },
+  {
+    name: "death at the deadline without margin",
+    tests: ["submitter", "model"],
+    edits: [
+      {
+        file: "submitter/evidence.ts",
+        source: "deadlineHeight(attempt) + marginBlocks(longestWindow(attempt))",
+        instead: "deadlineHeight(attempt)",
+      },
+    ],
+  },
+  {
+    name: "fee dropped at the floor",
+    tests: ["signer"],
+    edits: [
+      {
+        file: "signer/Signer.ts",
+        source: "const need = amount + feeMax(share, amount)",
+        instead: "const need = amount",
+      },
+    ],
+  },
+  {
+    name: "the same nonce for every attempt",
+    tests: ["signer"],
+    edits: [{ file: "signer/Signer.ts", source: ".nonceKey, intentId, k)", instead: ".nonceKey, intentId, 1)" }],
+  },
+  {
+    name: "a new attempt after manual",
+    tests: ["submitter", "model"],
+    edits: [{ file: "submitter/evidence.ts", source: 'intent === "manual" || ', instead: "" }],
+  },
+  {
+    name: "listings that need not be blocks apart",
+    tests: ["submitter", "model"],
+    edits: [
+      {
+        file: "submitter/evidence.ts",
+        source: "listing.height < first + rebroadcastBlocks(attempt.windowBlocks)",
+        instead: "listing.height < first",
+      },
+    ],
+  },
+  {
+    name: "one gateway's sighting ending a payment",
+    tests: ["gateway"],
+    edits: [
+      {
+        file: "gateway/together.ts",
+        source: "find((s) => s.length >= quorum)",
+        instead: "find((s) => s.length >= 1)",
+      },
+    ],
+  },
+  {
+    name: "a freeze for the shorter window",
+    tests: ["rules", "submitter"],
+    edits: [
+      {
+        file: "rules/workTerms.ts",
+        source: "BigInt(Math.max(...windows))",
+        instead: "BigInt(Math.min(...windows))",
+      },
+    ],
+  },
+  {
+    name: "no clearance needed",
+    tests: ["submitter", "signer"],
+    edits: [
+      {
+        file: "store/Clearance.ts",
+        source: "quarantine ?? (granted.has(party) ? undefined : unchecked)",
+        instead: "quarantine",
+      },
+    ],
+  },
+  {
+    name: "no quarantine after recover",
+    tests: ["submitter"],
+    edits: [
+      { file: "submitter/recover.ts", source: '      yield* settings.set(quarantineKey, "pending")\n', instead: "" },
+    ],
+  },
+  {
+    name: "the explorer's inclusion ignored",
+    tests: ["submitter"],
+    edits: [
+      {
+        file: "submitter/confirmIntent.ts",
+        source: '  if (inclusion.verdict !== "unseen") return yield* giveUp(live)\n',
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "a reload that ignores weakening",
+    tests: ["config", "status"],
+    edits: [
+      {
+        file: "status/reloadConfig.ts",
+        source: "if (weaker.length === 0) return { next: file, weaker }",
+        instead: "if (weaker.length >= 0) return { next: file, weaker }",
+      },
+    ],
+  },
+]

@@ -1,0 +1,162 @@
+import { Effect, Exit, type Fiber } from "effect"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import type { DaemonOptions } from "../../src/services.ts"
+import { haltAll, pauseScope, resumeScope } from "../../src/status/brakeVerbs.ts"
+import { type EndVerb, endPayment } from "../../src/status/people.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { makeDice } from "../support/Dice.ts"
+import type { Services } from "./Replica.ts"
+
+/** What somebody does to the daemon at a block. */
+export type Deed = { readonly block: number } & (
+  | { readonly do: "pause"; readonly scope: string; readonly blocks: number; readonly ends: "itself" | "resume" }
+  | { readonly do: "halt"; readonly blocks: number }
+  | { readonly do: "submit"; readonly key: string; readonly to: "hot" | "warm"; readonly amount: number }
+  | { readonly do: "end"; readonly verb: Exclude<EndVerb, "resolve"> }
+)
+
+const scopes = ["all", "rule:keep", "party:hot", "party:warm", "party:reserve", "rule:submit"] as const
+const verbs = ["abandon", "cancel", "reject"] as const
+
+/** In a third of the runs people are about. The dice are their own: all other runs go as if nobody were. */
+export const deedsOf = (seed: number, blocks: number): ReadonlyArray<Deed> => {
+  const dice = makeDice(`people ${seed}`)
+  if (dice.next() >= 1 / 3) return []
+  return Array.from({ length: 1 + dice.below(6) }, (_, i): Deed => {
+    const block = 2 + dice.below(blocks - 4)
+    const drawn = dice.next()
+    if (drawn < 0.3) {
+      const scope = dice.pick(scopes.slice(0, -1)) ?? "all"
+      return { block, do: "pause", scope, blocks: 1 + dice.below(20), ends: dice.next() < 0.4 ? "itself" : "resume" }
+    }
+    if (drawn < 0.45) return { block, do: "halt", blocks: 1 + dice.below(15) }
+    if (drawn < 0.8) {
+      const to = dice.pick(["hot", "warm"] as const) ?? "hot"
+      return { block, do: "submit", key: `by-hand-${i}`, to, amount: 1 + dice.below(4_000) }
+    }
+    return { block, do: "end", verb: dice.pick(verbs) ?? "abandon" }
+  }).toSorted((a, b) => a.block - b.block)
+}
+
+export const describeDeed = (deed: Deed): string => {
+  const at = `at block ${deed.block}`
+  if (deed.do === "pause") return `pause ${deed.scope} ${at} for ${deed.blocks}, ended by ${deed.ends}`
+  if (deed.do === "halt") return `halt ${at} for ${deed.blocks}`
+  return deed.do === "submit" ? `submit ${deed.amount} to ${deed.to} ${at}` : `${deed.verb} ${at}`
+}
+
+/** Something that a person wants done, and asks for again where nobody answers. */
+interface Wish {
+  readonly name: string
+  readonly effect: Effect.Effect<unknown, unknown, Services>
+  /** Block before which it is not asked for. */
+  from: number
+  fiber: Fiber.Fiber<unknown, unknown> | undefined
+  readonly onDone: (value: unknown) => void
+}
+
+export interface People {
+  /** Does what is due at this block, and asks again for what nobody answered. */
+  readonly atBlock: (block: number) => void
+  /** Ends every pause and halt of theirs that is still in force: the trouble is over. */
+  readonly letGo: (block: number) => void
+  /** Base units that the daemon took to be paid to a party by name. */
+  readonly handedIn: (to: string) => bigint
+  /** Ids of the payments that the daemon said that it took. */
+  readonly told: ReadonlySet<string>
+  /** What was done, for counting. */
+  readonly notes: ReadonlyArray<string>
+}
+
+interface Around {
+  readonly deeds: ReadonlyArray<Deed>
+  readonly treasury: DaemonOptions["treasury"]
+  readonly dataDir: string
+  readonly blockMillis: number
+  readonly now: () => number
+  /** Runs an effect in a process that is up; undefined where there is none. */
+  readonly act: (effect: Effect.Effect<unknown, unknown, Services>) => Fiber.Fiber<unknown, unknown> | undefined
+}
+
+/** Blocks after which a person who heard nothing asks again. */
+const patienceBlocks = 6
+const unit = 1_000_000n
+const said = { author: "zoe", reason: "looks at it" }
+
+/** The people of one run. */
+export const makePeople = ({ deeds, treasury, dataDir, blockMillis, now, act }: Around): People => {
+  const where = { treasury, dataDir }
+  const wishes: Array<Wish> = []
+  const told = new Set<string>()
+  const notes: Array<string> = []
+  const sums = new Map<string, bigint>()
+  const wish = (name: string, from: number, effect: Wish["effect"], onDone: Wish["onDone"] = () => {}) =>
+    wishes.push({ name, effect, from, fiber: undefined, onDone })
+  const resume = (scope: string, from: number) =>
+    wish(
+      `resume ${scope}`,
+      from,
+      Effect.suspend(() => resumeScope(where, { scope, ...said })),
+    )
+  const begin = (deed: Deed) => {
+    const { block } = deed
+    if (deed.do === "halt") {
+      wish("halt", block, haltAll(said))
+      return resume("all", block + deed.blocks)
+    }
+    if (deed.do === "pause") {
+      const { scope, blocks, ends } = deed
+      const until = ends === "itself" ? now() + blocks * blockMillis : undefined
+      wish(
+        `pause ${scope}`,
+        block,
+        Effect.suspend(() => pauseScope(treasury, { scope, ...said, ...(until === undefined ? {} : { until }) })),
+      )
+      return ends === "resume" ? resume(scope, block + blocks) : undefined
+    }
+    if (deed.do === "submit") {
+      const { key: idempotencyKey, to, amount } = deed
+      const transfer = { from: "reserve", to, asset: "USDT", amount: String(amount) }
+      // What was handed in may be taken by a process that dies before it says so.
+      sums.set(to, (sums.get(to) ?? 0n) + BigInt(amount) * unit)
+      const effect = Effect.suspend(() => submitPayment(treasury, "live", { idempotencyKey, author: "zoe", transfer }))
+      return wish("submit", block, effect, (taken) => told.add((taken as { readonly intentId: string }).intentId))
+    }
+    const { verb } = deed
+    return wish(verb, block, endFirst(treasury, verb), (outcome) => notes.push(`${verb}: ${String(outcome)}`))
+  }
+  return {
+    told,
+    notes,
+    handedIn: (to) => sums.get(to) ?? 0n,
+    atBlock: (block) => {
+      for (const deed of deeds) if (deed.block === block) begin(deed)
+      for (const one of wishes.filter(({ from }) => from <= block)) {
+        const exit = one.fiber?.pollUnsafe()
+        if (exit === undefined) {
+          if (one.fiber !== undefined && block < one.from + patienceBlocks) continue
+          // A process that died never answers; the one that lives hears of it for the second time.
+          one.fiber = act(one.effect)
+          one.from = block
+          continue
+        }
+        wishes.splice(wishes.indexOf(one), 1)
+        notes.push(Exit.isSuccess(exit) ? one.name : `${one.name}: refused`)
+        if (Exit.isSuccess(exit)) one.onDone(exit.value)
+      }
+    },
+    letGo: (block) => {
+      for (const deed of deeds) if (deed.do === "pause") resume(deed.scope, block)
+      resume("all", block)
+    },
+  }
+}
+
+/** Ends the oldest open payment in this way, where that is permitted; says what came of it. */
+const endFirst = (treasury: DaemonOptions["treasury"], verb: Exclude<EndVerb, "resolve">) =>
+  Effect.gen(function* () {
+    const [intent] = yield* (yield* Outbox).open
+    if (intent === undefined) return "nothing is open"
+    const done = yield* endPayment(treasury, intent.id, verb, said)
+    return "ended" in done ? `done (${done.ended.state})` : "refused"
+  })
