@@ -88,7 +88,7 @@ const refusal = (path: string, why: string): Problem => {
   }
 }
 
-/** What another user left in a directory that is open to them: shut as it is, it would be taken for the daemon's own. */
+/** What another user left in a directory that is open to them: once it is shut it would be taken for the daemon's. */
 const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
   const path = join(dir, name)
   const { uid } = find(path) ?? {}
@@ -98,9 +98,9 @@ const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
 
 /**
  * Makes sure that nobody but this user and root can write a data directory and what the daemon keeps in it: what is
- * ours is mended to 0700 and 0600, what is another user's is refused, as is all that others left in an open directory but
- * a HALT file. A directory that is missing is made. Gives the
- * directory itself where a link leads to it, and a line for each mended file.
+ * ours is mended to 0700 and 0600, what is another user's is refused, as is all that others left in an open directory
+ * but a HALT file. A directory that is missing is made. Gives the directory itself where a link leads to it, and a line
+ * for each mended file.
  */
 export const secureDataDir = (
   dir: string,
