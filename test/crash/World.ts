@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { haltFile } from "../../src/config/files.ts"
+import { lockScope } from "../../src/rules/stops.ts"
 import type { IntentView } from "../../src/status/View.ts"
 import type { Circumstance } from "./failpoints.ts"
 import type { Testimony } from "./judge.ts"
@@ -20,6 +21,8 @@ export interface LifePlan {
   /** Milliseconds after it is up at which it is killed, wherever it is. */
   readonly boundMillis: number
   readonly circumstance?: Circumstance | undefined
+  /** It is killed as soon as the payments that it found open are over. */
+  readonly untilSettled?: boolean
   readonly env?: Readonly<Record<string, string>>
   readonly nodeArgs?: ReadonlyArray<string>
 }
@@ -44,6 +47,8 @@ export interface World {
   readonly dataDir: string
   readonly arm: (faults: ReadonlyArray<object>) => Promise<void>
   readonly live: (plan: LifePlan) => Promise<Death>
+  /** A life in which the rule may pay again. Killed once the payments that it found open are over, or its time is. */
+  readonly settle: (boundMillis: number) => Promise<void>
   /** Without faults and spenders, until no payment is open or the time for it is over. */
   readonly rest: (how?: Rest) => Promise<void>
   readonly testimony: () => Promise<Testimony>
@@ -81,6 +86,10 @@ export const makeWorld = async (): Promise<World> => {
     dataDir,
     arm: (faults) => arm(parts, faults),
     live: (plan) => live(parts, plan),
+    settle: async (boundMillis) => {
+      await arm(parts, [])
+      await live(parts, { kill: undefined, boundMillis, untilSettled: true })
+    },
     rest: (how) => rest(parts, how ?? {}),
     testimony: async () => {
       const ledger = await ask("GET", { url: `${networkUrl}/sandbox/ledger` })
@@ -146,6 +155,9 @@ const live = async (parts: Parts, plan: LifePlan): Promise<Death> => {
       if (line === undefined) return
       timers.push(setTimeout(clock, plan.boundMillis))
       await act(parts, plan.circumstance, daemon, death.signal)
+      if (plan.untilSettled !== true) return
+      await settled(parts, death.signal)
+      clock()
     })
     .catch((error: unknown) => (death.signal.aborted ? undefined : error))
   const { code, signal } = await daemon.ended
@@ -164,6 +176,21 @@ const control = ({ dataDir }: Parts, path: string, body?: unknown) =>
   ask(body === undefined ? "GET" : "POST", { socketPath: join(dataDir, "cofferer.sock"), path }, body).catch(
     () => undefined,
   )
+
+const openOf = async (parts: Parts): Promise<ReadonlyArray<string> | undefined> => {
+  const reply = await control(parts, "/api/v1/intents?limit=1000")
+  const intents = reply?.body as ReadonlyArray<IntentView> | undefined
+  return intents?.filter(({ open }) => open).map(({ id }) => id)
+}
+
+/** Until what is open now is over. A person lets a rule go on that locked itself after payments that were lost. */
+const settled = async (parts: Parts, signal: AbortSignal): Promise<void> => {
+  await control(parts, "/api/v1/resume", { scope: lockScope(rule), reason: "crash run", author: "crash run" })
+  const first = await openOf(parts)
+  for (let open = first; open?.some((id) => first?.includes(id)) ?? true; open = await openOf(parts)) {
+    await sleep(250, undefined, { signal })
+  }
+}
 
 /** What people do to a daemon that is up. */
 const act = async (

@@ -28,6 +28,11 @@ const boundMillis = 4_000
  * has stood for ten to twenty.
  */
 const boundMillisOf = { expiry: 75_000, fresh: 5_000 } as const
+/**
+ * A life in which open payments come to their ends after a step was missed: lives of four seconds never see that an end
+ * lasts for five, and where nobody unlocks the rule after three lost payments nothing is decided any more.
+ */
+const settleMillisOf = (misses: number): number => (misses > 2 ? 45_000 : 15_000)
 /** A step that was missed is tried again, also beyond the number of kills: up to so many times as many. */
 const triesMax = 1.5
 
@@ -135,8 +140,9 @@ const aimAt = async (world: World, shared: Shared, dice: Dice, target: Target): 
   })
   if (death === "failpoint") return count(shared, nameOf(point), moment)
   count(shared, "the clock", "start")
-  if (misses + 1 >= missesMax) shared.missed.push(wordsOf(target))
-  else shared.queue.push([{ ...target, misses: misses + 1 }])
+  if (misses + 1 >= missesMax) return void shared.missed.push(wordsOf(target))
+  shared.queue.push([{ ...target, misses: misses + 1 }])
+  if (circumstance === undefined) await world.settle(settleMillisOf(misses))
 }
 
 /** At any step, or at any moment. */
