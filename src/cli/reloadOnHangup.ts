@@ -16,9 +16,7 @@ export const reloadOnHangup = Effect.gen(function* () {
   for (;;) {
     yield* Queue.take(hangups)
     // Whatever it dies of: without somebody who listens, the next signal would end the daemon.
-    const done = yield* Effect.exit(
-      reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }),
-    )
+    const done = yield* Effect.exit(reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }))
     if (Exit.isSuccess(done)) continue
     if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt
     yield* Effect.logError("a new configuration could not be put in force", done.cause)

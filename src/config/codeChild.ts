@@ -95,8 +95,12 @@ const resolveFrom = (parent: string, specifier: string): string => {
   return fail({ ...at, message, remedy: 'import files beside it, such as "./levels.ts"' })
 }
 
-/** The file's text, without its types. */
+const sources = new Map<string, string>()
+
+/** The file's text, without its types: taken out once, however often it is run. */
 const sourceOf = (path: string): string => {
+  const known = sources.get(path)
+  if (known !== undefined) return known
   const text = textOf(path)
   if (text === undefined) {
     return fail({
@@ -108,7 +112,9 @@ const sourceOf = (path: string): string => {
     })
   }
   try {
-    return header + stripTypeScriptTypes(text, { mode: "strip" })
+    const source = header + stripTypeScriptTypes(text, { mode: "strip" })
+    sources.set(path, source)
+    return source
   } catch (error) {
     const { message, stack } = error as Error
     const [, line = "1", indent = ""] = /^[^\n]*:([0-9]+)\n(?:[^\n]*\n){1,4}?( *)\^+\n/.exec(String(stack)) ?? []
