@@ -47,6 +47,8 @@ export interface Plan {
   readonly spends: ReadonlyArray<{ readonly block: number; readonly from: "hot" | "warm"; readonly amount: number }>
   /** Standing orders of the treasury's key, all but the first of which a rule ends; none: there is no such rule. */
   readonly orders: ReadonlyArray<Order>
+  /** Blocks from which on the machine's clock is wrong by so many milliseconds. It is right once the trouble is over. */
+  readonly clockSteps?: ReadonlyArray<{ readonly block: number; readonly millis: number }>
   /** What people do meanwhile; none: nobody is about. */
   readonly deeds?: ReadonlyArray<Deed>
   /** Whether a rule in code stands in the place of one of the others. */
@@ -93,6 +95,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     orders: ordersOf(seed, blocks),
     // Dice of their own: all other runs go as if there were no such thing.
     deeds: deedsOf(seed, blocks),
+    clockSteps: clockStepsOf(seed, blocks),
     inCode: makeDice(`code ${seed}`).next() < 1 / 6,
   }
   return blinded(plan)
@@ -130,6 +133,18 @@ const blinded = (plan: Plan): Plan => {
     workChanges: [],
     faults: [...plan.faults, ...faults],
   }
+}
+
+const hour = 3_600_000
+
+/** In a fifth of the runs the clock is stepped, both ways, by seconds or by days. The dice are their own. */
+const clockStepsOf = (seed: number, blocks: number): NonNullable<Plan["clockSteps"]> => {
+  const dice = makeDice(`clock ${seed}`)
+  if (dice.next() >= 0.2) return []
+  return Array.from({ length: 1 + dice.below(3) }, () => {
+    const by = dice.pick([0, 2_000, 90_000, 600_000, 3 * hour, 30 * hour]) ?? 0
+    return { block: 2 + dice.below(blocks - 4), millis: dice.next() < 0.5 ? by : -by }
+  }).toSorted((a, b) => a.block - b.block)
 }
 
 /** Profiles of networks that take a transaction a second time in the last block of its window. */
@@ -221,6 +236,7 @@ export const describePlan = (plan: Plan): string =>
     plan.liar ? "one of three gateways lies" : "",
     plan.orders.length === 0 ? "" : `${plan.orders.length} standing orders`,
     ...(plan.deeds ?? []).map(describeDeed),
+    ...(plan.clockSteps ?? []).map(({ block, millis }) => `clock ${millis / 1_000} s off from block ${block}`),
     [...new Set(plan.faults.map(({ spec }) => spec.kind))].join(" "),
   ]
     .filter((part) => part !== "")

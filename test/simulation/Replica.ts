@@ -89,6 +89,8 @@ export interface ReplicaOptions {
   /** Its name where it shares the store with others. */
   readonly name: string | undefined
   readonly time: VirtualTime
+  /** Milliseconds by which its wall clock is wrong. Default: it is right. */
+  readonly wrongBy?: () => number
   readonly dice: Dice
   readonly metrics: Context.Context<Metrics>
   readonly wire: Omit<WireOptions, "dice">
@@ -159,8 +161,9 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     yield* adoptOrders(options.orders)
     return yield* runLoops(daemon)
   }).pipe(Effect.provide(Layer.merge(layer, Logger.layer(onError === undefined ? [] : [errors(onError)]))))
+  const clock = time.clockWrongBy(options.wrongBy ?? (() => 0))
   const context = Context.empty().pipe(
-    Context.add(Clock.Clock, time.clock),
+    Context.add(Clock.Clock, clock),
     Context.add(
       Scheduler.Scheduler,
       time.schedulerOf(
@@ -181,7 +184,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
   })
   const isBlind = () => {
     if (health === undefined) return true
-    const views = Effect.runSyncWith(Context.make(Clock.Clock, time.clock))(health.all)
+    const views = Effect.runSyncWith(Context.make(Clock.Clock, clock))(health.all)
     const { quorum } = options.treasury.network
     const isShut = ({ state, perSecond = Number.POSITIVE_INFINITY }: GatewayHealth) =>
       state === "banned" || (views.length > 1 && state === "quarantined") || perSecond < readingPerSecond

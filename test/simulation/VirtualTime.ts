@@ -19,6 +19,8 @@ interface Task {
  */
 export interface VirtualTime {
   readonly clock: Clock.Clock
+  /** The clock of a machine whose wall clock is wrong by so many milliseconds; its monotonic clock is not. */
+  readonly clockWrongBy: (millis: () => number) => Clock.Clock
   /**
    * A scheduler of one inhabitant: once it is not alive, its tasks and sleeps never happen; while it sleeps itself (to
    * the Unix milliseconds of `pausedTo`), they wait.
@@ -47,6 +49,13 @@ export const makeVirtualTime = (startMillis: number, dice: Dice): VirtualTime =>
 
   const currentTimeNanosUnsafe = () => BigInt(now) * 1_000_000n
   const monotonicTimeNanosUnsafe = () => BigInt(now - slept) * 1_000_000n
+  const clockWrongBy = (millis: () => number): Clock.Clock => ({
+    ...clock,
+    currentTimeMillisUnsafe: () => now + millis(),
+    currentTimeMillis: Effect.sync(() => now + millis()),
+    currentTimeNanosUnsafe: () => currentTimeNanosUnsafe() + BigInt(millis()) * 1_000_000n,
+    currentTimeNanos: Effect.sync(() => currentTimeNanosUnsafe() + BigInt(millis()) * 1_000_000n),
+  })
   const clock: Clock.Clock = {
     currentTimeMillisUnsafe: () => now,
     currentTimeMillis: Effect.sync(() => now),
@@ -96,6 +105,7 @@ export const makeVirtualTime = (startMillis: number, dice: Dice): VirtualTime =>
 
   return {
     clock,
+    clockWrongBy,
     schedulerOf,
     now: () => now,
     passTo: (millis) => {
