@@ -6,7 +6,7 @@ type Texts = ReadonlyArray<readonly [path: string, text: string]>
 /** What the thread is given to do. What is about one file is done in its order. */
 export type Job =
   | { readonly do: "load"; readonly file: string }
-  /** Takes over what a thread that is gone has read: `reply` is what it gave. */
+  /** Takes what was read before: `reply` is what it gave. */
   | {
       readonly do: "adopt"
       readonly handle: number
@@ -20,6 +20,8 @@ export type Job =
 export type JobReply =
   | { readonly reply: Reply; readonly handle: number; readonly texts: Texts }
   | { readonly adopted: number }
+  /** It was read by another thread, or is forgotten. */
+  | { readonly unknown: number }
   /** Why there is none: cpu, wall, memory, exit, or words. */
   | { readonly ended: string }
   | { readonly isolated: boolean }
@@ -44,8 +46,6 @@ export interface ReplyMessage {
 
 interface Thread extends ThreadData {
   readonly worker: Worker
-  /** Whatever of threads before it was given to it. */
-  readonly adopted: Set<number>
   /** Who waits for a reply, by its number. */
   readonly waiting: Map<number, (reply: JobReply) => void>
 }
@@ -55,8 +55,6 @@ const sliceMillis = 1_000
 const slicesMax = 15
 /** So long nobody waits for a reply that does not keep the program: what the thread does is bounded far below. */
 const laterMillisMax = 300_000
-/** Readings that can be given to another thread: of a file that was read so often nobody asks the oldest any more. */
-const readingsMax = 64
 const silent: JobReply = { ended: "the thread that keeps its process gives no answer" }
 
 let thread: Thread | undefined
@@ -77,7 +75,7 @@ const startThread = (): Thread => {
     execArgv: ["--disable-warning=ExperimentalWarning"],
     name: "cofferer-code",
   })
-  const started: Thread = { port: port1, signal, first, worker, waiting: new Map(), adopted: new Set() }
+  const started: Thread = { port: port1, signal, first, worker, waiting: new Map() }
   worker.on("error", () => giveUp(started))
   worker.on("exit", () => giveUp(started))
   port1.on("message", (message: ReplyMessage) => settle(started, message))
@@ -156,50 +154,28 @@ const performLater = (job: Job): Promise<JobReply> =>
     to.port.ref()
   })
 
-/** A file of rules as it was read, in a process of its own. */
-export interface Loaded {
+/** A file of rules as it was read: whoever has it can ask it, whatever became of the process that read it. */
+export interface Reading {
   readonly handle: number
-  readonly reply: Reply
-  /** The file and all that it imports, by their paths. */
-  readonly texts: ReadonlyMap<string, string>
-}
-
-interface Reading {
   readonly file: string
   readonly texts: Texts
   readonly reply: Reply
 }
 
-const readings = new Map<number, Reading>()
+type Loaded = Reading | { readonly ended: string }
 
-const loadedIn = (file: string, done: JobReply): Loaded | { readonly ended: string } => {
+const loadedIn = (file: string, done: JobReply): Loaded => {
   if (!("reply" in done)) return { ended: "ended" in done ? done.ended : "" }
   const { handle, reply, texts } = done
-  readings.set(handle, { file, texts, reply })
-  for (const oldest of [...readings.keys()].slice(0, -readingsMax)) readings.delete(oldest)
-  return { handle, reply, texts: new Map(texts) }
+  return { handle, file, texts, reply }
 }
 
 /** Runs a file of rules in a new process. */
-export const loadCode = (file: string): Loaded | { readonly ended: string } =>
-  loadedIn(file, perform({ do: "load", file }))
+export const loadCode = (file: string): Loaded => loadedIn(file, perform({ do: "load", file }))
 
 /** The same without keeping the program. */
-export const loadCodeLater = async (file: string): Promise<Loaded | { readonly ended: string }> =>
+export const loadCodeLater = async (file: string): Promise<Loaded> =>
   loadedIn(file, await performLater({ do: "load", file }))
-
-/** Whether it can be asked still. */
-export const isKept = (handle: number): boolean => readings.has(handle)
-
-/** Where a thread is gone, the next one is given what it had read: the rules in force are asked as before. */
-const handOver = (handle: number): void => {
-  thread ??= startThread()
-  const reading = readings.get(handle)
-  if (reading === undefined || Math.floor(handle / perThread) === thread.first / perThread) return
-  if (thread.adopted.has(handle)) return
-  thread.adopted.add(handle)
-  say({ do: "adopt", handle, ...reading })
-}
 
 type Asked = Reply | { readonly ended: string }
 
@@ -208,15 +184,23 @@ const askedIn = (done: JobReply): Asked => {
   return { ended: "ended" in done ? done.ended : "" }
 }
 
-/** Asks one of its functions, twice. */
-export const askLoaded = (handle: number, request: Request): Asked => {
-  handOver(handle)
+const adopting = (reading: Reading): Job => ({ do: "adopt", ...reading })
+
+/** Asks one of its functions. */
+export const askLoaded = (reading: Reading, request: Request): Asked => {
+  const { handle } = reading
+  const done = perform({ do: "ask", handle, request })
+  if (!("unknown" in done)) return askedIn(done)
+  perform(adopting(reading))
   return askedIn(perform({ do: "ask", handle, request }))
 }
 
 /** The same without keeping the program. */
-export const askLoadedLater = async (handle: number, request: Request): Promise<Asked> => {
-  handOver(handle)
+export const askLoadedLater = async (reading: Reading, request: Request): Promise<Asked> => {
+  const { handle } = reading
+  const done = await performLater({ do: "ask", handle, request })
+  if (!("unknown" in done)) return askedIn(done)
+  await performLater(adopting(reading))
   return askedIn(await performLater({ do: "ask", handle, request }))
 }
 

@@ -63,6 +63,13 @@ const ask = (needOf: () => unknown, seen: WireSeen): Told => {
  * restart than before. Two answers, which differ where any two of them do.
  */
 export const askTwice = (need: unknown, anew: () => unknown, seen: WireSeen): readonly [Told, Told] => {
-  const [first, second] = [ask(() => need, seen), ask(() => need, seen)]
-  return [first, stringify(first) === stringify(second) ? ask(anew, seen) : second]
+  const [first, second, third] = [ask(() => need, seen), ask(() => need, seen), ask(anew, seen)]
+  const timed = first.timed || second.timed || third.timed
+  const other = said(first) === said(second) ? third : second
+  return [
+    { ...first, timed },
+    { ...other, timed },
+  ]
 }
+
+const said = (told: Told): string => stringify("v" in told ? [told.v] : told.e.message)

@@ -6,11 +6,14 @@
 import { readSync, writeSync } from "node:fs"
 import nodeModule, { createRequire, registerHooks, stripTypeScriptTypes } from "node:module"
 import { dirname, resolve } from "node:path"
+import { getHeapStatistics } from "node:v8"
 import { askTwice, thrownBy } from "./askTwice.ts"
-import { encode, type Fault, header, lineCharsMax, literally, placeAt, type Reply, type Request } from "./codeWire.ts"
+import { encode, type Fault, header, lineCharsMax, literally, type Numbered, placeAt, type Reply } from "./codeWire.ts"
 
 const { parse, stringify } = JSON
 const { wait } = Atomics
+const cpuUsage = process.cpuUsage.bind(process)
+const heapUsed = (): number => getHeapStatistics().used_heap_size
 const exit = process.exit.bind(process)
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 const decoder = new TextDecoder()
@@ -38,10 +41,10 @@ const readLine = (): string => {
   }
 }
 
-const write = (reply: Reply): void => {
-  const line = stringify(reply)
+const write = (reply: Reply, n?: number): void => {
+  const line = stringify({ ...reply, n })
   const tooMuch: Reply = { thrown: { message: "it says too much", stack: "", code: "" } }
-  const bytes = bytesOf(`${line.length > lineCharsMax ? stringify(tooMuch) : line}\n`)
+  const bytes = bytesOf(`${line.length > lineCharsMax ? stringify({ ...tooMuch, n }) : line}\n`)
   for (let at = 0; at < bytes.length; ) {
     try {
       at += writeSync(1, bytes, at)
@@ -72,10 +75,13 @@ const fail = (found: Fault): never => {
   throw new Error(found.message)
 }
 
+/** Whether the files are run for the first time: only then may one be asked for. */
+let isLoading = false
+
 /** A file's text; undefined where there is no such file. */
 const textOf = (path: string): string | undefined => {
   const known = texts.get(path)
-  if (known !== undefined) return known
+  if (known !== undefined || !isLoading) return known
   write({ file: path })
   const { text, problem } = parse(readLine()) as { readonly text?: string; readonly problem?: string }
   if (problem !== undefined) {
@@ -95,6 +101,15 @@ const resolveFrom = (parent: string, specifier: string): string => {
   return fail({ ...at, message, remedy: 'import files beside it, such as "./levels.ts"' })
 }
 
+/** Where a text imports a file that would have to be waited for; -1 where it does not. */
+const waitedFor = (text: string): number => {
+  for (const { index } of text.matchAll(/\bimport\s*\(/g)) {
+    const before = text.slice(text.lastIndexOf("\n", index) + 1, index)
+    if (!/^\s*(\/\/|\*|\/\*)/.test(before) && !before.includes("//")) return index
+  }
+  return -1
+}
+
 const sources = new Map<string, string>()
 
 /** The file's text, without its types: taken out once, however often it is run. */
@@ -110,6 +125,11 @@ const sourceOf = (path: string): string => {
       message: "no such file",
       remedy: "name a file of rules in TypeScript",
     })
+  }
+  const later = waitedFor(text)
+  if (later >= 0) {
+    const remedy = 'write "import { … } from" at its top'
+    return fail({ ...placeAt(path, text, later), message: "import() waits for a file: rules wait for nothing", remedy })
   }
   try {
     const source = header + stripTypeScriptTypes(text, { mode: "strip" })
@@ -175,6 +195,31 @@ const takeWorldAway = (): void => {
   }
 }
 
+/** What a file adds to the language would outlast it: another run of it would not begin as the first one did. */
+const closeLanguage = (): void => {
+  const generator = function* () {}
+  const later = async function* () {}
+  const iterators = [[][Symbol.iterator](), ""[Symbol.iterator](), new Map().entries(), new Set().values(), generator()]
+  const found: Array<unknown> = [
+    ...iterators,
+    generator,
+    later,
+    later(),
+    async () => {},
+    Object.getPrototypeOf(Uint8Array),
+    ...[...language].map((name) => Reflect.get(globalThis, name) as unknown),
+  ]
+  for (const one of found) {
+    if ((typeof one !== "object" && typeof one !== "function") || one === null || one === globalThis) continue
+    Object.preventExtensions(one)
+    for (let proto: unknown = Object.getPrototypeOf(one); proto !== null; proto = Object.getPrototypeOf(proto)) {
+      Object.preventExtensions(proto)
+    }
+    const own = Reflect.get(one, "prototype") as unknown
+    if (typeof own === "object" && own !== null) Object.preventExtensions(own)
+  }
+}
+
 const functions: Array<unknown> = []
 let file = ""
 let runs = 0
@@ -183,13 +228,19 @@ const run = (): Readonly<Record<string, unknown>> =>
   requireHere(urlOf(file, String(++runs))) as Readonly<Record<string, unknown>>
 
 const load = (): Reply => {
+  isLoading = true
   try {
+    const begun = cpuUsage()
     const exported = run()
+    const { user, system } = cpuUsage(begun)
     const { rules } = exported
     const names = Object.keys(exported).slice(0, 100)
-    return { loaded: { rules: "rules" in exported ? encode(rules, functions) : undefined, names } }
+    const millis = (user + system) / 1_000
+    return { loaded: { rules: "rules" in exported ? encode(rules, functions) : undefined, names, millis } }
   } catch (error) {
     return fault === undefined ? { thrown: thrownBy(error) } : { fault }
+  } finally {
+    isLoading = false
   }
 }
 
@@ -201,10 +252,14 @@ const anew = (f: number): unknown => {
 }
 
 takeWorldAway()
+closeLanguage()
 for (;;) {
-  const request = parse(readLine()) as Request
+  const request = parse(readLine()) as Numbered
   if (request.op === "load") {
     file = request.file
-    write(load())
-  } else write({ told: askTwice(functions[request.f], () => anew(request.f), request.seen) })
+    write(load(), request.n)
+  } else {
+    const told = askTwice(functions[request.f], () => anew(request.f), request.seen)
+    write({ told, heap: heapUsed() }, request.n)
+  }
 }

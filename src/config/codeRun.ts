@@ -3,13 +3,15 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { lineCharsMax, type Reply, type Request } from "./codeWire.ts"
+import { lineCharsMax, type Numbered, type Reply, type Request } from "./codeWire.ts"
 
 /** Processor time of one request, and the longest that anybody waits for it, milliseconds. */
-const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 1_000, wall: 60_000 } } as const
+const limits = { load: { cpu: 5_000, wall: 60_000 }, ask: { cpu: 1_500, wall: 60_000 } } as const
 /** Resident memory, bytes: what is not on the heap counts as well. */
 const memoryMax = 512_000_000
 const heapMegabytes = 64
+/** One whose heap is used so far is replaced before it is asked again: each run of its files leaves something. */
+export const heapWorn = 28_000_000
 /** Seconds of processor time after which the system ends one that nobody looks after any more. */
 const orphanSeconds = 600
 /** A reply that is nested deeper than any of ours is not handed on: the program's stack would not bear to read it. */
@@ -24,8 +26,10 @@ export interface Running {
   /** Ends the wait for a line: with it, or with undefined once the process is gone. */
   heard: (line: string | undefined) => void
   why: string | undefined
-  /** How often its files were run. */
-  runs: number
+  /** Replies that it gave. */
+  replies: number
+  /** Bytes of its heap in use, as it says. */
+  heap: number
 }
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -51,7 +55,7 @@ export const startRun = (): Running => {
   const apart = [...(isIsolated ? ["unshare", "-rn"] : []), ...(endsWithUs ? dying : [])]
   const command = ["-c", bounded, "sh", ...apart, ...node]
   const child = spawn("/bin/sh", command, { env: {}, cwd: "/", stdio: ["pipe", "pipe", "ignore"] })
-  const running: Running = { process: child, text: "", heard: () => {}, why: undefined, runs: 1 }
+  const running: Running = { process: child, text: "", heard: () => {}, why: undefined, replies: 0, heap: 0 }
   child.stdout.setEncoding("utf8")
   child.stdout.on("data", (text: string) => {
     running.text += text
@@ -109,6 +113,8 @@ const lineOf = (running: Running): Promise<string | undefined> =>
     }
   })
 
+let requests = 0
+
 /** Why a process is to be ended that has begun at a time with so much used; undefined while it may go on. */
 const excess = (pid: number | undefined, { cpu, wall }: { cpu: number; wall: number }, used: number, begun: number) => {
   if ((usedBy(pid) ?? 0) - used > cpu) return "cpu"
@@ -145,14 +151,23 @@ export const exchange = async (
   }, lookMillis)
   try {
     running.text = ""
-    child.stdin?.write(`${JSON.stringify(request)}\n`)
+    const n = ++requests
+    child.stdin?.write(`${JSON.stringify({ ...request, n } satisfies Numbered)}\n`)
     for (;;) {
       const line = await lineOf(running)
       if (line === undefined) return undefined
-      const reply = JSON.parse(line) as Reply
+      const reply = JSON.parse(line) as Reply & { readonly n?: unknown }
       if (isDeeper(reply, levelsMax)) throw new Error("too deep")
-      if (request.op === "ask" || !("file" in reply)) return reply
-      child.stdin?.write(`${JSON.stringify(fileTold(reply.file))}\n`)
+      if (request.op === "load" && "file" in reply) {
+        child.stdin?.write(`${JSON.stringify(fileTold(reply.file))}\n`)
+        continue
+      }
+      // What is no reply to this request would be followed by one that is taken for the next one's.
+      if (reply.n !== n || (request.op === "ask" && !("told" in reply))) throw new Error("another reply")
+      running.replies++
+      if ("heap" in reply) running.heap = Number(reply.heap)
+      const { n: _, ...plain } = reply
+      return plain as Reply
     }
   } catch {
     endRun(running, "it says what nobody says")

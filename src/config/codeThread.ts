@@ -2,7 +2,17 @@
 import { realpathSync } from "node:fs"
 import { type MessagePort, workerData } from "node:worker_threads"
 import type { Job, JobMessage, JobReply, ReplyMessage, ThreadData } from "./CodeProcess.ts"
-import { endRun, exchange, type FileTold, hasEnded, isIsolated, type Running, startRun, usedBy } from "./codeRun.ts"
+import {
+  endRun,
+  exchange,
+  type FileTold,
+  hasEnded,
+  heapWorn,
+  isIsolated,
+  type Running,
+  startRun,
+  usedBy,
+} from "./codeRun.ts"
 import type { Reply, Request } from "./codeWire.ts"
 import { readUtf8 } from "./readBytes.ts"
 
@@ -12,14 +22,9 @@ const bytesMax = 4_000_000
 const filesMax = 100
 /** A process that has used so many milliseconds of processor time is replaced before it is asked again. */
 const wornMillis = 300_000
-/** So is one whose files were run so often that what is left of each run takes this part of its heap, in bytes. */
-const wornBytes = 24_000_000
-/** What is left of a run, measured: of each module, and of each of its characters. */
-const runBytes = (texts: ReadonlyMap<string, string>): number =>
-  [...texts.values()].reduce((sum, { length }) => sum + 8_000 + 10 * length, 0)
 /** Processes that are kept; one that is needed again is started again, with the same texts. */
 const keptMax = 4
-/** Readings that are remembered: of a file that was reloaded so often nobody asks the oldest any more. */
+/** Readings that are remembered here. One that is asked later is given anew. */
 const knownMax = 64
 /** How often the thread shows that it lives. */
 const beatMillis = 200
@@ -64,13 +69,18 @@ const realName = (path: string): string => {
   }
 }
 
-const endedBy = (running: Running | undefined): string => running?.why ?? "exit"
+const endedBy = (running: Running | undefined): string =>
+  running?.why ?? (running?.process.signalCode === "SIGABRT" ? "memory" : "exit")
+
+/** What two runs of the same text say alike: all but how long it took. */
+const saidOf = (reply: Reply | undefined): string =>
+  JSON.stringify(reply !== undefined && "loaded" in reply ? { loaded: { ...reply.loaded, millis: 0 } } : reply)
 
 const loaded = async (rules: Rules): Promise<Reply | undefined> => {
   rules.child = startRun()
   const reply = await exchange(rules.child, { op: "load", file: rules.file }, (named) => textFor(rules, named))
   rules.pinned = true
-  const said = JSON.stringify(reply)
+  const said = saidOf(reply)
   if (rules.said !== undefined && reply !== undefined && rules.said !== said) {
     endRun(rules.child, "the same text gives other rules than before")
     return undefined
@@ -94,39 +104,42 @@ const load = async (file: string): Promise<JobReply> => {
   const reply = await inTurn(rules, () => loaded(rules))
   if (reply === undefined) return { ended: endedBy(rules.child) }
   const handle = ++handles
-  known.set(handle, rules)
+  if ("loaded" in reply) known.set(handle, rules)
+  else if (rules.child !== undefined) endRun(rules.child, "idle")
   return { reply, handle, texts: [...rules.texts] }
 }
 
-/** Takes over what a thread before this one read. */
+/** Takes what was read before: by a thread that is gone, or so long ago that it was forgotten here. */
 const adopt = ({ handle, file, texts, reply }: Extract<Job, { readonly do: "adopt" }>): JobReply => {
-  known.set(handle, { file, texts: new Map(texts), pinned: true, said: JSON.stringify(reply), ...unasked })
+  known.set(handle, { file, texts: new Map(texts), pinned: true, said: saidOf(reply), ...unasked })
   return { adopted: handle }
 }
 
 const ask = async (handle: number, request: Request): Promise<JobReply> => {
   const rules = known.get(handle)
-  if (rules === undefined) return { ended: "exit" }
+  if (rules === undefined) return { unknown: handle }
   // The one that was needed last stands at the end.
   known.delete(handle)
   known.set(handle, rules)
   return await inTurn(rules, () => askOf(rules, handle, request))
 }
 
-const isWorn = (rules: Rules, running: Running): boolean =>
-  (usedBy(running.process.pid) ?? 0) > wornMillis || running.runs * runBytes(rules.texts) > wornBytes
+const isWorn = (running: Running): boolean => (usedBy(running.process.pid) ?? 0) > wornMillis || running.heap > heapWorn
 
 const askOf = async (rules: Rules, handle: number, request: Request): Promise<JobReply> => {
   const { child } = rules
-  if (child !== undefined && isWorn(rules, child)) endRun(child, "worn")
+  if (child !== undefined && isWorn(child)) endRun(child, "worn")
   const isGone = child === undefined || child.why !== undefined || hasEnded(child)
   if (isGone && (await loaded(rules)) === undefined) return { ended: endedBy(rules.child) }
   const running = rules.child!
-  running.runs++
+  const isUsed = running.replies > 1
   const reply = await exchange(running, request, (named) => textFor(rules, named))
   if (reply !== undefined) return { reply, handle, texts: [] }
   rules.child = undefined
-  return { ended: endedBy(running) }
+  const why = endedBy(running)
+  // Who was killed from outside, or has used its memory up, says nothing of the code: a new one is asked, once.
+  if (isUsed && (why === "exit" || why === "memory")) return await askOf(rules, handle, request)
+  return { ended: why }
 }
 
 const endOldest = (): void => {

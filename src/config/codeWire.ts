@@ -41,15 +41,26 @@ export type Request =
   | { readonly op: "load"; readonly file: string }
   | { readonly op: "ask"; readonly f: number; readonly seen: WireSeen }
 
+/** A request with the number that its reply must bear: what bears another one is none. */
+export type Numbered = Request & { readonly n: number }
+
 /** What one asking gave, and whether the time was looked at. */
 export type Told = ({ readonly v: Wire } | { readonly e: Thrown }) & { readonly timed: boolean }
 
 export type Reply =
   /** `rules`: undefined where it exports none. */
-  | { readonly loaded: { readonly rules: Wire | undefined; readonly names: ReadonlyArray<string> } }
+  /** `millis`: processor time that the run of the files took. */
+  | {
+      readonly loaded: {
+        readonly rules: Wire | undefined
+        readonly names: ReadonlyArray<string>
+        readonly millis: number
+      }
+    }
   | { readonly fault: Fault }
   | { readonly thrown: Thrown }
-  | { readonly told: readonly [Told, Told] }
+  /** `heap`: bytes in use after it. */
+  | { readonly told: readonly [Told, Told]; readonly heap: number }
   /** The text of a file is needed: a line with `text`, or with none where there is no such file. */
   | { readonly file: string }
 

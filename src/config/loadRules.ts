@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { dirname, relative } from "node:path"
 import type { CodeSeen } from "../rules/code.ts"
-import { askLoaded, askLoadedLater, isKept, type Loaded, loadCode, loadCodeLater } from "./CodeProcess.ts"
+import { askLoaded, askLoadedLater, loadCode, loadCodeLater, type Reading } from "./CodeProcess.ts"
 import type { Problem } from "./ConfigError.ts"
 import { decode, header, literally, placeAt, type Request, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 import { nearest } from "./nearest.ts"
@@ -43,7 +43,10 @@ type Texts = ReadonlyMap<string, string>
 const bytesMax = 4_000_000
 const wordsMax = 2_000
 
-const held = new Map<string, { readonly texts: Texts; readonly module: RulesModule; readonly handle: number }>()
+/** Processor time that a run of the files may take: they are run anew at each asking. */
+const runMillisMax = 500
+
+const held = new Map<string, { readonly texts: Texts; readonly module: RulesModule }>()
 
 /** Where in a file of rules an error arose; undefined where it does not say. */
 export const placeOfStack = (said: string) => {
@@ -75,7 +78,7 @@ export type Read = RulesModule | { readonly problem: Problem }
 
 const asBefore = (file: string): RulesModule | undefined => {
   const known = held.get(file)
-  return known !== undefined && isAsRead(known.texts) && isKept(known.handle) ? known.module : undefined
+  return known !== undefined && isAsRead(known.texts) ? known.module : undefined
 }
 
 /** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run in a process of its own. */
@@ -85,9 +88,10 @@ export const loadRules = (file: string): Read => asBefore(file) ?? readIn(file, 
 export const loadRulesLater = async (file: string): Promise<Read> =>
   asBefore(file) ?? readIn(file, await loadCodeLater(file))
 
-const readIn = (file: string, loaded: Loaded | { readonly ended: string }): Read => {
+const readIn = (file: string, loaded: Reading | { readonly ended: string }): Read => {
   if ("ended" in loaded) return { problem: { ...whole(file), ...endedWords(loaded.ended) } }
-  const { handle, reply, texts } = loaded
+  const { reply } = loaded
+  const texts = new Map(loaded.texts)
   const text = texts.get(file) ?? ""
   // Its process may say anything: what has not the form of a reply throws somewhere here.
   try {
@@ -95,22 +99,28 @@ const readIn = (file: string, loaded: Loaded | { readonly ended: string }): Read
     if ("thrown" in reply) return { problem: thrown(file, reply.thrown, texts) }
     if (!("loaded" in reply))
       return { problem: { ...whole(file), message: "it says what nobody says", remedy: "mend it" } }
-    const { names } = reply.loaded
-    const rules = reply.loaded.rules === undefined ? undefined : decode(reply.loaded.rules, (f) => askerOf(handle, f))
+    const { names, millis } = reply.loaded
+    if (!(millis <= runMillisMax)) {
+      const message = `to run it takes ${Math.round(millis)} ms of processor time, and it is run at each asking`
+      return {
+        problem: { ...whole(file), message, remedy: `let less than ${runMillisMax} ms stand outside functions` },
+      }
+    }
+    const rules = reply.loaded.rules === undefined ? undefined : decode(reply.loaded.rules, (f) => askerOf(loaded, f))
     if (!Array.isArray(rules)) return { problem: withoutRules(file, text, rules !== undefined, names) }
     const module = { rules, text, hash: hashOf(file, texts) }
-    held.set(file, { texts, module, handle })
+    held.set(file, { texts, module })
     return module
   } catch {
     return { problem: { ...whole(file), message: "its rules cannot be read", remedy: "mend it" } }
   }
 }
 
-const askerOf = (handle: number, f: number): LoadedFunction => {
+const askerOf = (reading: Reading, f: number): LoadedFunction => {
   const request = (seen: CodeSeen): Request => ({ op: "ask", f, seen: wireOf(seen) })
   return asFunction({
-    now: (seen) => heardIn(askLoaded(handle, request(seen))),
-    later: (seen) => askLoadedLater(handle, request(seen)).then(heardIn),
+    now: (seen) => heardIn(askLoaded(reading, request(seen))),
+    later: (seen) => askLoadedLater(reading, request(seen)).then(heardIn),
   })
 }
 
