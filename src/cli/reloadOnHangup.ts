@@ -1,4 +1,4 @@
-import { Cause, Effect, Exit, Queue } from "effect"
+import { Cause, Effect, Exit, Option, Queue } from "effect"
 import { reloadConfig } from "../status/reloadConfig.ts"
 
 /**
@@ -19,6 +19,9 @@ export const reloadOnHangup = Effect.gen(function* () {
     const done = yield* Effect.exit(reloadConfig({ author: "SIGHUP", reason: "the signal SIGHUP", allowWeaker: false }))
     if (Exit.isSuccess(done)) continue
     if (Cause.hasInterruptsOnly(done.cause)) return yield* Effect.interrupt
-    yield* Effect.logError("a new configuration could not be put in force", done.cause)
+    const error = Cause.findErrorOption(done.cause)
+    const words = "a new configuration could not be put in force"
+    if (Option.isSome(error)) yield* Effect.logWarning(words, { reason: error.value.message })
+    else yield* Effect.logError(words, done.cause)
   }
 }).pipe(Effect.scoped)

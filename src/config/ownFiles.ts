@@ -93,7 +93,10 @@ const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
   const path = join(dir, name)
   const { uid } = find(path) ?? {}
   const isOurs = uid === undefined || uid === thisUser().uid || uid === 0
-  return isOurs || path === haltFile(dir) ? [] : [refusal(path, `belongs to user ${uid}`)]
+  if (isOurs || path === haltFile(dir)) return []
+  const message = `user ${uid} left it in a directory that others may write: it could be taken for the daemon's own`
+  const remedy = `look at it, remove it or give it to user ${thisUser().uid} with chown, and only then shut ${dir}`
+  return [{ file: path, line: 0, column: 0, message, remedy }]
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Duration, Effect, Redacted } from "effect"
-import { type HttpClient, HttpClientRequest } from "effect/http"
+import { HttpClient, HttpClientRequest } from "effect/http"
 import { visible } from "../domain/visible.ts"
 import type { Channel, Notification } from "./Channel.ts"
 import { NotifyError } from "./NotifyError.ts"
@@ -39,12 +39,13 @@ export const webhookChannel = (options: WebhookOptions, client: HttpClient.HttpC
       HttpClientRequest.setHeaders([...headers, ["Idempotency-Key", notification.id]]),
       HttpClientRequest.bodyJsonUnsafe(webhookBody(notification)),
     )
-    const response = yield* client.execute(request).pipe(
+    // Its head says all: what a receiver sends behind it is not waited for, nor is its connection kept.
+    const { status } = yield* Effect.scoped(HttpClient.withScope(client).execute(request)).pipe(
       Effect.timeout(deadline),
       // The cause may spell the address, which is a secret.
       Effect.mapError((error) => failed(error._tag === "TimeoutError" ? "no answer within 10 s" : "not reached")),
     )
-    if (response.status >= 200 && response.status < 300) return
-    return yield* failed(`answered with status ${response.status}`)
+    if (status >= 200 && status < 300) return
+    return yield* failed(`answered with status ${status}`)
   }),
 })

@@ -1,6 +1,6 @@
 import { Cause, Layer, Logger, type LogLevel, References } from "effect"
 import { type DestinationStream, type Level, pino } from "pino"
-import { visible, visibleLines } from "../domain/visible.ts"
+import { visible, visibleJson, visibleLines } from "../domain/visible.ts"
 import { makeRepeats } from "./makeRepeats.ts"
 
 const levels: Record<LogLevel.LogLevel, Level | undefined> = {
@@ -37,9 +37,11 @@ const redact = ["privateKey", "secret", "token", "authorization", "*.privateKey"
 /** pino behind Effect's logger; the only logger of the process. */
 export const layer = (options: LoggingOptions): Layer.Layer<never> => {
   const destination = options.destination ?? pino.destination({ dest: options.descriptor ?? 1, sync: true })
+  // Whatever stands in a line, and however deep: it is seen as it is.
+  const seen = { write: (line: string) => destination.write(visibleJson(line)) }
   const log = pino(
     { base: null, level: "trace", timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: redact, censor: "***" } },
-    destination,
+    seen,
   )
   const repeats = makeRepeats()
   const logger = Logger.make<unknown, void>((o) => {
@@ -47,6 +49,7 @@ export const layer = (options: LoggingOptions): Layer.Layer<never> => {
     if (level === undefined) return
     const { message, fields } = entryOf(o.message)
     Object.assign(fields, o.fiber.getRef(References.CurrentLogAnnotations))
+    for (const [key, value] of Object.entries(fields)) if (typeof value === "string") fields[key] = visible(value)
     if (o.cause.reasons.length > 0) fields["cause"] = visibleLines(Cause.pretty(o.cause))
     if (level === "warn") {
       const unwritten = repeats(message, fields, o.date.getTime())
@@ -72,21 +75,7 @@ const entryOf = (message: unknown): Entry => {
     else if (typeof part === "object" && part !== null) Object.assign(fields, part)
     else words.push(String(part))
   }
-  for (const [key, value] of Object.entries(fields)) fields[key] = visibleIn(value, levelsMax)
   return { message: visible(words.join(" ")), fields }
-}
-
-/** Fields of ours are flat; what lies deeper than this is some library's. */
-const levelsMax = 6
-
-const visibleIn = (value: unknown, levels: number): unknown => {
-  if (typeof value === "string") return visible(value)
-  if (typeof value !== "object" || value === null || levels === 0) return value
-  if (Array.isArray(value)) return value.map((one: unknown) => visibleIn(one, levels - 1))
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [visible(name), visibleIn(inner, levels - 1)] as const),
-  )
 }
 
 const escape = String.fromCharCode(27)
@@ -112,7 +101,8 @@ const textLine = (
     return `${seconds}  ${paint(message.padEnd(10))} ${subject}${fields["detail"]}\n`
   }
   const shown = Object.entries(fields).map(
-    ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+    ([key, value]) =>
+      `${visible(key)}=${typeof value === "string" ? value : visibleJson(JSON.stringify(value) ?? "undefined")}`,
   )
   return `${seconds}  ${paint(level.padEnd(10))} ${message}${shown.length > 0 ? `  ${shown.join(" ")}` : ""}\n`
 }

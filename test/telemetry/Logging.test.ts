@@ -18,6 +18,7 @@ const written = (format: "json" | "text") =>
     ).pipe(
       Effect.andThen(Effect.logWarning(odd)),
       Effect.andThen(Effect.logWarning("it lists them", { all: [{ [odd]: [odd] }] })),
+      Effect.andThen(Effect.logWarning("of one kind").pipe(Effect.annotateLogs({ kind: odd, [odd]: 1 }))),
       Effect.andThen(Effect.logWarning("it failed", Cause.fail(odd))),
       Effect.provide(layer({ level: "Info", format, destination, startedAt: 0 })),
     )
@@ -28,13 +29,27 @@ describe("the log", () => {
   it.effect.each(["json", "text"] as const)("shows others' unsafe characters as their numbers in %s", (format) =>
     Effect.gen(function* () {
       const lines = yield* written(format)
-      assert.lengthOf(lines, 5)
+      assert.lengthOf(lines, 6)
+      const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
+      const taken = (words: string): string => {
+        const [line = ""] = lines.splice(
+          lines.findIndex((one) => one.includes(words)),
+          1,
+        )
+        assert.notMatch(line.trimEnd(), unsafe)
+        return line
+      }
+      const within = taken("it lists them")
+      if (format === "json") {
+        assert.deepStrictEqual((JSON.parse(within) as { all: unknown }).all, [{ [odd]: [odd] }], "it says the same")
+      }
+      assert.include(taken("of one kind").replaceAll("\\\\", "\\"), shown)
       const cause = lines.pop()?.trimEnd() ?? ""
       assert.include(cause, "\\u{202e}".slice(format === "json" ? 1 : 0))
-      assert.notMatch(cause.replaceAll("\n", ""), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u)
+      assert.notMatch(cause.replaceAll("\n", ""), unsafe)
       for (const line of lines) {
         assert.include(line.replaceAll("\\\\", "\\"), shown)
-        assert.notMatch(line.trimEnd(), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u)
+        assert.notMatch(line.trimEnd(), unsafe)
       }
     }),
   )

@@ -1,0 +1,48 @@
+import { once } from "node:events"
+import { createServer, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { HttpClient } from "effect/http"
+import { webhookChannel } from "../../src/notify/webhookChannel.ts"
+
+const notification = {
+  id: "1",
+  treasury: "t",
+  severity: "ticket",
+  kind: "rule",
+  subject: "s",
+  detail: "d",
+  fields: {},
+  at: 0,
+} as unknown as Parameters<ReturnType<typeof webhookChannel>["send"]>[0]
+
+describe("a webhook", () => {
+  it.live("whose receiver never ends its answer is taken by its head, and keeps no connection", () =>
+    Effect.gen(function* () {
+      const open = new Set<ServerResponse>()
+      let closed = 0
+      const server = createServer((request, response) => {
+        request.resume()
+        open.add(response)
+        response.on("close", () => {
+          closed++
+          open.delete(response)
+        })
+        response.writeHead(200)
+        response.write("it goes on")
+      }).listen(0, "127.0.0.1")
+      yield* Effect.promise(() => once(server, "listening"))
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+      const channel = webhookChannel(
+        { name: "desk", url: Redacted.make(url), headers: {} },
+        yield* HttpClient.HttpClient,
+      )
+      for (let n = 0; n < 5; n++) yield* channel.send(notification)
+      while (closed < 5) yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      assert.strictEqual(open.size, 0)
+      server.close()
+    }).pipe(Effect.provide(NodeHttpClient.layerUndici)),
+  )
+})
