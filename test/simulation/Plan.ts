@@ -47,7 +47,7 @@ export interface Plan {
   readonly spends: ReadonlyArray<{ readonly block: number; readonly from: "hot" | "warm"; readonly amount: number }>
   /** Standing orders of the treasury's key, all but the first of which a rule ends; none: there is no such rule. */
   readonly orders: ReadonlyArray<Order>
-  /** Blocks from which on the machine's clock is wrong by so many milliseconds. Once the trouble is over it is right. */
+  /** Blocks from which on the clock is wrong by so many milliseconds. Once the trouble is over it is right. */
   readonly clockSteps?: ReadonlyArray<{ readonly block: number; readonly millis: number }>
   /** What people do meanwhile; none: nobody is about. */
   readonly deeds?: ReadonlyArray<Deed>
