@@ -95,10 +95,10 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     orders: ordersOf(seed, blocks),
     // Dice of their own: all other runs go as if there were no such thing.
     deeds: deedsOf(seed, blocks),
-    clockSteps: clockStepsOf(seed, blocks),
-    inCode: makeDice(`code ${seed}`).next() < 1 / 6,
+        inCode: makeDice(`code ${seed}`).next() < 1 / 6,
   }
-  return blinded(plan)
+  const whole = blinded(plan)
+  return { ...whole, clockSteps: clockStepsOf(seed, blocks, whole.profile) }
 }
 
 /**
@@ -137,10 +137,13 @@ const blinded = (plan: Plan): Plan => {
 
 const hour = 3_600_000
 
-/** In a fifth of the runs the clock is stepped, both ways, by seconds or by days. The dice are their own. */
-const clockStepsOf = (seed: number, blocks: number): NonNullable<Plan["clockSteps"]> => {
+/**
+ * In a fifth of the runs the clock is stepped, both ways, by seconds or by days; where no block is named its time is
+ * the only one there is, and that one cannot be told to be wrong. The dice are their own.
+ */
+const clockStepsOf = (seed: number, blocks: number, profile: ProfileName): NonNullable<Plan["clockSteps"]> => {
   const dice = makeDice(`clock ${seed}`)
-  if (dice.next() >= 0.2) return []
+  if (dice.next() >= 0.2 || !profiles[profile].blockHeaders) return []
   return Array.from({ length: 1 + dice.below(3) }, () => {
     const by = dice.pick([0, 2_000, 90_000, 600_000, 3 * hour, 30 * hour]) ?? 0
     return { block: 2 + dice.below(blocks - 4), millis: dice.next() < 0.5 ? by : -by }
