@@ -95,7 +95,7 @@ export const planOf = (seed: number, gateways: Gateways): Plan => {
     orders: ordersOf(seed, blocks),
     // Dice of their own: all other runs go as if there were no such thing.
     deeds: deedsOf(seed, blocks),
-        inCode: makeDice(`code ${seed}`).next() < 1 / 6,
+    inCode: makeDice(`code ${seed}`).next() < 1 / 6,
   }
   const whole = blinded(plan)
   return { ...whole, clockSteps: clockStepsOf(seed, blocks, whole.profile) }
