@@ -39,12 +39,15 @@ export class Lease extends Context.Service<
         const take = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           const until = now + leaseMillis
+          // Nobody takes it for so long: one that lasts longer is of a clock that was ahead, and its holder, where it
+          // lives, has renewed it since by a clock that is right.
           // An epoch is given once: whoever takes the lease after another begins a new one.
           const rows = yield* sql`INSERT INTO leases ${sql.insert({ name: "money", holder, epoch: 1, until })}
             ON CONFLICT (name) DO UPDATE SET
               epoch = CASE WHEN leases.holder = excluded.holder THEN leases.epoch ELSE leases.epoch + 1 END,
               holder = excluded.holder, until = excluded.until
             WHERE leases.holder = excluded.holder OR leases.until <= ${now}
+              OR leases.until > ${now + 2 * leaseMillis}
             RETURNING epoch`.pipe(rowsOf(LeaseRow, "Lease.take"))
           const taken = rows[0]?.epoch
           if (taken === undefined) return false
