@@ -25,7 +25,6 @@ import { pruneHourly } from "./pruneHourly.ts"
 import { readBaseTogether } from "./readBase.ts"
 import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
-import { stepBack } from "./stepBack.ts"
 import { tellChanges } from "./tellChanges.ts"
 
 /** How far a reading by cursors goes back behind what is known. */
@@ -45,8 +44,6 @@ export const pollBalances = Effect.fn("BalancePoller.poll")(function* (
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const watermark = yield* (yield* Observations).watermark
   if (watermark === undefined) return yield* begin(options, now)
-  const back = yield* stepBack(watermark, now)
-  if (back !== false) return back === "anew" ? yield* begin(options, now) : true
   const anew = yield* beginAnew(partiesOf(options), watermark, now)
   if (anew !== undefined) return anew === "begun"
   if (yield* bridgeGap(reader, options, watermark, now)) return true
