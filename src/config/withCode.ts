@@ -13,13 +13,17 @@ export const listedRules = (tree: Placed): Placed => {
   return { ...tree, entries: new Map(tree.entries).set("rules", { ...rules, value }) }
 }
 
-/** Absolute paths of the files of rules in TypeScript that a document names. */
-export const codeFilesOf = (document: YamlDocument): ReadonlyArray<string> => {
+/** The list of rules of a document, where it has one. */
+const listIn = (document: YamlDocument) => {
   const tree = listedRules(document.tree)
   const rules = tree.kind === "map" ? tree.entries.get("rules") : undefined
-  if (rules?.value.kind !== "list") return []
-  const named = rules.value.items.flatMap((item) => (item.kind === "text" && isCode(item.text) ? [fileOf(item)] : []))
-  return [...new Set(named)]
+  return tree.kind === "map" && rules?.value.kind === "list" ? { tree, rules, list: rules.value } : undefined
+}
+
+/** Absolute paths of the files of rules in TypeScript that a document names. */
+export const codeFilesOf = (document: YamlDocument): ReadonlyArray<string> => {
+  const items = listIn(document)?.list.items ?? []
+  return [...new Set(items.flatMap((item) => (item.kind === "text" && isCode(item.text) ? [fileOf(item)] : [])))]
 }
 
 type Named = Extract<Placed, { kind: "text" }>
@@ -31,21 +35,21 @@ const fileOf = ({ at, text }: Named): string => resolve(dirname(at.file), text)
  * has by their paths.
  */
 export const withCode = (document: YamlDocument, read: ReadonlyMap<string, Read> = new Map()): YamlDocument => {
-  const tree = listedRules(document.tree)
-  const rules = tree.kind === "map" ? tree.entries.get("rules") : undefined
-  if (tree.kind !== "map" || rules?.value.kind !== "list") return document
-  const { items } = rules.value
+  const found = listIn(document)
+  if (found === undefined) return document
+  const { tree, rules, list } = found
+  const { items } = list
   if (items.every(({ kind }) => kind !== "text")) return document
   const code = new Map(document.code)
   const problems: Array<Problem> = [...document.problems]
-  const found = items.flatMap((item): ReadonlyArray<Placed> => {
+  const placed = items.flatMap((item): ReadonlyArray<Placed> => {
     if (item.kind !== "text") return [item]
     const own = rulesOf(item, read)
     problems.push(...own.problems)
     for (const [name, need] of own.code) code.set(name, need)
     return own.items
   })
-  const value: Placed = { ...rules.value, items: found }
+  const value: Placed = { ...list, items: placed }
   const entries = new Map(tree.entries).set("rules", { ...rules, value })
   return documentOf({ ...document, problems, code, tree: { ...tree, entries } })
 }
