@@ -1,4 +1,4 @@
-import { Cron, Option, Result } from "effect"
+import { Cron, DateTime, Option, Result } from "effect"
 import { defaultLateMillis, type Plan, type Schedule } from "../rules/Schedule.ts"
 import { durationMillis } from "./Fields.ts"
 import type { Reporter } from "./Reporter.ts"
@@ -56,7 +56,11 @@ const plansOf = (text: string, location: string): Result.Result<ReadonlyArray<Pl
 }
 
 const read = (text: string, location: string): Result.Result<Cron.Cron, string> =>
-  Result.mapError(Cron.parse(text, location), () => reasonOf(text))
+  Result.mapError(Cron.parse(text, zoneOf(location)), () => reasonOf(text))
+
+/** UTC has no history of offsets that would have to be looked up for each time. */
+const zoneOf = (location: string): string | DateTime.TimeZone =>
+  location === "UTC" ? DateTime.zoneMakeOffset(0) : location
 
 /** Months by the number of their last day. */
 const lengths = new Map([
