@@ -87,8 +87,14 @@ export const reckon = (before: Accounted, { rows, payments, gaps }: Book): Recko
       const isHere = isTied(payment) && toMicros(payment.settledAt!) === toMicros(timestamp)
       if (isHere) left -= take(payment, timestamp)
     }
-    const loose = own.filter((payment) => (!isTied(payment) || payment.times > 1) && mayBe(payment, timestamp))
-    for (const payment of byFit(loose, left)) if (left > 0n) left -= take(payment, timestamp)
+    let loose = dearestFirst(
+      own.filter((payment) => (!isTied(payment) || payment.times > 1) && mayBe(payment, timestamp)),
+    )
+    while (left > 0n && loose.length > 0) {
+      const payment = bestFor(loose, left)
+      loose = loose.filter((one) => one !== payment)
+      left -= take(payment, timestamp)
+    }
     if (left > 0n) debits.push({ asset, timestamp, balance, amount: left })
   }
   for (const id of used.keys()) {
@@ -98,9 +104,12 @@ export const reckon = (before: Accounted, { rows, payments, gaps }: Book): Recko
   return { accounted: { from: before.from, until, held, used }, debits, openAt }
 }
 
-/** The cheapest payment that explains all of it first, then the dearest ones. */
-const byFit = (payments: ReadonlyArray<KnownPayment>, left: bigint): ReadonlyArray<KnownPayment> => {
-  const dear = payments.toSorted((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0))
-  const fit = dear.findLast(({ cost }) => cost >= left)
-  return fit === undefined ? dear : [fit, ...dear.filter((payment) => payment !== fit)]
-}
+const dearestFirst = (payments: ReadonlyArray<KnownPayment>): ReadonlyArray<KnownPayment> =>
+  payments.toSorted((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0))
+
+/**
+ * Of payments, dearest first, the cheapest that explains all that is left, else the dearest: so of several in one block
+ * none is used up that another block needs.
+ */
+const bestFor = (payments: ReadonlyArray<KnownPayment>, left: bigint): KnownPayment =>
+  payments.findLast(({ cost }) => cost >= left) ?? payments[0]!

@@ -234,6 +234,12 @@ describe("a reckoning", () => {
     ["a payment with a smaller fee than was foreseen", [row(2n, 91n)], [paid("p", 10n, 2n)], []],
     ["a payment and what came in at once", [row(2n, 95n)], [paid("p", 10n, 2n)], []],
     ["two payments in one block", [row(2n, 80n)], [paid("p", 10n, 2n), paid("q", 10n, 2n)], []],
+    [
+      "two payments of one block, and the third of the next, whose ends nobody tells",
+      [row(2n, 76n), row(3n, 59n)],
+      [paid("p", 21n, undefined), paid("q", 18n, undefined), paid("r", 5n, undefined)],
+      [],
+    ],
     ["two payments whose first row is missing", [row(3n, 80n)], [paid("p", 10n, 2n), paid("q", 10n, 3n)], []],
     ["a payment whose time is later than its row", [row(2n, 90n)], [paid("p", 10n, 9n)], []],
     ["a payment without an end", [row(2n, 90n)], [paid("p", 10n, undefined)], []],
