@@ -1,9 +1,13 @@
 import { Clock, Effect, Option } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { behindNanos, type sendsOf, signedBy } from "./sendsOf.ts"
+
+/** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
+const earlierMillis = 3_600_000
 
 type Sends = Effect.Success<ReturnType<typeof sendsOf>>
 
@@ -12,20 +16,49 @@ type Sends = Effect.Success<ReturnType<typeof sendsOf>>
  * withdrawal bear no id: each one alike since its signature counts, so that none is called unpaid which may be paid.
  */
 export const movedFor = Effect.fnUntraced(function* (attempt: Attempt, sends: NonNullable<Sends>) {
-  const { transferId, intentId, state, party, signedAfter } = attempt
+  const { transferId, intentId, state } = attempt
   const { counts, complete, mark } = sends
   const own = { count: counts.get(transferId) ?? 0, complete, mark }
   if (state !== "confirmed" || own.count > 0) return own
   const intent = Option.getOrUndefined(yield* (yield* Outbox).byId(intentId))
-  if (intent?.command !== "withdraw") return own
+  return intent?.command === "withdraw" ? yield* alikeOf(intent, attempt, mark) : own
+})
+
+/** Movements of withdrawals alike since the attempt was signed, with how far and how completely they were read. */
+const alikeOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, mark: NonNullable<Sends>["mark"]) {
   const { assetId, amount } = intent.payment
-  const since = signedAfter ?? signedBy(attempt) - behindNanos
+  const since = attempt.signedAfter ?? signedBy(attempt) - behindNanos
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const newest = mark?.timestamp ?? now
-  const told = yield* (yield* LedgerHistory).debits(party, since, newest > now ? newest : now)
+  const told = yield* (yield* LedgerHistory).debits(attempt.party, since, newest > now ? newest : now)
   const alike = told.debits.filter(
     ({ type, asset, quantity, timestamp }) =>
       type === withdrawn && asset === assetId && quantity === amount && timestamp > since,
   )
   return { count: alike.length, complete: told.complete, mark: told.mark }
+})
+
+/**
+ * How often the ledger moved money for an attempt, where its movements say whose they are. Those of a withdrawal do
+ * not: each one alike since its signature is its own, but one for each other withdrawal of the journal that may have
+ * made it.
+ */
+export const countOf = Effect.fnUntraced(function* (attempt: Attempt, sends: NonNullable<Sends>) {
+  const outbox = yield* Outbox
+  const intent = Option.getOrUndefined(yield* outbox.byId(attempt.intentId))
+  if (intent?.command !== "withdraw") return sends.counts.get(attempt.transferId) ?? 0
+  const { count, complete } = yield* alikeOf(intent, attempt, sends.mark)
+  if (!complete) return 0
+  const { fromKey, assetId, amount } = intent.payment
+  const known = [...(yield* outbox.settledSince(attempt.createdAt - earlierMillis)), ...(yield* outbox.open)]
+  const others = known.filter(
+    ({ id, command, state, payment }) =>
+      id !== intent.id &&
+      command === "withdraw" &&
+      (state === "confirmed" || !isFinalIntent(state)) &&
+      payment.fromKey === fromKey &&
+      payment.assetId === assetId &&
+      payment.amount === amount,
+  )
+  return Math.max(0, count - others.length)
 })

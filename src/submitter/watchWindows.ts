@@ -4,7 +4,7 @@ import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Looks } from "./Looks.ts"
-import { movedFor } from "./movedFor.ts"
+import { countOf, movedFor } from "./movedFor.ts"
 import { excessOf } from "./movementOf.ts"
 import { newestRow } from "./newestRow.ts"
 import { judgeCount } from "./noteListing.ts"
@@ -92,8 +92,7 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     const blocks = seen.get(attempt.transferId) ?? 0
     const more = excess.get(attempt.intentId) ?? 0
     const executions = Math.max(blocks, more === 0 ? 0 : 1 + more)
-    const counted = sends?.counts.get(attempt.transferId) ?? 0
-    yield* judgeCount(attempt, sends === undefined ? executions : counted)
+    yield* judgeCount(attempt, sends === undefined ? executions : yield* countOf(attempt, sends))
     if (blocks > 0 && isWhole) yield* looks.noteCounted(attempt.transferId, blocks)
     const end = deadlineHeight(attempt)
     const reaches =

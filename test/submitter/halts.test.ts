@@ -59,6 +59,17 @@ const toLastBlock = Effect.fnUntraced(function* (client: TestClient, step: Effec
   while ((yield* head(client)).height < Number(attempt.anchorHeight) + attempt.windowBlocks - 1) yield* step
 })
 
+const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+const withdrawing = {
+  rules: `  - name: to-vault
+    withdraw: { from: alice, asset: USDT, above: "900", target: "800", to: vault }
+    priority: 1
+`,
+  more: `    - { from: alice, to: [vault], asset: USDT, perTransfer: "600", per24h: "1200", transfersPer24h: 4 }
+addresses: { vault: "${vault}" }
+`,
+}
+
 const windows = [5, 8, 13]
 const pow = (window: number) => `{ difficulty: 3, pastBlocks: ${window}, txPerBlock: 2, increaseDifficulty: true }`
 
@@ -194,6 +205,24 @@ describe("a second execution of a payment", () => {
           yield* haltsWithin(options, sandbox)
         }),
       { change: { profile: '"0.74"' } },
+    ),
+  )
+
+  it.effect("of a withdrawal, whose movements bear no id, is counted on the ledger", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+          while ((yield* Effect.flatMap(Outbox, ({ live }) => live)).length === 0) yield* round(options, sandbox)
+          const step = yield* inContext(round(options, sandbox, settling))
+          yield* toLastBlock(client, step)
+          assert.deepStrictEqual(yield* reasons, [], "one execution is the payment itself")
+          assert.include((yield* replay(client)).text, '"success":true')
+          yield* haltsWithin(options, sandbox)
+          assert.strictEqual((yield* newest).intent.command, "withdraw")
+        }),
+      { change: { profile: '"0.75"', pow: pow(8) }, ...withdrawing },
     ),
   )
 
