@@ -18,6 +18,8 @@ export interface Mortal {
   statements: number
   /** Which of them the disk refuses, from one to before another; a rollback always succeeds. */
   readonly failing: Failing | undefined
+  /** Whether the disk takes nothing more: what is there can be read. */
+  readonly isDiskFull?: () => boolean
 }
 
 export interface Failing {
@@ -50,9 +52,17 @@ export const step = (mortal: Mortal): void => {
 const refuse = (mortal: Mortal, sql: string): void => {
   const n = mortal.statements++
   const { failing } = mortal
+  if (mortal.isDiskFull?.() === true && writes.test(sql)) throw refusal(13)
   if (failing === undefined || n < failing.from || n >= failing.to || /^ROLLBACK/i.test(sql)) return
-  const text = failing.errcode === 13 ? "database or disk is full" : "disk I/O error"
-  throw Object.assign(new Error(text), { code: "ERR_SQLITE_ERROR", errcode: failing.errcode })
+  throw refusal(failing.errcode)
+}
+
+/** Statements that need room: the end of a transaction is where a write reaches the file. */
+const writes = /^\s*(INSERT|UPDATE|DELETE|COMMIT)/i
+
+const refusal = (errcode: Failing["errcode"]): Error => {
+  const text = errcode === 13 ? "database or disk is full" : "disk I/O error"
+  return Object.assign(new Error(text), { code: "ERR_SQLITE_ERROR", errcode })
 }
 
 const die = (mortal: Mortal): never => {

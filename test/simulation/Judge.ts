@@ -1,13 +1,15 @@
 import type { DatabaseSync } from "node:sqlite"
+import { type AttemptState, isFinalAttempt } from "../../src/domain/Attempt.ts"
 import { type IntentState, isFinalIntent } from "../../src/domain/Intent.ts"
 import type { Chain, Included } from "../../src/sandbox/Chain.ts"
 import type { StoredEntry } from "../../src/store/archive.ts"
 import { genesis } from "../../src/store/Journal.ts"
 import { brokenLink } from "../../src/store/verifyStore.ts"
 import { decodeTransaction, transferId, txHash } from "../../src/tx/Transaction.ts"
+import type { Bounds, Line } from "./Bounds.ts"
+import type { Docket } from "./Docket.ts"
 import { cancelCommand } from "./Orders.ts"
 import type { Gateways } from "./Plan.ts"
-import { perDay, perTransfer, receivers, reserve } from "./Replica.ts"
 
 interface IntentRow {
   readonly id: string
@@ -15,6 +17,8 @@ interface IntentRow {
   readonly detail: string
   readonly command: string
   readonly to_key: string
+  readonly amount: string
+  readonly fee: string | null
 }
 
 interface AttemptRow {
@@ -25,20 +29,21 @@ interface AttemptRow {
 
 /** What is wrong with a submission at the moment at which it leaves; undefined where nothing is. */
 export const problemOfSubmission = (db: DatabaseSync | undefined, bytes: Uint8Array): string | undefined => {
-  if (db === undefined || !db.isOpen) return "bytes leave a process without a store"
-  if (db.isTransaction) return "bytes leave while a transaction is open"
+  if (db === undefined || !db.isOpen) return "disk: bytes leave a process without a store"
+  if (db.isTransaction) return "disk: bytes leave while a transaction is open"
   const hash = txHash(bytes)
   const found = db
     .prepare(
       "SELECT a.state AS state, (SELECT count(*) FROM sends s WHERE s.intent_id = a.intent_id AND s.k = a.k AND s.outcome IS NULL) AS begun FROM attempts a WHERE a.hash_bare = ? OR a.hash_prefixed = ?",
     )
-    .get(hash, hash) as { state: string; begun: number } | undefined
-  if (found === undefined) return "bytes leave that are not on disk"
-  return Number(found.begun) === 0 ? "bytes leave before their send is on disk" : undefined
+    .get(hash, hash) as { state: AttemptState; begun: number } | undefined
+  if (found === undefined) return "disk: bytes leave that are not on disk"
+  if (Number(found.begun) === 0) return "disk: bytes leave before their send is on disk"
+  return isFinalAttempt(found.state) ? `ended: bytes leave whose attempt is ${found.state}` : undefined
 }
 
 /** One signature's effect in one block. */
-interface Execution {
+export interface Execution {
   /** Of the transfer; the same where the same signature executed again. */
   readonly id: string
   readonly height: number
@@ -55,10 +60,16 @@ export interface Evidence {
   readonly db: DatabaseSync
   readonly chain: Chain
   readonly gateways: Gateways
+  readonly docket: Docket
+  readonly bounds: Bounds
   /** "id height" of executions that a third party brought about: the network itself has that hole. */
   readonly replayed: ReadonlySet<string>
   /** Standing orders that a person ended: a cancellation of theirs is confirmed by that. */
   readonly endedByHand: ReadonlySet<string>
+  /** Transfers that our key made elsewhere. */
+  readonly foreign?: ReadonlySet<string>
+  /** Executions that a store which was put back had lost, and which people imported. */
+  readonly imported?: ReadonlySet<string>
 }
 
 const all = <Row>(db: DatabaseSync, sql: string): ReadonlyArray<Row> => db.prepare(sql).all() as unknown as Array<Row>
@@ -66,65 +77,114 @@ const all = <Row>(db: DatabaseSync, sql: string): ReadonlyArray<Row> => db.prepa
 /** Ends that people must hear of, and what waits for them. */
 const called: ReadonlySet<IntentState> = new Set(["manual", "failed", "abandoned", "denied"])
 
+/** What executed of keys that pay for us. */
+export const executionsOf = (chain: Chain, { payers }: Bounds): ReadonlyArray<Execution> =>
+  chain.included.filter(({ party, code }) => payers.has(party) && code === 0).map(executionOf)
+
 /** Everything that must hold once a run has come to rest: what the journal says against what the ledger did. */
-export const judge = ({ db, chain, gateways, replayed, endedByHand }: Evidence): ReadonlyArray<string> => {
-  const wrong: Array<string> = []
-  const intents = all<IntentRow>(db, "SELECT id, state, detail, command, to_key FROM intents")
+export const judge = (evidence: Evidence): void => {
+  const { db, chain, gateways, docket, bounds, replayed, foreign, imported } = evidence
+  const intents = all<IntentRow>(db, "SELECT id, state, detail, command, to_key, amount, fee FROM intents")
   const attempts = all<AttemptRow>(db, "SELECT intent_id, transfer_id, state FROM attempts")
   const intentOf = new Map(attempts.map((row) => [row.transfer_id, row.intent_id]))
-  const ours = chain.included.filter(({ party, code }) => party === reserve && code === 0).map(executionOf)
-  const executed = new Map<string, number>()
+  const ours = executionsOf(chain, bounds).filter(({ id }) => foreign?.has(id) !== true)
+  docket.chance("known", ours.length)
+  const executed = new Map<string, Array<Execution>>()
   const replays = new Set<string>()
-  for (const { id, height } of ours) {
+  for (const execution of ours) {
+    const { id, height } = execution
     const intent = intentOf.get(id)
     if (intent === undefined) {
-      wrong.push(`transfer ${id.slice(0, 8)} executed, and no attempt knows it`)
+      if (imported?.has(id) !== true)
+        docket.wrong("known", `transfer ${id.slice(0, 8)} executed, and no attempt knows it`)
       continue
     }
     if (replayed.has(`${id} ${height}`)) replays.add(intent)
-    else executed.set(intent, (executed.get(intent) ?? 0) + 1)
+    else executed.set(intent, [...(executed.get(intent) ?? []), execution])
   }
   if (gateways === "honest") {
-    for (const { id, state, detail, command, to_key: to } of intents) {
-      const times = executed.get(id) ?? 0
-      const name = `intent ${id.slice(0, 8)} (${state}: ${detail})`
-      if (times > 1) wrong.push(`${name} executed ${times} times`)
-      const isMoot = replays.has(id) || (command === "cancel" && endedByHand.has(to))
-      if (state === "confirmed" && times === 0 && !isMoot) wrong.push(`${name} never executed`)
-      if (isFinalIntent(state) && state !== "confirmed" && times > 0) wrong.push(`${name} executed all the same`)
-      if (!isFinalIntent(state) && state !== "manual") wrong.push(`${name} never came to an end`)
-    }
-  }
-  if (gateways === "honest") {
+    for (const intent of intents) judgeEnd(evidence, intent, executed.get(intent.id) ?? [], replays.has(intent.id))
     // Nobody else has the key, so each of these is a false alarm.
     for (const { id } of all<{ id: string }>(db, "SELECT id FROM strangers WHERE known_as IS NULL")) {
-      wrong.push(`${id.slice(0, 40)} was taken for a payment made elsewhere`)
+      if (foreign?.has(id) !== true)
+        docket.wrong("foreign", `${id.slice(0, 40)} was taken for a payment made elsewhere`)
     }
+    judgeForeign(evidence)
+    docket.chance("foreign", ours.length)
   }
   const alerted = new Set(all<{ dedup: string }>(db, "SELECT dedup FROM alerts").map(({ dedup }) => dedup))
   for (const { id, state } of intents) {
-    if (called.has(state) && !alerted.has(`${state}/${id}`))
-      wrong.push(`intent ${id.slice(0, 8)} is ${state} without an alert`)
+    if (!called.has(state)) continue
+    docket.chance("alert")
+    if (!alerted.has(`${state}/${id}`)) docket.wrong("alert", `intent ${id.slice(0, 8)} is ${state} without an alert`)
   }
-  return [
-    ...wrong,
-    ...judgeJournal(db),
-    ...judgeOutflow(
-      chain,
-      ours.filter(({ id, height }) => !replayed.has(`${id} ${height}`)),
-    ),
-  ]
+  judgeJournal(db, docket)
+  judgeOutflow(
+    chain,
+    ours.filter(({ id, height }) => !replayed.has(`${id} ${height}`)),
+    bounds,
+    docket,
+  )
+}
+
+/** Each payment that our key made elsewhere was noted with a halt, where the network lists transfers. */
+const judgeForeign = ({ db, chain, docket, foreign = new Set() }: Evidence): void => {
+  if (chain.profile.surface !== "full") return
+  const halts = Number(db.prepare("SELECT count(*) AS n FROM halts WHERE reason = 'foreign_payment'").get()?.["n"])
+  for (const id of foreign) {
+    if (chain.transfers.get(id)?.status !== "STATUS_DONE") continue
+    docket.chance("foreign")
+    const name = `${id.slice(0, 8)} was paid elsewhere`
+    const noted = db.prepare("SELECT known_as FROM strangers WHERE id LIKE ?").get(`%${id}%`)
+    if (noted === undefined) docket.wrong("foreign", `${name}, and was never noted`)
+    // Who adopts it before it was found halts nothing.
+    else if (halts === 0 && noted["known_as"] !== "adopted") docket.wrong("foreign", `${name}, and nothing halted`)
+  }
+}
+
+/** How one payment ended by the store and by the ledger, where gateways do not lie. */
+const judgeEnd = (
+  { chain, docket, endedByHand, replayed }: Evidence,
+  { id, state, detail, command, to_key: to, amount, fee }: IntentRow,
+  executed: ReadonlyArray<Execution>,
+  isReplayed: boolean,
+): void => {
+  const times = executed.length
+  const name = `intent ${id.slice(0, 8)} (${state}: ${detail})`
+  docket.chance("end")
+  if (times > 0) docket.chance("once")
+  if (isFinalIntent(state)) docket.chance("truth")
+  if (times > 1) docket.wrong("once", `${name} executed ${times} times`)
+  const isMoot = isReplayed || (command === "cancel" && endedByHand.has(to))
+  if (state === "confirmed" && times === 0 && !isMoot) docket.wrong("truth", `${name} never executed`)
+  if (isFinalIntent(state) && state !== "confirmed" && times > 0) docket.wrong("truth", `${name} executed all the same`)
+  // What a third party made the network take twice is not there for what is still to be paid.
+  const isShort = state === "reserved" && replayed.size > 0 && / are needed$/.test(detail)
+  if (!isFinalIntent(state) && state !== "manual" && !isShort) docket.wrong("end", `${name} never came to an end`)
+  const [first] = executed
+  const paid = first === undefined ? undefined : chain.transfers.get(first.id)
+  // Somebody else may have let it fail a second time, which is what the ledger shows of it then.
+  if (paid?.status !== "STATUS_DONE" || command !== "transfer" || isReplayed) return
+  if (String(paid.amount) !== amount || paid.to !== to)
+    docket.wrong("truth", `${name} of ${amount} executed with ${paid.amount} to ${paid.to.slice(0, 8)}`)
+  const charged = paid.fees.reduce((sum, one) => sum + one.amount, 0n)
+  if (state === "confirmed" && fee !== null && BigInt(fee) !== charged)
+    docket.wrong("truth", `${name} has the fee ${fee}, the ledger took ${charged}`)
 }
 
 /** The journal is whole from its first entry to its last, whatever died in between. */
-const judgeJournal = (db: DatabaseSync): ReadonlyArray<string> => {
+const judgeJournal = (db: DatabaseSync, docket: Docket): void => {
   let last = genesis
   for (const row of all<StoredEntry>(db, "SELECT * FROM journal ORDER BY seq")) {
     const problem = brokenLink(last, row)
-    if (problem !== undefined) return [`the journal is broken: ${problem}`]
+    docket.chance("journal")
+    if (problem !== undefined) {
+      docket.wrong("journal", `it is broken: ${problem}`)
+      return
+    }
     last = { seq: row.seq, hash: row.hash }
   }
-  return last.seq > 0 ? [] : ["the journal is empty"]
+  if (last.seq === 0) docket.wrong("journal", "it is empty")
 }
 
 /** Whether a halt for second executions was in force, with its page, when this one was noted. */
@@ -137,58 +197,73 @@ const confirmedSql = `SELECT min(at) AS at FROM journal
 
 /**
  * Each payment that a third party made the network execute again must be noted in time, with a halt and a page. A
- * second execution is one once the first counts: that takes \`ShownMillis\` more where it did not count yet.
+ * second execution is one once the first counts: that takes `ShownMillis` more where it did not count yet.
  */
 export const judgeReplays = ({
   db,
   chain,
+  docket,
+  bounds,
   replayed,
+  isTimed,
   secondUntil,
-}: Omit<Evidence, "gateways" | "endedByHand"> & {
+}: Pick<Evidence, "db" | "chain" | "docket" | "bounds" | "replayed"> & {
+  /** By a clock that was wrong nothing is late. */
+  readonly isTimed: boolean
   /** The last moment at which a second execution in this block counts as seen in time, by when the first counted. */
   readonly secondUntil: (height: number, firstCountedAt: number | null) => number
-}): ReadonlyArray<string> => {
-  const wrong: Array<string> = []
+}): void => {
   const seenAt = db.prepare("SELECT seen_at FROM duplicates WHERE intent_id = ? ORDER BY n LIMIT 1")
   const confirmedAt = db.prepare(confirmedSql)
   const boundOf = (intent: string, second: number): number =>
     secondUntil(second, (confirmedAt.get(intent) as { readonly at: number | null }).at)
-  const done = chain.included.filter(({ party, code }) => party === reserve && code === 0).map(executionOf)
+  const done = executionsOf(chain, bounds)
   const attempts = all<AttemptRow>(db, "SELECT intent_id, transfer_id, state FROM attempts")
   for (const { intent_id: intent, transfer_id: id, state } of attempts) {
     const heights = done.filter((execution) => execution.id === id).map(({ height }) => height)
     const isDenied = state === "failed" || state === "expired"
     const second = heights.slice(isDenied ? 0 : 1).find((height) => replayed.has(`${id} ${height}`))
     if (second === undefined) continue
+    docket.chance("replay")
     const name = `the execution of ${id.slice(0, 8)} (${state}) in block ${second}`
     const seen = seenAt.get(intent) as { seen_at: number } | undefined
-    if (seen === undefined) wrong.push(`${name} was never noted`)
+    if (seen === undefined) docket.wrong("replay", `${name} was never noted`)
     else if (seen.seen_at > boundOf(intent, second)) {
-      wrong.push(`${name} was noted ${seen.seen_at - boundOf(intent, second)} ms late`)
+      if (isTimed) docket.wrong("replay", `${name} was noted ${seen.seen_at - boundOf(intent, second)} ms late`)
     } else {
       const at = seen.seen_at
       const { n } = db.prepare(haltedAt).get(at, at, at) as { n: number }
-      if (n === 0) wrong.push(`${name} was noted without a halt and its page`)
+      if (n === 0 && isTimed) docket.wrong("replay", `${name} was noted without a halt and its page`)
     }
   }
-  return wrong
 }
 
 /** Whatever gateways say: nobody gets money who may not, and never more than the policy allows. */
-const judgeOutflow = (chain: Chain, ours: ReadonlyArray<Execution>): ReadonlyArray<string> => {
-  const wrong: Array<string> = []
-  let sum = 0n
+const judgeOutflow = (chain: Chain, ours: ReadonlyArray<Execution>, { lines }: Bounds, docket: Docket): void => {
+  const sums = new Map<Line, bigint>()
   for (const entry of ours) {
+    docket.chance("policy")
     if (entry.command === cancelCommand) continue
     const paid = chain.transfers.get(entry.id)
-    if (paid === undefined) {
-      wrong.push(`the key signed another command than a transfer: ${entry.command}`)
+    const taken = chain.withdrawals.get(entry.id)
+    const [from, to, amount] =
+      paid !== undefined
+        ? [paid.from, paid.to, paid.amount]
+        : taken !== undefined
+          ? [taken.party, taken.receiver.toLowerCase(), taken.amount]
+          : ["", "", 0n]
+    if (from === "") {
+      docket.wrong("policy", `the key signed another command than a transfer: ${entry.command}`)
       continue
     }
-    if (!receivers.has(paid.to)) wrong.push(`money went to ${paid.to}`)
-    if (paid.amount > perTransfer) wrong.push(`one transfer moved ${paid.amount}`)
-    sum += paid.amount
+    const line = lines.find((one) => one.from === from && one.to.has(to))
+    if (line === undefined) {
+      docket.wrong("policy", `money went to ${to}`)
+      continue
+    }
+    if (amount > line.perTransfer) docket.wrong("policy", `one transfer moved ${amount}`)
+    sums.set(line, (sums.get(line) ?? 0n) + amount)
   }
-  if (sum > perDay) wrong.push(`${sum} left within a day, ${perDay} are allowed`)
-  return wrong
+  for (const [{ perDay }, sum] of sums)
+    if (sum > perDay) docket.wrong("policy", `${sum} left within a day, ${perDay} are allowed`)
 }

@@ -7,6 +7,7 @@ import { profiles } from "../../src/sandbox/Profiles.ts"
 import { decodeScenario } from "../../src/sandbox/Scenario.ts"
 import { noLedgerFile } from "../support/noLedgerFile.ts"
 import { usdt } from "../support/TestSandbox.ts"
+import { plainBook } from "./Book.ts"
 import type { Plan } from "./Plan.ts"
 
 export const chainId = "simulation-1"
@@ -32,13 +33,13 @@ const scenarioText = (plan: Plan): string => `sandbox:
   powChanges: [${plan.workChanges.map((c) => `{ block: ${c.block}, pastBlocks: ${c.window}, difficulty: ${c.difficulty} }`).join(", ")}]
   epochLength: ${plan.epochSeconds}s
   transfersPerEpoch: ${plan.transfersPerEpoch}
-  parties: [reserve, hot, warm, spender]
+  parties: [${partiesOf(plan).join(", ")}]
   assets:
     - { id: ${usdt}, name: Tether USD, symbol: USDT, decimals: 6, quantum: "1_000_000", builtin: {}, status: { enabled: 0 } }
   deposits:
-    - { party: reserve, asset: USDT, amount: "5_000_000" }
-    - { party: hot, asset: USDT, amount: "12_000" }
-    - { party: warm, asset: USDT, amount: "9_000" }
+${depositsOf(plan)
+  .map(({ party, amount, block }) => `    - { party: ${party}, asset: USDT, amount: "${amount}", block: ${block} }`)
+  .join("\n")}
   spenders:
 ${(["hot", "warm"] as const)
   .map((from) => {
@@ -48,7 +49,46 @@ ${(["hot", "warm"] as const)
     return `    - { from: ${from}, to: spender, asset: USDT, at: [${at.join(", ")}] }`
   })
   .join("\n")}
-`
+${makerText(plan)}`
+
+/** What comes to the maker: a split or a withdrawal takes it away again. */
+const makerText = ({ blocks, wild }: Plan): string => {
+  if (wild?.book.maker === undefined) return ""
+  const times = Array.from({ length: Math.max(1, Math.floor(blocks / 30)) }, (_, n) => 8 + 30 * n)
+  const at = times.map((block, n) => `{ block: ${block}, amount: "${3_500 + 700 * n}" }`)
+  return `    - { from: spender, to: maker, asset: USDT, at: [${at.join(", ")}] }\n`
+}
+
+const partiesOf = ({ wild }: Plan): ReadonlyArray<string> => {
+  const plain = ["reserve", "hot", "warm", "spender"]
+  const { payouts, maker } = wild?.book ?? plainBook
+  return [
+    ...plain,
+    ...(maker === undefined ? [] : ["maker"]),
+    ...(payouts.length === 0 && maker !== "split" ? [] : ["ops"]),
+    ...(maker === "split" ? ["aux"] : []),
+  ]
+}
+
+interface Deposit {
+  readonly party: string
+  /** Whole units. */
+  readonly amount: number
+  readonly block: number
+}
+
+/** Where there is a floor, little is above it until the trouble is over. */
+const depositsOf = ({ blocks, wild }: Plan): ReadonlyArray<Deposit> => {
+  const { floor, maker } = wild?.book ?? plainBook
+  const [first, later] = floor === undefined ? [5_000_000, 0] : [floor + 45_000, 5_000_000]
+  return [
+    { party: "reserve", amount: first, block: 1 },
+    { party: "hot", amount: 12_000, block: 1 },
+    { party: "warm", amount: 9_000, block: 1 },
+    ...(maker === undefined ? [] : [{ party: "spender", amount: 50_000, block: 1 }]),
+    ...(later === 0 ? [] : [{ party: "reserve", amount: later, block: blocks + 10 }]),
+  ]
+}
 
 type Run = <A, E>(effect: Effect.Effect<A, E>) => A
 

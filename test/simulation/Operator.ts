@@ -12,6 +12,7 @@ import { Drifts } from "../../src/store/Drifts.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Signals } from "../../src/store/Signals.ts"
 import { TrustedHead } from "../../src/store/TrustedHead.ts"
+import { agreed } from "./agreed.ts"
 import type { Services } from "./Replica.ts"
 
 /** One verb of the command line, as its socket does it. */
@@ -34,6 +35,11 @@ interface Asked {
 
 const words = { author: "operator", reason: "the gateway lied" }
 
+const signed = (signature: string | undefined) => (signature === undefined ? {} : { signature })
+
+const resuming = (place: { readonly treasury: Treasury; readonly dataDir: string }, scope: string) =>
+  agreed((signature) => resumeScope(place, { scope, ...words, ...signed(signature) }))
+
 /** Verbs that end what stands in the way of payments now, each the one that the halt, the pause or the alert names. */
 export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger, height }: Asked) {
   const brake = yield* Brake
@@ -43,19 +49,28 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
   for (const { reason } of halts) {
     const end = Object.hasOwn(haltEnds, reason) ? haltEnds[reason as keyof typeof haltEnds] : "resume"
     if (end === "adopt" || end === "recover")
-      verbs.push({ name: `${end} (${reason})`, perform: ledgerVerb(end, place, words) })
-    else if (end === "resume")
-      verbs.push({ name: `resume (${reason})`, perform: resumeScope(place, { scope: "all", ...words }) })
+      verbs.push({
+        name: `${end} (${reason})`,
+        perform: agreed((signature) => ledgerVerb(end, place, { ...words, signature })),
+      })
+    else if (end === "resume") verbs.push({ name: `resume (${reason})`, perform: resuming(place, "all") })
   }
-  for (const { scope } of yield* brake.pauses)
-    verbs.push({ name: `resume ${scope}`, perform: resumeScope(place, { scope, ...words }) })
+  for (const { scope } of yield* brake.pauses) verbs.push({ name: `resume ${scope}`, perform: resuming(place, scope) })
   const advance = Effect.flatMap(Signals, (signals) => Effect.andThen(signals.wake("balances"), Effect.sleep(200)))
   if ((yield* (yield* Drifts).all).length > 0)
     verbs.push({ name: "reconcile", perform: reconcileNow({ treasury, mode: "live" }, advance) })
   if (yield* (yield* TrustedHead).isDoubted)
-    verbs.push({ name: "trust head", perform: askTrustHead(treasury, { height: String(height), ...words }) })
+    verbs.push({
+      name: "trust head",
+      perform: agreed((signature) =>
+        askTrustHead(treasury, { height: String(height), ...words, ...signed(signature) }),
+      ),
+    })
   if ((yield* (yield* ChainRules).doubted) !== undefined)
-    verbs.push({ name: "trust work", perform: askTrustWork(treasury, words) })
+    verbs.push({
+      name: "trust work",
+      perform: agreed((signature) => askTrustWork(treasury, { ...words, ...signed(signature) })),
+    })
   const outbox = yield* Outbox
   for (const { id, state } of yield* outbox.open) {
     if (state !== "manual" && state !== "unknown") continue
@@ -64,7 +79,9 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
     const outcome = done === undefined ? { neverExecuted: true as const } : { executed: done.transferId }
     verbs.push({
       name: `intents resolve (${state})`,
-      perform: endPayment(treasury, id, "resolve", { ...words, ...outcome }),
+      perform: agreed((signature) =>
+        endPayment(treasury, id, "resolve", { ...words, ...outcome, ...signed(signature) }),
+      ),
     })
   }
   return verbs as ReadonlyArray<OperatorVerb>

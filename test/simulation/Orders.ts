@@ -8,6 +8,7 @@ import { Database } from "../../src/store/Database.ts"
 import { Findings } from "../../src/store/Findings.ts"
 import { makeDice } from "../support/Dice.ts"
 import { usdt } from "../support/TestSandbox.ts"
+import type { Docket } from "./Docket.ts"
 import { keySeed } from "./Network.ts"
 import type { Gateways, Plan } from "./Plan.ts"
 
@@ -105,9 +106,11 @@ export const judgeOrders = (evidence: {
   readonly plan: Plan
   readonly gateways: Gateways
   readonly endedByHand: ReadonlySet<string>
-}): ReadonlyArray<string> => {
-  const { db, chain, plan, gateways, endedByHand } = evidence
-  const wrong: Array<string> = []
+  readonly docket: Docket
+}): void => {
+  const { db, chain, plan, gateways, endedByHand, docket } = evidence
+  const wrong = { push: (words: string) => docket.wrong("order", words) }
+  docket.chance("order", plan.orders.length)
   const intents = db
     .prepare("SELECT id, state, to_key AS 'order' FROM intents WHERE command = 'cancel'")
     .all() as unknown as ReadonlyArray<Cancelled>
@@ -133,7 +136,6 @@ export const judgeOrders = (evidence: {
       wrong.push(`${confirmed} cancellations are confirmed of ${id.slice(0, 8)}, which one ended`)
     }
   }
-  return wrong
 }
 
 /** What the network calls the command. */

@@ -1,10 +1,13 @@
 import { Effect, Exit, type Fiber } from "effect"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import type { DaemonOptions } from "../../src/services.ts"
 import { haltAll, pauseScope, resumeScope } from "../../src/status/brakeVerbs.ts"
 import { type EndVerb, endPayment } from "../../src/status/people.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { makeDice } from "../support/Dice.ts"
+import { agreed } from "./agreed.ts"
+import type { Docket } from "./Docket.ts"
 import type { Services } from "./Replica.ts"
 
 /** What somebody does to the daemon at a block. */
@@ -32,7 +35,9 @@ export const deedsOf = (seed: number, blocks: number): ReadonlyArray<Deed> => {
     if (drawn < 0.45) return { block, do: "halt", blocks: 1 + dice.below(15) }
     if (drawn < 0.8) {
       const to = dice.pick(["hot", "warm"] as const) ?? "hot"
-      return { block, do: "submit", key: `by-hand-${i}`, to, amount: 1 + dice.below(4_000) }
+      const amount = 1 + dice.below(4_000)
+      // Some are so large that one policy permits them and a tighter one does not.
+      return { block, do: "submit", key: `by-hand-${i}`, to, amount: amount % 5 === 0 ? 5 * amount : amount }
     }
     return { block, do: "end", verb: dice.pick(verbs) ?? "abandon" }
   }).toSorted((a, b) => a.block - b.block)
@@ -56,6 +61,10 @@ interface Wish {
 }
 
 export interface People {
+  /** Somebody wants this done from a block on, and asks again where nobody answers. */
+  readonly wish: (name: string, from: number, effect: Wish["effect"], onDone?: Wish["onDone"]) => void
+  /** Somebody looks at what a process says, if one is up and answers at once. */
+  readonly look: <A>(effect: Effect.Effect<A, unknown, Services>, see: (seen: A) => void) => void
   /** Does what is due at this block, and asks again for what nobody answered. */
   readonly atBlock: (block: number) => void
   /** Ends every pause and halt of theirs that is still in force: the trouble is over. */
@@ -64,18 +73,18 @@ export interface People {
   readonly handedIn: (to: string) => bigint
   /** Ids of the payments that the daemon said that it took. */
   readonly told: ReadonlySet<string>
-  /** What was done, for counting. */
-  readonly notes: ReadonlyArray<string>
 }
 
 interface Around {
   readonly deeds: ReadonlyArray<Deed>
-  readonly treasury: DaemonOptions["treasury"]
+  readonly docket: Docket
   readonly dataDir: string
   readonly blockMillis: number
   readonly now: () => number
   /** Runs an effect in a process that is up; undefined where there is none. */
-  readonly act: (effect: Effect.Effect<unknown, unknown, Services>) => Fiber.Fiber<unknown, unknown> | undefined
+  readonly act: <A>(effect: Effect.Effect<A, unknown, Services>) => Fiber.Fiber<A, unknown> | undefined
+  /** Lets all that needs no time be done. */
+  readonly rest: () => void
 }
 
 /** Blocks after which a person who heard nothing asks again. */
@@ -83,20 +92,27 @@ const patienceBlocks = 6
 const unit = 1_000_000n
 const said = { author: "zoe", reason: "looks at it" }
 
+/** A verb of a person on the treasury in force, as the socket does it. */
+const inForce = <A, E, R>(verb: (treasury: DaemonOptions["treasury"]) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(ConfigInForce, ({ now }) => verb(now().treasury))
+
 /** The people of one run. */
-export const makePeople = ({ deeds, treasury, dataDir, blockMillis, now, act }: Around): People => {
-  const where = { treasury, dataDir }
+export const makePeople = ({ deeds, docket, dataDir, blockMillis, now, act, rest }: Around): People => {
   const wishes: Array<Wish> = []
   const told = new Set<string>()
-  const notes: Array<string> = []
   const sums = new Map<string, bigint>()
-  const wish = (name: string, from: number, effect: Wish["effect"], onDone: Wish["onDone"] = () => {}) =>
+  const wish: People["wish"] = (name, from, effect, onDone = () => {}) => {
     wishes.push({ name, effect, from, fiber: undefined, onDone })
+  }
   const resume = (scope: string, from: number) =>
     wish(
-      `resume ${scope}`,
+      scope === "all" ? "resume" : "resume a scope",
       from,
-      Effect.suspend(() => resumeScope(where, { scope, ...said })),
+      inForce((treasury) =>
+        agreed((signature) =>
+          resumeScope({ treasury, dataDir }, { scope, ...said, ...(signature === undefined ? {} : { signature }) }),
+        ),
+      ),
     )
   const begin = (deed: Deed) => {
     const { block } = deed
@@ -108,9 +124,9 @@ export const makePeople = ({ deeds, treasury, dataDir, blockMillis, now, act }: 
       const { scope, blocks, ends } = deed
       const until = ends === "itself" ? now() + blocks * blockMillis : undefined
       wish(
-        `pause ${scope}`,
+        "pause",
         block,
-        Effect.suspend(() => pauseScope(treasury, { scope, ...said, ...(until === undefined ? {} : { until }) })),
+        inForce((treasury) => pauseScope(treasury, { scope, ...said, ...(until === undefined ? {} : { until }) })),
       )
       return ends === "resume" ? resume(scope, block + blocks) : undefined
     }
@@ -119,15 +135,22 @@ export const makePeople = ({ deeds, treasury, dataDir, blockMillis, now, act }: 
       const transfer = { from: "reserve", to, asset: "USDT", amount: String(amount) }
       // What was handed in may be taken by a process that dies before it says so.
       sums.set(to, (sums.get(to) ?? 0n) + BigInt(amount) * unit)
-      const effect = Effect.suspend(() => submitPayment(treasury, "live", { idempotencyKey, author: "zoe", transfer }))
+      const effect = inForce((treasury) => submitPayment(treasury, "live", { idempotencyKey, author: "zoe", transfer }))
       return wish("submit", block, effect, (taken) => told.add((taken as { readonly intentId: string }).intentId))
     }
     const { verb } = deed
-    return wish(verb, block, endFirst(treasury, verb), (outcome) => notes.push(`${verb}: ${String(outcome)}`))
+    const effect = inForce((treasury) => endFirst(treasury, verb))
+    return wish(verb, block, effect, (outcome) => docket.event(`${verb}: ${String(outcome)}`))
   }
   return {
     told,
-    notes,
+    wish,
+    look: (effect, see) => {
+      const fiber = act(effect)
+      rest()
+      const exit = fiber?.pollUnsafe()
+      if (exit !== undefined && Exit.isSuccess(exit)) see(exit.value)
+    },
     handedIn: (to) => sums.get(to) ?? 0n,
     atBlock: (block) => {
       for (const deed of deeds) if (deed.block === block) begin(deed)
@@ -141,7 +164,7 @@ export const makePeople = ({ deeds, treasury, dataDir, blockMillis, now, act }: 
           continue
         }
         wishes.splice(wishes.indexOf(one), 1)
-        notes.push(Exit.isSuccess(exit) ? one.name : `${one.name}: refused`)
+        docket.event(Exit.isSuccess(exit) ? one.name : `${one.name}: failed`)
         if (Exit.isSuccess(exit)) one.onDone(exit.value)
       }
     },

@@ -4,6 +4,7 @@ import { type ProfileName, profileNames, profiles } from "../../src/sandbox/Prof
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { type Order, ordersOf } from "./Orders.ts"
 import { type Deed, deedsOf, describeDeed } from "./People.ts"
+import { describeWild, tame, type Wild, wildOf } from "./Wild.ts"
 
 /**
  * Who the gateways are. honest: they err, but do not lie about height and listing. hostile: all of them, about all.
@@ -53,6 +54,8 @@ export interface Plan {
   readonly deeds?: ReadonlyArray<Deed>
   /** Whether a rule in code stands in the place of one of the others. */
   readonly inCode?: boolean
+  /** What the operator wrote, and what befalls him; undefined: the plain treasury, and nothing. */
+  readonly wild?: Wild
 }
 
 /** Lies about the newest block or about what it holds: told by a minority only, where exactly-once is judged. */
@@ -62,6 +65,18 @@ const lies: ReadonlySet<FaultKind> = new Set(["stale_read"])
 const grave: ReadonlySet<FaultKind> = new Set(["chain_id_change"])
 
 export const planOf = (seed: number, gateways: Gateways): Plan => {
+  const plan = tamePlanOf(seed, gateways)
+  if (gateways === "lying") return plan
+  const wild = wildOf(seed, plan)
+  const liar = plan.liar || wild.lag !== undefined
+  // Files that are read again hold no code here, and a clock that is wrong makes planned times of its own.
+  const isCoded = plan.inCode === true && wild.rewrites.length === 0
+  const isTimed = wild.book.payouts.length > 0 || wild.outage !== undefined
+  return { ...plan, wild, liar, inCode: isCoded, clockSteps: isTimed ? [] : (plan.clockSteps ?? []) }
+}
+
+/** The same without what is wild: as runs were before it, to the last byte. */
+export const tamePlanOf = (seed: number, gateways: Gateways): Plan => {
   const dice = makeDice(`simulation ${seed}`)
   const chance = (share: number) => dice.next() < share
   const between = (least: number, most: number) => least + dice.below(most - least + 1)
@@ -240,6 +255,7 @@ export const describePlan = (plan: Plan): string =>
     plan.orders.length === 0 ? "" : `${plan.orders.length} standing orders`,
     ...(plan.deeds ?? []).map(describeDeed),
     ...(plan.clockSteps ?? []).map(({ block, millis }) => `clock ${millis / 1_000} s off from block ${block}`),
+    ...describeWild(plan.wild ?? tame),
     [...new Set(plan.faults.map(({ spec }) => spec.kind))].join(" "),
   ]
     .filter((part) => part !== "")

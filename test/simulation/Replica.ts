@@ -6,8 +6,10 @@ import { treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { prepare, runLoops } from "../../src/daemon.ts"
 import { type GatewayHealth, Health } from "../../src/gateway/Health.ts"
+import type { Channel } from "../../src/notify/Channel.ts"
 import { logChannel } from "../../src/notify/logChannel.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
+import { NotifyError } from "../../src/notify/NotifyError.ts"
 import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
@@ -16,10 +18,10 @@ import { databaseFile } from "../../src/store/Database.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import type { Dice } from "../support/Dice.ts"
-import { usdt } from "../support/TestSandbox.ts"
 import { seenMillis } from "./Allowance.ts"
+import { bookText, type OrderTexts, plainBook } from "./Book.ts"
 import { type Failing, kill, type Mortal, own } from "./CrashPoints.ts"
-import { chainId, keySeed } from "./Network.ts"
+import { keySeed } from "./Network.ts"
 import { adoptOrders } from "./Orders.ts"
 import type { Plan } from "./Plan.ts"
 import type { VirtualTime } from "./VirtualTime.ts"
@@ -27,11 +29,6 @@ import { layerWire, type WireOptions } from "./Wire.ts"
 
 const key = (name: string) => publicKeyOf(keySeed, name)
 export const reserve = key("reserve")
-export const receivers: ReadonlySet<string> = new Set([key("hot"), key("warm")])
-/** Base units: what the policy allows of each transfer, and of all in a day. */
-export const perTransfer = 25_000_000_000n
-export const perDay = 150_000_000_000n
-
 /**
  * Requests a second below which a reading takes longer than a replay may stay unseen: of balances, listing and ledger,
  * each with a head after it, and the second look at a payment, whose first word alone ends nothing, with its own head;
@@ -57,29 +54,11 @@ export const threeGateways =
 /** The third of three, where one of them lies. */
 export const liarHost = "127.0.0.1:3"
 
-/** The treasury of every run. `dir` holds its keys; the text does not name it, so that its hash is always the same. */
-export const treasuryIn = (dir: string, network: string, orders = { rule: "", policy: "" }) => {
+/** The treasury of every run without anything else. `dir` holds its keys. */
+export const treasuryIn = (dir: string, network: string, orders: OrderTexts = { rule: "", policy: "" }) => {
   mkdirSync(dir, { recursive: true })
-  writeKeys(dir, keySeed, ["reserve"])
-  const text = `version: 1
-name: simulation
-mode: live
-network: { chainId: ${chainId}, ${network}, requestDeadline: 3s, fee: { factor: "0.001", maxQuantum: "1" } }
-assets: { USDT: { id: ${usdt}, decimals: 6 } }
-parties:
-  reserve: { publicKey: "${reserve}", signer: { file: keys/reserve } }
-  hot: { publicKey: "${key("hot")}" }
-  warm: { publicKey: "${key("warm")}" }
-rules:
-  - name: keep
-    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: "20_000" }, { party: warm, asset: USDT, below: "8_000", target: "15_000" }] }
-    for: 500ms
-    cooldown: 1s
-${orders.rule}policy:
-  maxFee: 0.5%
-  allow:
-    - { from: reserve, to: [hot, warm], asset: USDT, perTransfer: "25_000", per24h: "150_000", transfersPer24h: 40 }
-${orders.policy}`
+  writeKeys(dir, keySeed, ["reserve", "maker"])
+  const text = bookText(plainBook, network, orders, 0)
   return Effect.flatMap(parseYaml(join(dir, "simulation.yaml"), text), treasuryOf)
 }
 
@@ -97,6 +76,9 @@ export interface ReplicaOptions {
   /** Steps until it dies of itself; Infinity: never. */
   readonly dieAt: number
   readonly failing: Failing | undefined
+  readonly isDiskFull?: () => boolean
+  /** What receivers of alerts do instead of taking them; undefined: they take them. */
+  readonly deafness?: () => "hang" | "refuse" | undefined
   /** Known to the store from the beginning. */
   readonly orders: Plan["orders"]
   readonly onStatement: Mortal["onStatement"]
@@ -135,6 +117,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     pausedTo: 0,
     statements: 0,
     failing: options.failing,
+    ...(options.isDiskFull === undefined ? {} : { isDiskFull: options.isDiskFull }),
     onStatement: options.onStatement,
   }
   const daemon: DaemonOptions = {
@@ -148,7 +131,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     http: layerWire(mortal, { ...wire, dice }),
     work: ProofOfWork.layerInline,
     metrics,
-    notifier: Notifier.layer(options.treasury.receivers.map(({ name }) => logChannel(name))),
+    notifier: Notifier.layer(options.treasury.receivers.map(({ name }) => receiverOf(name, options.deafness))),
   })
   let health: Health["Service"] | undefined
   let services: Context.Context<Services> | undefined
@@ -197,6 +180,21 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     time.runTo(time.now())
   }
   return { mortal, fiber, lift, isBlind, act, kill: () => kill(mortal) }
+}
+
+/** A receiver that may be deaf: one that hangs is given up by its channel after ten seconds. */
+const receiverOf = (name: string, deafness: ReplicaOptions["deafness"]): Channel => {
+  const taking = logChannel(name)
+  return {
+    name,
+    send: (notification) =>
+      Effect.suspend(() => {
+        const how = deafness?.()
+        if (how === undefined) return taking.send(notification)
+        const refused = Effect.fail(new NotifyError({ receiver: name, detail: how }))
+        return how === "hang" ? Effect.andThen(Effect.sleep(10_000), refused) : refused
+      }),
+  }
 }
 
 /** Ends every halt, those too that a resume of everything leaves in force. */

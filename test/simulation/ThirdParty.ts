@@ -25,8 +25,11 @@ export interface ThirdParty {
 export const bytesOf = (body: string): Uint8Array | undefined =>
   Effect.runSync(readTransaction(body).pipe(Effect.orElseSucceed(() => undefined)))
 
+/** The transaction in bytes that are on the wire; undefined where it is none. */
+export const decodedOf = decodeTransaction
+
 /** The block that a transaction's window begins after. */
-const anchorOf = (bytes: Uint8Array): number => {
+export const anchorOf = (bytes: Uint8Array): number => {
   const data = decodeTransaction(bytes)?.inputData ?? new Uint8Array()
   for (const bare of [data, data.subarray(chainId.length + 1)]) {
     const read = decodeInputData(bare)
@@ -49,6 +52,7 @@ export const makeThirdParty = (options: {
   const { chain, node } = options.network
   const replayed = new Set<string>()
   let heard: ReadonlyArray<{ readonly bytes: Uint8Array; readonly height: number }> = []
+  const isExecuted = (id: string): boolean => chain.transfers.has(id) || chain.withdrawals.has(id)
   const note = (id: string) => replayed.add(`${id} ${chain.height + 1}`)
   const withOtherWork = (bytes: Uint8Array, anchor: number): Uint8Array | undefined => {
     const tid = createHash("sha256").update(bytes).update(String(chain.height)).digest("hex")
@@ -66,7 +70,7 @@ export const makeThirdParty = (options: {
       const again = dice.next() < 0.2 ? heard.slice(-1) : []
       for (const bytes of [...last.map((one) => one.bytes), ...others, ...again.map((one) => one.bytes)]) {
         const id = transferOf(bytes)
-        const executed = chain.transfers.has(id)
+        const executed = isExecuted(id)
         const said = run(node.submit(bytes))
         if (executed && said._tag === "Checked" && said.code === 0) note(id)
       }
@@ -74,12 +78,12 @@ export const makeThirdParty = (options: {
     noteArrival: (body, leftAt) => {
       if (chain.height - leftAt < 2) return
       const id = transferOf(bytesOf(body))
-      if (chain.transfers.has(id)) note(id)
+      if (isExecuted(id)) note(id)
     },
     noteLate: () => {
       for (const { height, hex } of chain.faults.late) {
         const id = transferOf(Buffer.from(hex, "hex"))
-        if (height <= chain.height && chain.transfers.has(id)) note(id)
+        if (height <= chain.height && isExecuted(id)) note(id)
       }
     },
   }

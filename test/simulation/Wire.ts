@@ -1,8 +1,11 @@
 import { Effect, Exit, Layer, Stream } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
+import type { Fault, Operation } from "../../src/sandbox/Faults.ts"
+import { fits } from "../../src/sandbox/faults/kinds.ts"
 import type { Outcome } from "../../src/sandbox/http/perform.ts"
 import { perform } from "../../src/sandbox/http/perform.ts"
 import type { RateLimiter } from "../../src/sandbox/http/RateLimiter.ts"
+import type { World } from "../../src/sandbox/http/Route.ts"
 import { bodyText } from "../../src/sandbox/http/respond.ts"
 import { findRoute } from "../../src/sandbox/http/routes.ts"
 import type { Dice } from "../support/Dice.ts"
@@ -24,6 +27,8 @@ export interface WireOptions {
   readonly dice: Dice
   readonly latencyMillis: number
   readonly lie: ((host: string) => Lie | undefined) | undefined
+  /** By how many blocks a gateway is behind; 0: it is not. */
+  readonly lag?: (host: string) => number
   /** Of the data node, where it has one; it counts callers by their address, ours unless another is given. */
   readonly limiter?: RateLimiter
   readonly address?: string
@@ -86,7 +91,7 @@ const travel = (options: WireOptions, { method, path, body, host }: Asked): Effe
     const operation: Effect.Effect<Outcome> =
       found === undefined
         ? Effect.succeed({ _tag: "Answered", answer: unknown, headers: {} })
-        : perform(network.world, options.limiter, found.route, {
+        : perform(worldOf(options, host), options.limiter, found.route, {
             url: path,
             params,
             address: options.address ?? "127.0.0.1",
@@ -114,6 +119,29 @@ const travel = (options: WireOptions, { method, path, body, host }: Asked): Effe
       .fork(journey)
       .addObserver((exit) => resume(Exit.isSuccess(exit) ? Effect.succeed(exit.value) : Effect.never))
   })
+
+/** The network as the gateway sees it: one that is behind meets it as a fault would show it, with each read. */
+const worldOf = ({ network, lag }: WireOptions, host: string): World => {
+  const { world } = network
+  const blocks = lag?.(host) ?? 0
+  if (blocks === 0) return world
+  const { node } = world
+  const behind = (operation: Operation): Fault => {
+    const counted = { id: -1, armedHeight: 0, hits: 0, draws: 0 }
+    return { ...counted, operation, kind: "lagging_replica", rate: 1, blocks }
+  }
+  return {
+    ...world,
+    node: {
+      ...node,
+      faultsFor: (operation) =>
+        Effect.map(node.faultsFor(operation), (all) =>
+          fits("lagging_replica", operation) ? [...all, behind(operation)] : all,
+        ),
+      spendFault: (fault) => (fault.id === -1 ? Effect.succeed(true) : node.spendFault(fault)),
+    },
+  }
+}
 
 const unknown = { status: 404, body: { code: 5, message: "Not Found", details: [] }, fromNode: false } as const
 

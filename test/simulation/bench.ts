@@ -1,8 +1,10 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
+import { loadTreasury } from "../../src/config/Treasury.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { bookFile } from "./Book.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
 import { codeRule, inCode } from "./inCode.ts"
 import { cancelRule, orderTexts } from "./Orders.ts"
@@ -10,6 +12,8 @@ import { oneGateway, threeGateways, treasuryIn } from "./Replica.ts"
 import type { Bench } from "./runSeed.ts"
 
 const memory = "/dev/shm"
+/** Treasuries that are kept read: runs begin with many, and go on with few. */
+const keptTreasuries = 50
 
 /** A new folder in memory, where there is such: a crash loses what is not committed as on a disk, which is slower. */
 export const emptyDir = (prefix: string): string => mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), prefix))
@@ -41,6 +45,25 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
       ),
     ),
   )
+  const place = join(dir, "keys-of-all")
+  const file = bookFile(place)
+  const known = new Map<string, Bench["treasury"]>()
+  const write: Bench["write"] = (text) => {
+    writeFileSync(file, text)
+    return file
+  }
+  const read: Bench["read"] = (isCoded) => {
+    const name = `${isCoded} ${readFileSync(file, "utf8")}`
+    const before = known.get(name)
+    if (before !== undefined) return before
+    // Files without code are read at once.
+    const loaded = Effect.runSync(Effect.result(loadTreasury(file)))
+    if (loaded._tag === "Failure") throw new Error(loaded.failure.message)
+    const treasury = isCoded ? inCode(loaded.success) : loaded.success
+    if (known.size >= keptTreasuries) known.clear()
+    known.set(name, treasury)
+    return treasury
+  }
   const both = (one: typeof ending) => ({ treasury: inCode(one.treasury), amongThree: inCode(one.amongThree) })
   const coded = { ...both({ treasury, amongThree }), ending: both(ending) }
   return {
@@ -48,6 +71,8 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
     amongThree,
     ending,
     inCode: coded,
+    read,
+    write,
     metrics,
     dir,
     close: () => rmSync(dir, { recursive: true, force: true }),

@@ -23,6 +23,16 @@ const notFound = (told: Told): Told => ({
   body: JSON.stringify({ code: 5, message: "NotFound error", details: [] }),
 })
 
+/** Whether a request is about what a liar lies about. */
+export const isAbout = (
+  what: "height" | "transfers" | "balances" | "submit",
+  { method, path }: Parameters<Lie>[0],
+): boolean => {
+  if (what === "submit") return method === "POST"
+  if (what === "height") return path === "/blockchain/height"
+  return what === "transfers" ? /\/transfers?(\/|$)/.test(path) : /balance|accounts/.test(path)
+}
+
 /** A gateway that tells, of anything, what harms most: other heights, balances, codes, listings, ends of payments. */
 export const hostileGateway = (dice: Dice): Lie => {
   const drawn = () => dice.next() < share

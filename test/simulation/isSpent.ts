@@ -1,6 +1,9 @@
 import type { Chain } from "../../src/sandbox/Chain.ts"
 import type { View } from "../../src/status/View.ts"
-import { perDay, reserve, targets } from "./Replica.ts"
+import { plainBook, unit } from "./Book.ts"
+import { reserve, targets } from "./Replica.ts"
+
+const perDay = BigInt(plainBook.per24h) * unit
 
 /** What rules may say beside it: that nothing is needed. */
 const idle: ReadonlySet<string> = new Set(["in_band", "too_small"])

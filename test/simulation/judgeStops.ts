@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite"
 import { keptReasons } from "../../src/domain/Halt.ts"
+import type { Docket } from "./Docket.ts"
 
 interface Entry {
   readonly seq: number
@@ -26,21 +27,12 @@ const scopesOf = ({ rule, from_party: from, to_party: to }: Payment): ReadonlyAr
   `party:${to}`,
 ]
 
-/** What came of the stops of a run. */
-export interface StopsJudged {
-  readonly wrong: ReadonlyArray<string>
-  /** Halts and pauses that were in force while something might have been sent. */
-  readonly stops: number
-  readonly sends: number
-}
-
 /** No send begins between the entry of a halt or a pause and that of its end: the journal has them in one order. */
-export const judgeStops = (db: DatabaseSync): StopsJudged => {
-  const wrong: Array<string> = []
+export const judgeStops = (db: DatabaseSync, docket: Docket): void => {
   const halts = new Set<string>()
   const pauses = new Map<string, Array<{ readonly until: number | undefined }>>()
   const payments = db.prepare("SELECT rule, from_party, to_party FROM intents WHERE id = ?")
-  let [stops, sends] = [0, 0]
+  let stops = 0
   const entries = db.prepare(entriesSql).all() as unknown as ReadonlyArray<Entry>
   for (const { seq, at, kind, subject, body } of entries) {
     const said = JSON.parse(body) as { readonly until?: number; readonly state?: string }
@@ -54,15 +46,14 @@ export const judgeStops = (db: DatabaseSync): StopsJudged => {
       pauses.delete(subject)
     }
     if (kind !== "attempt" || said.state !== "sending") continue
-    sends++
+    if (stops > 0) docket.chance("stop")
     const payment = payments.get(subject) as unknown as Payment | undefined
     const name = `a send of ${subject.slice(0, 8)} begins at entry ${seq}`
-    if (halts.size > 0) wrong.push(`${name} under a halt (${[...halts].join(", ")})`)
+    if (halts.size > 0) docket.wrong("stop", `${name} under a halt (${[...halts].join(", ")})`)
     if (payment === undefined) continue
     const paused = scopesOf(payment).filter((scope) =>
       pauses.get(scope)?.some(({ until }) => until === undefined || until > at),
     )
-    if (paused.length > 0) wrong.push(`${name} under a pause (${paused.join(", ")})`)
+    if (paused.length > 0) docket.wrong("stop", `${name} under a pause (${paused.join(", ")})`)
   }
-  return { wrong, stops, sends }
 }

@@ -6,11 +6,12 @@ import { installCrashPoints } from "./CrashPoints.ts"
 import { calmNames } from "./calm.ts"
 import { catchGuards } from "./catchGuards.ts"
 import { catchPlanted } from "./catchPlanted.ts"
+import { addFigures, makeFigures } from "./figures.ts"
 import { judgeLimits, restless } from "./judgeLimits.ts"
 import type { JudgedMonth } from "./judgeMonth.ts"
 import { runWithLimits } from "./limits.ts"
 import { describeLying, lyingPlanOf } from "./lyingPlan.ts"
-import { describePlan, type Gateways, planOf } from "./Plan.ts"
+import { describePlan, type Gateways, planOf, tamePlanOf } from "./Plan.ts"
 import { playCalm, playMonth } from "./playMonth.ts"
 import { playYear } from "./playYear.ts"
 import { isMonthProfile, type MonthProfile, monthDays, monthProfiles } from "./runMonth.ts"
@@ -61,6 +62,9 @@ const readArguments = () => {
         gateways: { type: "string", default: "honest" },
         workers: { type: "string", default: "2" },
         trace: { type: "boolean", default: false },
+        tame: { type: "boolean", default: false },
+        figures: { type: "string" },
+        until: { type: "string" },
         statements: { type: "boolean", default: false },
         limits: { type: "boolean", default: false },
         traffic: { type: "boolean", default: false },
@@ -93,19 +97,24 @@ const gateways = (seed: number): Gateways => {
   if (values.gateways === "lying") return "lying"
   return values.gateways === "hostile" ? "hostile" : "honest"
 }
-const seeds = whole("seeds", values.seeds)
 const first = whole("first", values.first)
+const seeds = values.until === undefined ? whole("seeds", values.seeds) : whole("until", values.until) - first + 1
+if (seeds < 1) fail(`--until ${values.until} is before --first ${first}`)
 const began = performance.now()
 const sum = { intents: 0, executed: 0, cancelled: 0, byCode: 0, deaths: 0, manual: 0, blocks: 0 }
 let done = 0
 let violations = 0
 const outcomes = new Map<string, number>()
+const figures = makeFigures()
 
 const describe = (seed: number): string =>
-  gateways(seed) === "lying" ? describeLying(lyingPlanOf(seed)) : describePlan(planOf(seed, gateways(seed)))
+  gateways(seed) === "lying"
+    ? describeLying(lyingPlanOf(seed))
+    : describePlan((values.tame ? tamePlanOf : planOf)(seed, gateways(seed)))
 
 const hear = (verdict: Verdict): void => {
   done++
+  figures.add(verdict)
   for (const note of new Set(verdict.notes)) outcomes.set(note, (outcomes.get(note) ?? 0) + 1)
   for (const key of Object.keys(sum) as Array<keyof typeof sum>) sum[key] += verdict[key]
   if (verdict.violations.length > 0) {
@@ -191,7 +200,8 @@ if (values.planted) {
 }
 
 const workers = values.trace ? 1 : Math.min(seeds, whole("workers", values.workers))
-const verdicts = await simulate({ first, seeds, gateways, workers, trace: values.trace, onVerdict: hear })
+const isTame = values.tame
+const verdicts = await simulate({ first, seeds, gateways, isTame, workers, trace: values.trace, onVerdict: hear })
 const trace = createHash("sha256")
 for (const verdict of verdicts) trace.update(verdict.trace)
 const seconds = ((performance.now() - began) / 1000).toFixed(0)
@@ -200,6 +210,11 @@ console.log(
 )
 for (const [outcome, count] of [...outcomes].toSorted(([, a], [, b]) => b - a))
   console.log(`  ${outcome}: ${count} seeds`)
+for (const line of figures.lines()) console.log(line)
+if (values.figures !== undefined) {
+  const name = `${values.gateways}${isTame ? ", tame" : ""}, seeds ${first} to ${first + seeds - 1}`
+  addFigures(values.figures, { name, seconds: Number(seconds), ...figures.sums() })
+}
 console.log(`trace ${trace.digest("hex")}`)
 console.log(`seeds ${verdicts.length} violations ${violations}`)
 process.exitCode = violations > 0 ? 1 : 0

@@ -5,6 +5,9 @@ import { finalIntentStates } from "../../src/domain/Intent.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import type { View } from "../../src/status/View.ts"
 import { databaseFile } from "../../src/store/Database.ts"
+import { plainBook } from "./Book.ts"
+import { boundsOf } from "./Bounds.ts"
+import { makeDocket } from "./Docket.ts"
 import { isSpent } from "./isSpent.ts"
 import { judge } from "./Judge.ts"
 import { LyingWorld } from "./LyingWorld.ts"
@@ -251,13 +254,26 @@ class LyingRun {
     try {
       const errors = db.prepare("SELECT detail FROM halts WHERE reason IN ('store_error', 'invariant')").all()
       for (const { detail } of errors) world.wrong.push(`an answer became an error of the store: ${detail}`)
-      const found = judge({ db, chain, gateways: "lying", replayed: new Set(), endedByHand: new Set() })
+      const docket = makeDocket()
+      const nobody = new Set<string>()
+      judge({
+        db,
+        chain,
+        docket,
+        bounds: boundsOf([plainBook]),
+        gateways: "lying",
+        replayed: nobody,
+        endedByHand: nobody,
+      })
+      docket.chance("on")
       const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get()
       world.trace.update(`${chain.hash} ${head?.["hash"]}`)
       const count = (sql: string) => Number(db.prepare(sql).get()?.["n"])
       return {
         seed: plan.plan.seed,
-        violations: [...world.wrong, ...found],
+        violations: [...world.wrong, ...docket.violations],
+        chances: docket.chances,
+        events: { "run before a single liar": 1 },
         trace: world.trace.digest("hex"),
         intents: count("SELECT count(*) AS n FROM intents"),
         manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),

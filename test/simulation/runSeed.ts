@@ -1,39 +1,45 @@
 import { createHash } from "node:crypto"
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync, type StatementSync } from "node:sqlite"
+import type { DatabaseSync } from "node:sqlite"
 import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
-import { finalIntentStates } from "../../src/domain/Intent.ts"
-import type { FaultKind } from "../../src/sandbox/Faults.ts"
 import type { DaemonOptions } from "../../src/services.ts"
-import { databaseFile } from "../../src/store/Database.ts"
 import { leaseMillis } from "../../src/store/Lease.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { makeDice } from "../support/Dice.ts"
 import { type Allowance, makeAllowance } from "./Allowance.ts"
+import { type Book, bookText, unit } from "./Book.ts"
+import { boundsOf } from "./Bounds.ts"
 import type { Failing } from "./CrashPoints.ts"
-import { hostileGateway } from "./hostile.ts"
-import { codeRule } from "./inCode.ts"
-import { judge, judgeReplays, problemOfSubmission } from "./Judge.ts"
-import { judgeStops } from "./judgeStops.ts"
+import { conclude } from "./conclude.ts"
+import { type Counts, makeDocket } from "./Docket.ts"
+import { fillLast } from "./fillLast.ts"
+import { hostileGateway, isAbout } from "./hostile.ts"
+import { executionsOf } from "./Judge.ts"
+import { judgeCalled } from "./judgePeople.ts"
+import type { TermsThen } from "./judgeSigned.ts"
 import { makeNetwork, type Network } from "./Network.ts"
-import { beginOrders, cancellations, endByHand, judgeOrders } from "./Orders.ts"
+import { documentedVerbs } from "./Operator.ts"
+import { beginOrders, endByHand, orderTexts } from "./Orders.ts"
 import { makePeople, type People } from "./People.ts"
-import { banned, type Gateways, type Plan, planOf } from "./Plan.ts"
-import { liarHost, names, type Replica, startReplica, targets } from "./Replica.ts"
+import { banned, type Gateways, type Plan, planOf, tamePlanOf } from "./Plan.ts"
+import { liarHost, oneGateway, type Replica, startReplica, threeGateways } from "./Replica.ts"
+import { makeStanding, type Standing } from "./Standing.ts"
 import { bytesOf, makeThirdParty, type ThirdParty } from "./ThirdParty.ts"
 import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
-import type { WireOptions } from "./Wire.ts"
+import { makeWatch, type Watch } from "./Watch.ts"
+import { tame, type Wild } from "./Wild.ts"
+import { makeWildWorld, type WildWorld } from "./WildWorld.ts"
+import type { Lie, WireOptions } from "./Wire.ts"
 
 const startMillis = Date.parse("2026-11-21T10:00:00Z")
 /** Blocks of a second after the last fault within which every payment must have come to its end. */
 const restBlocksMax = 400
+const hostileRestBlocks = 40
 /** As many more where a gateway shut us out: so long it is not asked. */
 const banBlocks = 610
 /** From a death to the next start, at most. */
 const downMillisMax = 20_000
-
-const atRest = [...finalIntentStates, "manual"].map((state) => `'${state}'`).join(", ")
 
 type Treasuries = Readonly<Record<"treasury" | "amongThree", DaemonOptions["treasury"]>>
 
@@ -46,6 +52,10 @@ export interface Bench {
   readonly ending: Treasuries
   /** All of them with a rule in code. */
   readonly inCode: Treasuries & { readonly ending: Treasuries }
+  /** The treasury of the file that lies there. */
+  readonly read: (inCode: boolean) => DaemonOptions["treasury"]
+  /** Puts an operator's file in its place, and returns its path. */
+  readonly write: (text: string) => string
   readonly metrics: Context.Context<Metrics>
   /** Empty folder for the store of one run after the other. */
   readonly dir: string
@@ -69,6 +79,9 @@ export interface Verdict {
   readonly statements: number
   /** What came of the lies of a single gateway, where it lied. */
   readonly notes?: ReadonlyArray<string>
+  /** How often each oracle could have found something, and what happened how often. */
+  readonly chances: Counts
+  readonly events: Counts
 }
 
 /** Runs one seed to its end in virtual time. */
@@ -77,7 +90,8 @@ export const runSeed = (
   seed: number,
   gateways: Gateways,
   tell: (line: string) => void = () => {},
-): Verdict => runPlan(bench, planOf(seed, gateways), { tell })
+  isTame = false,
+): Verdict => runPlan(bench, (isTame ? tamePlanOf : planOf)(seed, gateways), { tell })
 
 export interface RunOptions {
   /** Hears of everything on the wire. */
@@ -90,8 +104,6 @@ export interface RunOptions {
 export const runPlan = (bench: Bench, plan: Plan, options: RunOptions = {}): Verdict =>
   new Run(bench, plan, options).toEnd()
 
-const spoilsBalances = (kind: FaultKind): boolean => kind === "clock_skew" || kind === "reorganised_pages"
-
 /** A place in which one process after the other lives. */
 interface Slot {
   readonly number: number
@@ -102,6 +114,10 @@ interface Slot {
 
 const nameOf = ({ number, lives }: Slot): string => `${number}.${lives}`
 
+/** Whether balances are read as they are, if perhaps late: a rule that is shown wrong ones decides by them. */
+const readsTrue = ({ gateways, faults }: Plan): boolean =>
+  gateways === "honest" && faults.every(({ spec: { kind } }) => kind !== "clock_skew" && kind !== "reorganised_pages")
+
 class Run {
   private readonly bench: Bench
   private readonly options: RunOptions
@@ -111,32 +127,36 @@ class Run {
   private readonly time: VirtualTime
   private readonly network: Network
   private readonly trace = createHash("sha256")
-  private readonly wrong: Array<string> = []
+  private readonly docket = makeDocket()
+  private readonly wild: Wild
+  private readonly world: WildWorld
+  private readonly watch: Watch
   private readonly dataDir: string
   private readonly context: Context.Context<never>
   private readonly slots: ReadonlyArray<Slot>
+  private readonly terms: Array<TermsThen> = []
   private wrongBy = 0
   private deaths = 0
   private statements = 0
-  private readonly overfilled = new Set<string>()
+  private isDown = false
   private readonly endedByHand = new Set<string>()
-  /** Whether balances are read as they are, if perhaps late: a rule that is shown wrong ones decides by them. */
-  private readonly readsAreTrue: boolean
   private readonly thirdParty: ThirdParty
   private readonly allowance: Allowance
   private readonly people: People
   private dying = true
-  /** Finds a payment that is not at its end, in one database. */
-  private unrested: { readonly db: DatabaseSync; readonly statement: StatementSync } | undefined
+  private readonly standing: Standing
 
   constructor(bench: Bench, plan: Plan, options: RunOptions) {
     this.options = options
     this.bench = bench
     this.plan = plan
-    this.readsAreTrue = plan.gateways === "honest" && plan.faults.every(({ spec }) => !spoilsBalances(spec.kind))
+    this.wild = plan.wild ?? tame
+    this.books = [this.wild.book, ...this.wild.rewrites.map(({ book }) => book)]
     this.dice = makeDice(`run ${plan.seed}`)
     this.time = makeVirtualTime(startMillis, this.dice)
-    const hostile = hostileGateway(this.dice)
+    const { lieOf } = this.wild
+    const whole = hostileGateway(this.dice)
+    const hostile: Lie = (asked, told) => (lieOf === undefined || isAbout(lieOf, asked) ? whole(asked, told) : told)
     this.lie = (host) => (plan.gateways === "hostile" || (plan.liar && host === liarHost) ? hostile : undefined)
     this.context = Context.empty().pipe(
       Context.add(Clock.Clock, this.time.clock),
@@ -160,13 +180,35 @@ class Run {
     this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, run: this.atOnce })
     this.allowance = makeAllowance(plan, () => this.time.now())
     this.dataDir = join(bench.dir, "store")
+    const { docket, dataDir, network } = this
     this.people = makePeople({
       deeds: plan.deeds ?? [],
-      treasury: this.treasury,
-      dataDir: this.dataDir,
+      docket,
+      dataDir,
       blockMillis: plan.blockMillis,
       now: () => this.time.now() + this.wrongBy,
       act: (effect) => this.living[0]?.act(effect),
+      rest: () => this.time.runTo(this.time.now()),
+    })
+    const { people, wild } = this
+    const killAll = () => {
+      for (const replica of this.living) replica.kill()
+    }
+    const write = (book: Book) => this.bench.write(this.textOf(book))
+    const outage = (minutes: number) => this.standStill(minutes)
+    const databases = () => this.databases
+    const around = { databases, wild, network, docket, people, dataDir, killAll, write, outage, run: this.atOnce }
+    this.world = makeWildWorld(around)
+    const now = () => this.time.now()
+    const database = () => this.anyDatabase()
+    this.standing = makeStanding({ plan, network, world: this.world, startMillis, now, database })
+    this.watch = makeWatch({
+      plan,
+      network,
+      docket,
+      people,
+      isPlain: () => readsTrue(plan) && this.thirdParty.replayed.size === 0,
+      books: this.books,
     })
     rmSync(this.dataDir, { recursive: true, force: true })
     mkdirSync(this.dataDir, { recursive: true })
@@ -188,11 +230,13 @@ class Run {
 
   toEnd(): Verdict {
     const { plan, network } = this
+    if (plan.wild !== undefined) this.bench.write(this.textOf(this.wild.book))
     for (const slot of this.slots) this.start(slot)
     for (let block = 1; block <= plan.blocks; block++) {
       for (const fault of plan.faults) if (fault.block === block) this.atOnce(network.node.armFault(fault.spec))
       for (const id of endByHand(network.chain, plan, block)) this.endedByHand.add(id)
-      for (const step of plan.clockSteps ?? []) if (step.block === block) this.wrongBy = step.millis
+      for (const step of plan.clockSteps ?? []) if (step.block === block) this.stepClock(step.millis)
+      this.world.atBlock(block)
       this.people.atBlock(block)
       this.block()
     }
@@ -202,35 +246,70 @@ class Run {
     this.atOnce(network.node.disarmFault(undefined))
     this.allowance.noteCalm()
     const isBanned = plan.faults.some(({ spec }) => spec.status === banned)
-    const restMax = restBlocksMax + (isBanned ? banBlocks : 0)
+    // Of gateways that lie for ever nothing comes to its end: there is nothing to wait for.
+    const restMax = plan.gateways === "hostile" ? hostileRestBlocks : restBlocksMax + (isBanned ? banBlocks : 0)
     const { replayed } = this.thirdParty
     this.noteBlind()
     this.people.letGo(plan.blocks)
-    for (let rest = 0; rest < restMax && (this.isOpen() || this.allowance.isOpen(replayed)); rest++) {
-      if (rest % 10 === 5) this.resume()
-      this.people.atBlock(plan.blocks + 1 + rest)
-      this.block()
-      this.noteBlind()
+    this.world.letGo()
+    const isUnrested = () => this.standing.isUnrested() || this.allowance.isOpen(replayed)
+    for (let rest = 0; rest < restMax && isUnrested(); rest++) this.restBlock(rest)
+    if (this.wild.lastly && plan.gateways === "honest" && !isBanned) {
+      const restBlock = (n: number) => this.restBlock(restMax + n)
+      fillLast({ plan, network, docket: this.docket, world: this.world, standing: this.standing, restBlock })
+      for (let rest = 0; rest < restMax && isUnrested(); rest++) this.restBlock(2 * restMax + rest)
     }
     this.statements = this.living[0]?.mortal.statements ?? 0
     for (const replica of this.living) replica.kill()
     return this.verdict()
   }
 
+  private restBlock(rest: number): void {
+    const at = this.plan.blocks + 1 + rest
+    if (rest % 10 === 5) this.attend()
+    this.world.atBlock(at)
+    this.people.atBlock(at)
+    this.block()
+    this.noteBlind()
+  }
+
   /** One block, and the time before it; once the trouble is over a second. */
   private block(): void {
     const millis = this.dying ? this.plan.blockMillis : 1_000
     this.time.runTo(this.time.now() + millis - this.dice.below(2))
-    for (const slot of this.slots) {
-      if (slot.replica === undefined && this.time.now() >= slot.restartAt) this.start(slot)
-    }
+    this.startDue()
     if (this.plan.sleeps && this.dying && this.dice.next() < 0.02) this.putToSleep()
     if (this.plan.rebroadcaster) this.thirdParty.rebroadcast()
     this.thirdParty.noteLate()
     this.atOnce(this.network.node.stepBlock)
     if (this.plan.manyNodes) this.network.chain.mempool.cache.clear()
     this.allowance.noteBlock(this.network.chain.height)
-    if (this.readsAreTrue && this.thirdParty.replayed.size === 0) this.watchBalances()
+    this.watch.balances()
+    this.noteTerms()
+  }
+
+  private startDue(): void {
+    for (const slot of this.slots) {
+      if (slot.replica === undefined && this.time.now() >= slot.restartAt) this.start(slot)
+    }
+  }
+
+  /** Nobody is answered and there is no block for minutes: the daemon lives through the last seconds of each. */
+  private standStill(minutes: number): void {
+    this.isDown = true
+    for (let n = 0; n < minutes; n++) {
+      this.time.passTo(this.time.now() + 57_000)
+      this.time.runTo(this.time.now() + 3_000)
+      this.startDue()
+    }
+    const db = this.anyDatabase()
+    if (db !== undefined && this.plan.gateways === "honest") judgeCalled(db, this.time.now(), this.docket)
+    this.isDown = false
+  }
+
+  private stepClock(millis: number): void {
+    this.docket.event(millis > this.wrongBy ? "clock stepped forward" : "clock stepped back")
+    this.wrongBy = millis
   }
 
   /** The trouble is over: who is dead comes back, and nobody dies any more. */
@@ -253,15 +332,33 @@ class Run {
     if (victim !== undefined) victim.mortal.pausedTo = Math.min(until, calmAt)
   }
 
+  private readonly books: ReadonlyArray<Book>
+
+  private textOf(book: Book): string {
+    const { plan } = this
+    const orders = plan.orders.length > 0 ? orderTexts : { rule: "", policy: "" }
+    return bookText(book, plan.liar ? threeGateways : oneGateway, orders, startMillis)
+  }
+
   private get treasury(): DaemonOptions["treasury"] {
     const { plan, bench } = this
+    if (plan.wild !== undefined) return bench.read(plan.inCode === true)
     const written = plan.inCode === true ? bench.inCode : bench
     return (plan.orders.length > 0 ? written.ending : written)[plan.liar ? "amongThree" : "treasury"]
+  }
+
+  /** What one transfer may move by what is in force from now on. */
+  private noteTerms(): void {
+    const most = Math.max(...[...this.world.inForce()].map(({ perTransfer }) => perTransfer))
+    const perTransfer = BigInt(most) * unit
+    if (this.terms.at(-1)?.perTransfer !== perTransfer) this.terms.push({ at: this.time.now(), perTransfer })
   }
 
   private start(slot: Slot): void {
     const { plan, bench, dice } = this
     slot.lives++
+    this.world.started()
+    this.noteTerms()
     const dieAt = plan.stepsPerLife === undefined || !this.dying ? Number.POSITIVE_INFINITY : this.lifeSpan()
     const replica: Replica = startReplica({
       treasury: this.treasury,
@@ -273,19 +370,23 @@ class Run {
       metrics: bench.metrics,
       dieAt,
       failing: this.deaths === 0 ? this.options.failing : undefined,
+      isDiskFull: this.world.isDiskFull,
+      deafness: this.world.deafness,
       orders: plan.orders,
       onEnd: () => {
         this.deaths++
         slot.replica = undefined
         slot.restartAt = this.time.now() + dice.below(this.dying ? downMillisMax : 1_000)
       },
-      onStatement: (sql, mortal) => this.watchStatement(sql, mortal.db, slot),
+      onStatement: (sql, { db }) => this.watch.statement(sql, db, nameOf(slot), this.time.now() + this.wrongBy),
       wire: {
         network: this.network,
         latencyMillis: plan.latencyMillis,
         lie: this.lie,
+        lag: this.world.lagOf,
+        isDown: () => this.isDown,
         hear: (text) => this.hear(text),
-        onSubmit: (body, from) => this.watch(body, from.db),
+        onSubmit: (body, from) => this.submission(body, from.db),
         onArrival: (body, leftAt) => this.thirdParty.noteArrival(body, leftAt),
       },
     })
@@ -304,39 +405,36 @@ class Run {
     return 1 + Math.floor(-Math.log(1 - this.dice.next()) * (this.plan.stepsPerLife ?? 0))
   }
 
-  /** Nobody is paid for one need twice: then there would be more in an account than its rule fills it to. */
-  private watchBalances(): void {
-    const { chain } = this.network
-    for (const { party, type, balance } of chain.ledger.accounts.values()) {
-      const filled = targets.get(party)
-      const target = filled === undefined ? undefined : filled + this.people.handedIn(names.get(party) ?? "")
-      if (type !== "ACCOUNT_TYPE_GENERAL" || target === undefined || balance <= target) continue
-      if (this.overfilled.has(party)) continue
-      this.overfilled.add(party)
-      this.wrong.push(`an account holds ${balance} in block ${chain.height}, its rule fills it to ${target}`)
-    }
-  }
-
-  /** Of several processes only the holder of the lease signs. */
-  private watchStatement(sql: string, db: DatabaseSync | undefined, slot: Slot): void {
-    if (this.plan.replicas === 1 || db === undefined || !/^INSERT INTO "?spends/.test(sql)) return
-    const held = db
-      .prepare("SELECT count(*) AS n FROM leases WHERE holder = ? AND until > ?")
-      .get(nameOf(slot), this.time.now() + this.wrongBy) as { n: number }
-    if (held.n === 0)
-      this.wrong.push(`a process signs that does not hold the lease (block ${this.network.chain.height})`)
-  }
-
-  private watch(body: string, db: DatabaseSync | undefined): void {
+  private submission(body: string, db: DatabaseSync | undefined): void {
     const bytes = bytesOf(body)
-    const problem = bytes === undefined ? "a submission is no transaction" : problemOfSubmission(db, bytes)
-    if (bytes !== undefined) this.thirdParty.hear(bytes)
-    if (problem !== undefined) this.wrong.push(`${problem} (block ${this.network.chain.height})`)
+    if (bytes === undefined) {
+      this.docket.wrong("disk", "a submission is no transaction")
+      return
+    }
+    this.thirdParty.hear(bytes)
+    this.watch.submission(bytes, db)
   }
 
-  /** What an operator does once the trouble is over: looks, and lets it go on. */
-  private resume(): void {
-    this.living[0]?.lift()
+  /** What an operator does once the trouble is over: looks, and does what is named to him. */
+  private attend(): void {
+    if (this.plan.wild === undefined) {
+      this.living[0]?.lift()
+      return
+    }
+    const { network, docket, people } = this
+    const done = new Set(executionsOf(network.chain, boundsOf(this.books)).map(({ id }) => id))
+    const asked = {
+      treasury: this.treasury,
+      dataDir: this.dataDir,
+      ledger: (id: string) => done.has(id),
+      height: network.chain.height,
+    }
+    people.look(documentedVerbs(asked), (verbs) => {
+      for (const { name, perform } of verbs) {
+        docket.event(`afterwards: ${name.replace(/ (lock|rule|party|held|pin):.*$/, " a scope")}`)
+        people.wish("afterwards", 0, perform)
+      }
+    })
   }
 
   private noteBlind(): void {
@@ -344,60 +442,21 @@ class Run {
     if (isMatter && this.living.some((replica) => replica.isBlind())) this.allowance.noteBlind()
   }
 
-  private anyDatabase(): DatabaseSync | undefined {
-    return this.living.map(({ mortal }) => mortal.db).find((db) => db?.isOpen === true && !db.isTransaction)
+  /** Of living processes, those that are in no transaction. */
+  private get databases(): ReadonlyArray<DatabaseSync> {
+    return this.living.flatMap(({ mortal: { db } }) => (db?.isOpen === true && !db.isTransaction ? [db] : []))
   }
 
-  private isOpen(): boolean {
-    const db = this.anyDatabase()
-    if (db === undefined) return true
-    if (this.unrested?.db !== db) {
-      this.unrested = { db, statement: db.prepare(`SELECT 1 FROM intents WHERE state NOT IN (${atRest}) LIMIT 1`) }
-    }
-    return this.unrested.statement.get() !== undefined
+  private anyDatabase(): DatabaseSync | undefined {
+    return this.databases[0]
   }
 
   private verdict(): Verdict {
-    const { plan, network } = this
-    const db = new DatabaseSync(join(this.dataDir, databaseFile))
-    try {
-      const { replayed } = this.thirdParty
-      const evidence = { db, chain: network.chain, gateways: plan.gateways, endedByHand: this.endedByHand }
-      const found = [...judge({ ...evidence, replayed }), ...judgeOrders({ ...evidence, plan })]
-      const isJudged = plan.gateways === "honest" && (plan.profile === "0.74" || plan.profile === "0.75")
-      const { secondUntil } = this.allowance
-      if (isJudged) {
-        const late = judgeReplays({ db, chain: network.chain, replayed, secondUntil })
-        // By a clock that was wrong, nothing is late.
-        const isTimed = (plan.clockSteps ?? []).length === 0
-        this.wrong.push(...late.filter((words) => isTimed || words.endsWith("never noted")))
-      }
-      const { wrong, stops, sends } = judgeStops(db)
-      this.wrong.push(...wrong)
-      const known = db.prepare("SELECT 1 FROM intents WHERE id = ?")
-      for (const id of this.people.told)
-        if (known.get(id) === undefined) this.wrong.push(`payment ${id.slice(0, 8)} was taken, and is not known`)
-      const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as
-        | { hash: string }
-        | undefined
-      this.trace.update(`${network.chain.hash} ${head?.hash}`)
-      const count = (sql: string) => Number((db.prepare(sql).get() as { n: number }).n)
-      return {
-        seed: plan.seed,
-        violations: [...this.wrong, ...found],
-        trace: this.trace.digest("hex"),
-        intents: count("SELECT count(*) AS n FROM intents"),
-        manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),
-        executed: network.chain.included.filter(({ code }) => code === 0).length,
-        cancelled: cancellations(network.chain),
-        byCode: count(`SELECT count(*) AS n FROM intents WHERE rule = '${codeRule}'`),
-        deaths: this.deaths,
-        blocks: network.chain.height,
-        statements: this.statements,
-        notes: [...this.people.notes, ...(stops > 0 && sends > 0 ? ["a stop beside sends"] : [])],
-      }
-    } finally {
-      db.close()
-    }
+    const { plan, docket, network, dataDir, people, world, books, terms, endedByHand, trace } = this
+    const { replayed } = this.thirdParty
+    const { secondUntil } = this.allowance
+    const counted = { deaths: this.deaths, statements: this.statements, startMillis, now: this.time.now() }
+    const left = { plan, docket, network, dataDir, people, world, books, terms, replayed, endedByHand, trace }
+    return conclude({ ...left, secondUntil, ...counted })
   }
 }

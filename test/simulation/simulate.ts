@@ -9,6 +9,8 @@ export interface Simulation {
   readonly first: number
   readonly seeds: number
   readonly gateways: (seed: number) => Gateways
+  /** Whether runs are as they were before there was anything wild in them. Default: they are not. */
+  readonly isTame?: boolean
   /** What the disk refuses in each, where they are runs of the calm day. */
   readonly failing?: (seed: number) => Failing
   readonly workers: number
@@ -21,9 +23,10 @@ export interface Simulation {
   readonly enough?: (verdict: Verdict) => boolean
 }
 
-const askedOf = ({ gateways, failing }: Simulation, seed: number): Asked => ({
+const askedOf = ({ gateways, failing, isTame }: Simulation, seed: number): Asked => ({
   seed,
   gateways: gateways(seed),
+  isTame: isTame === true,
   ...(failing === undefined ? {} : { failing: failing(seed) }),
 })
 

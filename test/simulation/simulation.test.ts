@@ -38,7 +38,21 @@ describe("the simulation of the whole daemon", () => {
 
   it("finds nothing wrong in runs that once ended an order twice or never, or saw a replay too late", async () => {
     for (const first of [7_000_170, 7_000_331, 7_001_532, 7_001_748, 7_002_863, 8_000_114, 8_002_272, 8_002_939]) {
-      const verdicts = await simulate({ first, seeds: 1, gateways: honest, workers: 1 })
+      const verdicts = await simulate({ first, seeds: 1, gateways: honest, isTame: true, workers: 1 })
+      assert.deepStrictEqual(
+        verdicts.flatMap(({ violations }) => violations),
+        [],
+      )
+    }
+  })
+
+  it("finds nothing wrong in runs that once took money out twice unseen, or a payment for another's", async () => {
+    for (const [first, isTame] of [
+      [618, false],
+      [2_146, false],
+      [7_000_015, true],
+    ] as const) {
+      const verdicts = await simulate({ first, seeds: 1, gateways: honest, isTame, workers: 1 })
       assert.deepStrictEqual(
         verdicts.flatMap(({ violations }) => violations),
         [],
@@ -70,7 +84,7 @@ describe("the simulation of the whole daemon", () => {
   it("catches a planted mistake", async () => {
     const [one = assert.fail()] = planted.filter(({ name }) => name === "sends before the send is on disk")
     const caught = await catchOne(one, 20, honest)
-    assert.match(caught?.violations[0] ?? "", /^bytes leave before their send is on disk/)
+    assert.match(caught?.violations[0] ?? "", /^disk: bytes leave before their send is on disk/)
   })
 
   it("refuses to plant what it does not find", async () => {

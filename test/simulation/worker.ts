@@ -10,6 +10,7 @@ import { calmPlan } from "./statements.ts"
 export interface Asked {
   readonly seed: number
   readonly gateways: Gateways
+  readonly isTame: boolean
   /** Instead of the seed's plan: one payment on a calm day, and a disk that refuses these statements. */
   readonly failing?: Failing
 }
@@ -27,9 +28,11 @@ port.on("message", (asked: Asked | undefined) => {
     return
   }
   const tell = isTraced ? (line: string) => console.log(line) : undefined
-  const { seed, gateways, failing } = asked
+  const { seed, gateways, isTame, failing } = asked
   if (gateways === "lying") return port.postMessage(runLying(bench, seed, tell))
   port.postMessage(
-    failing === undefined ? runSeed(bench, seed, gateways, tell) : { ...runPlan(bench, calmPlan, { failing }), seed },
+    failing === undefined
+      ? runSeed(bench, seed, gateways, tell, isTame)
+      : { ...runPlan(bench, calmPlan, { failing }), seed },
   )
 })

@@ -1,0 +1,88 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { finalIntentStates } from "../../src/domain/Intent.ts"
+import { timesOf } from "./judgePlanned.ts"
+import type { Network } from "./Network.ts"
+import type { Plan } from "./Plan.ts"
+import { tame } from "./Wild.ts"
+import type { WildWorld } from "./WildWorld.ts"
+
+interface Around {
+  readonly plan: Plan
+  readonly network: Network
+  readonly world: WildWorld
+  readonly startMillis: number
+  readonly now: () => number
+  /** Of a living process that is in no transaction; undefined where there is none. */
+  readonly database: () => DatabaseSync | undefined
+}
+
+/** How things stand in a run, by the store and by the ledger. */
+export interface Standing {
+  /** Whether something is under way, or still to be found or told. */
+  readonly isUnrested: () => boolean
+  /** Whether something waits for a person. */
+  readonly isHeld: () => boolean
+  /** Base units of all that was signed to accounts that are kept filled. */
+  readonly signedSum: () => bigint
+  /** For whoever reads a violation. */
+  readonly words: () => string
+}
+
+/** Milliseconds after the grace of the last planned time in which it is paid or told. */
+const plannedMillis = 80_000
+
+const atRest = [...finalIntentStates, "manual"].map((state) => `'${state}'`).join(", ")
+const openSql = `SELECT 1 FROM intents WHERE state NOT IN (${atRest}) LIMIT 1`
+const signedSql = `SELECT i.amount FROM attempts a JOIN intents i ON i.id = a.intent_id
+  WHERE i.to_party IN ('hot', 'warm')`
+const wordsSql = [
+  "SELECT 'halt', reason, substr(detail, 1, 120) FROM halts WHERE ended_at IS NULL",
+  "SELECT 'pause', scope FROM pauses WHERE ended_at IS NULL",
+  `SELECT 'open', rule, state, substr(detail, 1, 120) FROM intents
+    WHERE state IN ('proposed', 'reserved', 'in_flight', 'unknown', 'manual')`,
+  "SELECT rule, subject, reason, substr(detail, 1, 120) FROM decisions ORDER BY seq DESC LIMIT 3",
+]
+
+export const makeStanding = ({ plan, network, world, startMillis, now, database }: Around): Standing => {
+  const { book, deaf } = plan.wild ?? tame
+  const plannedUntil = Math.max(
+    0,
+    ...book.payouts.map((one) => (timesOf(one, startMillis).at(-1) ?? 0) + one.lateSeconds * 1_000 + plannedMillis),
+  )
+  // Asked in each block of a run's end, so it is prepared once for each process.
+  let asked: { readonly db: DatabaseSync; readonly open: StatementSync } | undefined
+  const isOpen = (db: DatabaseSync): boolean => {
+    if (asked?.db !== db) asked = { db, open: db.prepare(openSql) }
+    return asked.open.get() !== undefined
+  }
+  const count = (db: DatabaseSync, sql: string) => Number(db.prepare(sql).get()?.["n"])
+  const isUntold = (db: DatabaseSync) =>
+    deaf !== undefined && count(db, "SELECT count(*) AS n FROM deliveries WHERE state = 'pending'") > 0
+  const isUnnoted = (db: DatabaseSync) =>
+    [...world.elsewhere].some(
+      (id) =>
+        network.chain.transfers.get(id)?.status === "STATUS_DONE" &&
+        db.prepare("SELECT 1 FROM strangers WHERE id LIKE ?").get(`%${id}%`) === undefined,
+    )
+  return {
+    isUnrested: () => {
+      const db = database()
+      if (db === undefined || isOpen(db) || isUntold(db) || isUnnoted(db)) return true
+      return plan.gateways === "honest" && now() < plannedUntil
+    },
+    isHeld: () => {
+      const db = database()
+      if (db === undefined) return true
+      const halts = count(db, "SELECT count(*) AS n FROM halts WHERE ended_at IS NULL")
+      return halts + count(db, "SELECT count(*) AS n FROM intents WHERE state = 'manual'") > 0
+    },
+    signedSum: () =>
+      (database()?.prepare(signedSql).all() ?? []).reduce((sum, { amount }) => sum + BigInt(String(amount)), 0n),
+    words: () => {
+      const db = database()
+      if (db === undefined) return "no process is up"
+      const rows = wordsSql.flatMap((sql) => db.prepare(sql).all())
+      return rows.map((row) => Object.values(row).join(" ")).join(" | ")
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import type { DatabaseSync } from "node:sqlite"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { transferId } from "../../src/tx/Transaction.ts"
+import { type Book, unit } from "./Book.ts"
+import type { Docket } from "./Docket.ts"
+import { problemOfSubmission } from "./Judge.ts"
+import { keySeed, type Network } from "./Network.ts"
+import type { People } from "./People.ts"
+import type { Plan } from "./Plan.ts"
+import { anchorOf, decodedOf } from "./ThirdParty.ts"
+
+const key = (name: string) => publicKeyOf(keySeed, name)
+const hot = key("hot")
+const warm = key("warm")
+const reserve = key("reserve")
+
+interface Around {
+  readonly plan: Plan
+  readonly network: Network
+  readonly docket: Docket
+  readonly people: People
+  /** Every book of the run. */
+  readonly books: ReadonlyArray<Book>
+  /** Whether balances are what our payments make of them, and are read as they are. */
+  readonly isPlain: () => boolean
+}
+
+/** What is looked at while a run goes on. */
+export interface Watch {
+  /** Bytes that are about to leave a process. */
+  readonly submission: (bytes: Uint8Array, db: DatabaseSync | undefined) => void
+  /** A statement that is about to run in a process of several; `holder` is its name, `now` its clock. */
+  readonly statement: (sql: string, db: DatabaseSync | undefined, holder: string, now: number) => void
+  /** The ledger after a block. */
+  readonly balances: () => void
+}
+
+/** Watches one run. */
+export const makeWatch = ({ plan, network, docket, people, books, isPlain }: Around): Watch => {
+  const { chain } = network
+  const overfilled = new Set<string>()
+  const places = new Map<string, Set<string>>()
+  const most = (of: (book: Book) => number): bigint => BigInt(Math.max(...books.map(of))) * unit
+  const targets = new Map([
+    [hot, { name: "hot", target: most(({ targets }) => targets[0]) }],
+    [warm, { name: "warm", target: most(({ targets }) => targets[1]) }],
+  ])
+  const floors = books.flatMap(({ floor }) => (floor === undefined ? [] : [BigInt(floor) * unit]))
+  const [floor] = floors
+  const here = () => `(block ${chain.height})`
+
+  const watchPlaces = (bytes: Uint8Array): void => {
+    const wire = decodedOf(bytes)
+    if (wire === undefined || plan.gateways !== "honest") return
+    const name = `${wire.from.value ?? ""} ${anchorOf(bytes)}`
+    const known = places.get(name) ?? new Set()
+    places.set(name, known.add(transferId(wire.signature?.value ?? "")))
+    docket.chance("places")
+    if (known.size > plan.txPerBlock)
+      docket.wrong("places", `${known.size} transactions name one block, which takes ${plan.txPerBlock} ${here()}`)
+  }
+
+  const watchFloor = (party: string, balance: bigint): void => {
+    if (party !== reserve || floor === undefined) return
+    docket.chance("floor")
+    if (balance < floor) docket.wrong("floor", `the reserve holds ${balance}, its floor is ${floor} ${here()}`)
+  }
+
+  return {
+    submission: (bytes, db) => {
+      docket.chance("disk")
+      docket.chance("ended")
+      const problem = problemOfSubmission(db, bytes)
+      if (problem !== undefined) {
+        const [, oracle, words] = /^(disk|ended): (.*)$/.exec(problem) as unknown as [string, "disk" | "ended", string]
+        docket.wrong(oracle, `${words} ${here()}`)
+      }
+      watchPlaces(bytes)
+    },
+    statement: (sql, db, holder, now) => {
+      if (plan.replicas === 1 || db === undefined || !/^INSERT INTO "?attempts/.test(sql)) return
+      docket.chance("lease")
+      const held = db.prepare("SELECT count(*) AS n FROM leases WHERE holder = ? AND until > ?").get(holder, now)
+      if (held?.["n"] === 0) docket.wrong("lease", `a process signs that does not hold it ${here()}`)
+    },
+    balances: () => {
+      if (!isPlain()) return
+      for (const { party, type, balance } of chain.ledger.accounts.values()) {
+        if (type !== "ACCOUNT_TYPE_GENERAL") continue
+        watchFloor(party, balance)
+        const filled = targets.get(party as never)
+        if (filled === undefined) continue
+        docket.chance("filled")
+        const target = filled.target + people.handedIn(filled.name)
+        if (balance <= target || overfilled.has(party)) continue
+        overfilled.add(party)
+        docket.wrong("filled", `an account holds ${balance}, its rule fills it to ${target} ${here()}`)
+      }
+    },
+  }
+}

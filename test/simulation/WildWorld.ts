@@ -1,0 +1,283 @@
+import { existsSync, renameSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import type { DatabaseSync } from "node:sqlite"
+import { Effect } from "effect"
+import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { haltFile, removeHaltFile, writeHaltFile } from "../../src/config/files.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
+import type { DaemonOptions } from "../../src/services.ts"
+import { approvalViewOf, approve } from "../../src/status/approvals.ts"
+import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
+import { endPayment } from "../../src/status/people.ts"
+import { reloadConfig } from "../../src/status/reloadConfig.ts"
+import { approveTerms, findTerms } from "../../src/status/termsApproval.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { operatorNames, operatorSigns } from "../support/Operators.ts"
+import { agreed } from "./agreed.ts"
+import { type Book, permitsMore } from "./Book.ts"
+import type { Docket } from "./Docket.ts"
+import { payElsewhere } from "./Elsewhere.ts"
+import type { Network } from "./Network.ts"
+import type { People } from "./People.ts"
+import type { Services } from "./Replica.ts"
+import type { Rewrite, Wild } from "./Wild.ts"
+
+/** What a run hands to what befalls it. */
+interface Around {
+  readonly wild: Wild
+  readonly network: Network
+  readonly docket: Docket
+  readonly people: People
+  readonly dataDir: string
+  readonly run: <A, E>(effect: Effect.Effect<A, E>) => A
+  /** Those of living processes that are in no transaction. */
+  readonly databases: () => ReadonlyArray<DatabaseSync>
+  /** Puts the operator's file of this book in its place, and returns its path. */
+  readonly write: (book: Book) => string
+  /** Ends every process as in a power cut; each is started again after a while. */
+  readonly killAll: () => void
+  /** Lets minutes pass in which nobody is answered and there is no block. */
+  readonly outage: (minutes: number) => void
+}
+
+/** What befalls one run beside the faults of its network. */
+export interface WildWorld {
+  readonly atBlock: (block: number) => void
+  /** A process began: it runs by the file that lies there, or by the terms before it where operators must agree. */
+  readonly started: () => void
+  /** Books by which a process may run now. */
+  readonly inForce: () => ReadonlySet<Book>
+  /** Whether that is what the file says: else terms of it wait for operators. */
+  readonly isSettled: () => boolean
+  /** Ids of transfers that our key made elsewhere. */
+  readonly elsewhere: ReadonlySet<string>
+  /** Whether the store was put back. */
+  readonly isRestored: () => boolean
+  readonly isDiskFull: () => boolean
+  readonly deafness: () => "hang" | "refuse" | undefined
+  /** By how many blocks a gateway is behind now. */
+  readonly lagOf: (host: string) => number
+  /** Operators whose signatures were handed in, by the payment's id. */
+  readonly approvals: ReadonlyMap<string, ReadonlySet<string>>
+  /** The trouble is over: whoever must approve does it, all is as it was voted first. */
+  readonly letGo: () => void
+}
+
+const said = { author: "zoe", reason: "meant so" }
+/** Blocks until those who approve late do it. */
+const lateBlocks = 30
+/** Blocks after which a person sees what happened and does the verb for it. */
+const seenBlocks = 8
+
+type Treasury = DaemonOptions["treasury"]
+
+/** A verb of a person on the treasury in force, as the socket does it. */
+const inForce = <A, E, R>(verb: (treasury: Treasury) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(ConfigInForce, ({ now }) => verb(now().treasury))
+
+export const makeWildWorld = (around: Around): WildWorld => {
+  const { wild, network, docket, people, dataDir, run } = around
+  const { restore, haltFile: halting, outage, fullDisk, deaf, lag } = wild
+  const hasOperators = wild.book.approval !== undefined
+  const elsewhere = new Set<string>()
+  const approvals = new Map<string, Set<string>>()
+  const seenAt = new Map<string, number>()
+  const before = { ...network.chain.scenario }
+  let current: ReadonlySet<Book> = new Set([wild.book])
+  let written = wild.book
+  let block = 0
+  let calm = false
+  let restored = false
+  const during = (span: { readonly block: number; readonly until: number } | undefined): boolean =>
+    span !== undefined && !calm && block >= span.block && block < span.until
+  const copy = join(dataDir, "..", "copy.db")
+
+  const rewrite = ({ book, how, by, allowWeaker }: Rewrite): void => {
+    const file = around.write(book)
+    const former = written
+    written = book
+    const isWeaker = [...current].some((one) => permitsMore(book, one))
+    docket.event(by === "start" ? "started with changed files" : `reload, ${how}`)
+    if (by === "start") {
+      around.killAll()
+      return
+    }
+    const isAllowed = allowWeaker || !isWeaker
+    if (isAllowed) current = new Set([...current, book])
+    const isLast = () => written === book
+    people.wish(
+      `reload, ${how}`,
+      block,
+      reloadIn(file, hasOperators && isWeaker && allowWeaker, allowWeaker),
+      (answer) => {
+        const { _tag: tag } = answer as { readonly _tag: string }
+        docket.event(`reload answered: ${tag}`)
+        if (tag === "Reloaded" && !isAllowed)
+          docket.wrong("terms", `a file that is ${how} came into force without anybody's consent`)
+        if (!isAllowed) docket.chance("terms")
+        if (tag !== "Refused" && isLast()) current = new Set([book])
+        // Who hears that it is refused puts the file back: a start would take it.
+        if (tag === "Refused" && isLast()) {
+          around.write(former)
+          written = former
+        }
+      },
+    )
+  }
+
+  const putBack = (): void => {
+    if (!existsSync(copy)) return
+    around.killAll()
+    const file = join(dataDir, databaseFile)
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true })
+    renameSync(copy, file)
+    restored = true
+    docket.event("store put back")
+    people.wish(
+      "recover",
+      block + seenBlocks,
+      inForce((treasury) => recovering({ treasury, dataDir })),
+    )
+  }
+
+  const makeCopy = (): void => {
+    const file = join(dataDir, databaseFile)
+    if (!existsSync(file)) return
+    rmSync(copy, { force: true })
+    // A process holds its file alone, so a copy is made through it.
+    const [db] = around.databases()
+    try {
+      db?.prepare("VACUUM INTO ?").run(copy)
+    } catch {
+      // It died of this very statement.
+    }
+  }
+
+  const attend = (intents: ReadonlyArray<Intent>): void => {
+    for (const { id } of intents) {
+      const since = seenAt.get(id) ?? block
+      seenAt.set(id, since)
+      const how = calm ? "prompt" : wild.approver
+      if (how === "never" || (how === "late" && block - since < lateBlocks)) continue
+      if (how === "refuses") {
+        people.wish(
+          "reject",
+          block,
+          inForce((treasury) => endPayment(treasury, id, "reject", said)),
+        )
+        docket.event("approval refused")
+        seenAt.set(id, Number.POSITIVE_INFINITY)
+        continue
+      }
+      const given = approvals.get(id) ?? new Set()
+      const next = operatorNames.find((name) => !given.has(name))
+      if (next === undefined || given.size >= (wild.book.approval?.need ?? 0)) continue
+      approvals.set(id, given.add(next))
+      docket.event(how === "late" ? "approval given late" : "approval given")
+      people.wish(
+        "approve",
+        block,
+        inForce((treasury) => approving(treasury, id, next)),
+      )
+    }
+  }
+
+  const vote = (): void => {
+    for (const { block: at, changes } of wild.votes) {
+      if (at !== block) continue
+      Object.assign(network.chain.scenario, changes)
+      docket.event("vote on fee, epoch or least amount")
+    }
+  }
+
+  return {
+    elsewhere,
+    approvals,
+    inForce: () => current,
+    isSettled: () => current.size === 1 && current.has(written),
+    isRestored: () => restored,
+    isDiskFull: () => during(fullDisk),
+    deafness: () => (during(deaf) ? deaf?.how : undefined),
+    lagOf: (host) =>
+      during(lag) ? (host.endsWith(":1") ? lag!.blocks[0] : host.endsWith(":2") ? lag!.blocks[1] : 0) : 0,
+    started: () => {
+      if (!hasOperators) current = new Set([written])
+      else if ([...current].some((one) => permitsMore(written, one))) current = new Set([...current])
+      else current = new Set([written])
+    },
+    atBlock: (at) => {
+      block = at
+      if (!calm) {
+        for (const one of wild.rewrites) if (one.block === block) rewrite(one)
+        for (const { block: when, amount } of wild.elsewhere) {
+          if (when !== block) continue
+          const id = payElsewhere(network, amount, run)
+          if (id === undefined) continue
+          elsewhere.add(id)
+          docket.event("payment made elsewhere")
+          people.wish(
+            "adopt",
+            block + seenBlocks,
+            inForce((treasury) => adopting({ treasury, dataDir })),
+          )
+        }
+        if (restore?.copied === block) makeCopy()
+        if (restore?.block === block) putBack()
+        if (halting?.block === block) {
+          run(writeHaltFile(dataDir, "zoe stops it"))
+          docket.event("HALT file")
+        }
+        if (halting?.until === block) run(removeHaltFile(dataDir))
+        if (fullDisk?.block === block) docket.event("disk full")
+        if (deaf?.block === block) docket.event(`receivers ${deaf.how}`)
+        if (lag?.block === block) docket.event("two of three gateways behind")
+        vote()
+        if (outage?.block === block) {
+          docket.event("outage of more than half an hour")
+          around.outage(outage.minutes)
+        }
+      }
+      if (hasOperators) people.look(awaiting, attend)
+    },
+    letGo: () => {
+      calm = true
+      if (existsSync(haltFile(dataDir))) run(removeHaltFile(dataDir))
+      Object.assign(network.chain.scenario, before)
+    },
+  }
+}
+
+const awaiting = Effect.map(
+  Effect.flatMap(Outbox, ({ open }) => open),
+  (intents) => intents.filter(({ state }) => state === "awaiting_approval"),
+)
+
+/** An operator signs what is shown now. */
+const approving = Effect.fnUntraced(function* (treasury: Treasury, id: string, name: string) {
+  const intent = (yield* (yield* Outbox).open).find((one) => one.id === id)
+  const view = intent === undefined ? undefined : yield* approvalViewOf(treasury, intent)
+  if (view === undefined) return "nothing is left to approve"
+  return yield* approve(treasury, id, { signature: operatorSigns(name, view.text) })
+})
+
+type Verb = Effect.Effect<unknown, unknown, Services>
+
+const reloadIn = (file: string, isSigned: boolean, allowWeaker: boolean): Verb =>
+  Effect.gen(function* () {
+    const now = (yield* ConfigInForce).now()
+    for (const name of isSigned ? operatorNames : []) {
+      const found = yield* findTerms(now, { files: [file] })
+      if ("problem" in found || found.missing === 0) break
+      yield* approveTerms(now, { files: [file], signature: operatorSigns(name, found.text) })
+    }
+    return yield* reloadConfig({ ...said, allowWeaker })
+  })
+
+interface Place {
+  readonly treasury: Treasury
+  readonly dataDir: string
+}
+
+const recovering = (place: Place): Verb => agreed((signature) => ledgerVerb("recover", place, { ...said, signature }))
+const adopting = (place: Place): Verb => agreed((signature) => ledgerVerb("adopt", place, { ...said, signature }))

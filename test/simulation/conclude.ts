@@ -1,0 +1,141 @@
+import type { Hash } from "node:crypto"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import type { Chain } from "../../src/sandbox/Chain.ts"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import type { Allowance } from "./Allowance.ts"
+import type { Book } from "./Book.ts"
+import { boundsOf } from "./Bounds.ts"
+import type { Docket } from "./Docket.ts"
+import { codeRule } from "./inCode.ts"
+import { executionsOf, judge, judgeReplays } from "./Judge.ts"
+import { judgeApproved, judgeTold } from "./judgePeople.ts"
+import { judgePlanned } from "./judgePlanned.ts"
+import { judgeLeft, judgeTerms, type TermsThen } from "./judgeSigned.ts"
+import { judgeStops } from "./judgeStops.ts"
+import { keySeed, type Network } from "./Network.ts"
+import { cancellations, judgeOrders } from "./Orders.ts"
+import type { People } from "./People.ts"
+import { banned, type Plan } from "./Plan.ts"
+import type { Verdict } from "./runSeed.ts"
+import { tame } from "./Wild.ts"
+import type { WildWorld } from "./WildWorld.ts"
+
+/** What a run leaves behind. */
+export interface Remains {
+  readonly plan: Plan
+  readonly docket: Docket
+  readonly network: Network
+  readonly dataDir: string
+  readonly people: People
+  readonly world: WildWorld
+  readonly books: ReadonlyArray<Book>
+  readonly terms: ReadonlyArray<TermsThen>
+  readonly replayed: ReadonlySet<string>
+  readonly endedByHand: ReadonlySet<string>
+  readonly secondUntil: Allowance["secondUntil"]
+  readonly trace: Hash
+  readonly startMillis: number
+  readonly now: number
+  readonly deaths: number
+  readonly statements: number
+}
+
+const rulePaid = new Set(["hot", "warm"].map((name) => publicKeyOf(keySeed, name) as string))
+
+/** Judges what a run left behind. */
+export const conclude = (remains: Remains): Verdict => {
+  const db = new DatabaseSync(join(remains.dataDir, databaseFile))
+  try {
+    return verdictOf(remains, db)
+  } finally {
+    db.close()
+  }
+}
+
+const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
+  const { plan, docket, network, trace, world } = remains
+  const { chain } = network
+  judgeAll(remains, db)
+  const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get() as { hash: string } | undefined
+  // A store that was put back tells in its journal which file it is, which no other run's is.
+  trace.update(`${chain.hash} ${world.isRestored() ? "" : head?.hash}`)
+  const count = (sql: string) => Number((db.prepare(sql).get() as { n: number }).n)
+  const verdict = {
+    seed: plan.seed,
+    trace: trace.digest("hex"),
+    intents: count("SELECT count(*) AS n FROM intents"),
+    manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),
+    executed: chain.included.filter(({ code }) => code === 0).length,
+    cancelled: cancellations(chain),
+    byCode: count(`SELECT count(*) AS n FROM intents WHERE rule = '${codeRule}'`),
+    deaths: remains.deaths,
+    blocks: chain.height,
+    statements: remains.statements,
+  }
+  docket.event("death", verdict.deaths)
+  docket.event("second attempt", count("SELECT count(*) AS n FROM attempts WHERE k > 1"))
+  docket.event("standing order ended", verdict.cancelled)
+  docket.event("payment decided by code", verdict.byCode)
+  docket.event("withdrawal", chain.withdrawals.size)
+  docket.event("payout", count("SELECT count(*) AS n FROM intents WHERE rule LIKE 'payout-%' AND state = 'confirmed'"))
+  docket.event(
+    "part of a split",
+    count("SELECT count(*) AS n FROM intents WHERE rule = 'share' AND state = 'confirmed'"),
+  )
+  docket.event("approval lapsed", count("SELECT count(*) AS n FROM intents WHERE state = 'rejected'"))
+  docket.event("execution by a third party", remains.replayed.size)
+  return { ...verdict, violations: docket.violations, chances: docket.chances, events: docket.events }
+}
+
+const judgeAll = (remains: Remains, db: DatabaseSync): void => {
+  const { plan, docket, network, world, people, books, replayed, endedByHand, secondUntil } = remains
+  const { chain } = network
+  const { gateways } = plan
+  const wild = plan.wild ?? tame
+  const isHonest = gateways === "honest"
+  const isTimed = (plan.clockSteps ?? []).length === 0
+  const bounds = boundsOf(books)
+  const foreign = world.elsewhere
+  const imported = world.isRestored() ? importedIn(db, chain) : new Set<string>()
+  const evidence = { db, chain, gateways, docket, bounds, replayed, endedByHand, foreign, imported }
+  judge(evidence)
+  judgeOrders({ ...evidence, plan })
+  if (isHonest && (plan.profile === "0.74" || plan.profile === "0.75")) {
+    judgeReplays({ ...evidence, isTimed, secondUntil })
+  }
+  judgeStops(db, docket)
+  judgeLeft(db, docket)
+  if (isTimed) judgeTerms(db, remains.terms, rulePaid, docket)
+  const ours = executionsOf(chain, bounds).filter(({ id }) => !foreign.has(id))
+  const given = world.approvals
+  const ids = ours.map(({ id }) => id)
+  judgeApproved(db, wild.book, ids, given, docket)
+  if (isHonest && isTimed) judgeTold(db, remains.now, docket)
+  const { payouts } = wild.book
+  const { now, startMillis } = remains
+  const isRestored = world.isRestored()
+  // Who is banned knows nothing for ten minutes, in which nothing is decided.
+  const isBanned = plan.faults.some(({ spec }) => spec.status === banned)
+  const isCalm = isHonest && isTimed && !isRestored && !isBanned
+  // What a store that was put back had paid and does not know is paid anew where nobody tells it.
+  const once = ours.filter(({ id, height }) => !replayed.has(`${id} ${height}`))
+  if (isHonest) judgePlanned({ db, chain, docket, payouts, startMillis, now, ours: once, isCalm, isRestored })
+  const known = db.prepare("SELECT 1 FROM intents WHERE id = ?")
+  for (const id of isRestored ? [] : people.told) {
+    docket.chance("taken")
+    if (known.get(id) === undefined) docket.wrong("taken", `payment ${id.slice(0, 8)} was taken, and is not known`)
+  }
+}
+
+/** Executions that a store which was put back did not know, and people do now: of withdrawals nobody tells whose. */
+const importedIn = (db: DatabaseSync, chain: Chain): ReadonlySet<string> =>
+  // Where no transfers are listed, the balances alone show that more was paid.
+  new Set(
+    chain.profile.surface !== "full"
+      ? chain.transfers.keys()
+      : (db.prepare("SELECT id FROM strangers WHERE known_as IS NOT NULL").all() as unknown as { id: string }[]).map(
+          ({ id }) => id,
+        ),
+  )

@@ -1,0 +1,56 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { type Counts, oracleNames } from "./Docket.ts"
+import type { Verdict } from "./runSeed.ts"
+
+/** What runs of the simulation counted together. */
+export interface Sums {
+  readonly seeds: number
+  /** Runs in which something was wrong. */
+  readonly violations: number
+  /** By oracle: how often it could have found something. */
+  readonly chances: Counts
+  /** By event: how often it happened. */
+  readonly events: Counts
+}
+
+const addTo = (sums: Record<string, number>, counts: Counts): void => {
+  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
+}
+
+const column = (counts: Counts, names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.map((name) => `  ${String(counts[name] ?? 0).padStart(9)}  ${name}`)
+
+export const makeFigures = () => {
+  const chances: Record<string, number> = {}
+  const events: Record<string, number> = {}
+  let [seeds, violations] = [0, 0]
+  return {
+    add: (verdict: Verdict) => {
+      seeds++
+      if (verdict.violations.length > 0) violations++
+      addTo(chances, verdict.chances)
+      addTo(events, verdict.events)
+    },
+    sums: (): Sums => ({ seeds, violations, chances, events }),
+    lines: (): ReadonlyArray<string> => [
+      "what happened, how often:",
+      ...column(events, Object.keys(events).toSorted()),
+      "what each oracle could have found, how often:",
+      ...column(chances, oracleNames),
+    ],
+  }
+}
+
+/** One command's figures, as they are kept. */
+interface Kept extends Sums {
+  /** Which gateways, which seeds. */
+  readonly name: string
+  readonly seconds: number
+}
+
+/** Puts a command's figures into a file of them; what the file has under the same name is replaced. */
+export const addFigures = (file: string, one: Kept): void => {
+  const before = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as ReadonlyArray<Kept>) : []
+  const all = [...before.filter(({ name }) => name !== one.name), one]
+  writeFileSync(file, `${JSON.stringify(all, undefined, 2)}\n`)
+}

@@ -1,0 +1,60 @@
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { plainBook, unit } from "./Book.ts"
+import type { Docket } from "./Docket.ts"
+import { keySeed, type Network } from "./Network.ts"
+import type { Plan } from "./Plan.ts"
+import type { Standing } from "./Standing.ts"
+import type { WildWorld } from "./WildWorld.ts"
+
+interface Around {
+  readonly plan: Plan
+  readonly network: Network
+  readonly docket: Docket
+  readonly world: WildWorld
+  readonly standing: Standing
+  /** One more block of the calm end of the run. */
+  readonly restBlock: (n: number) => void
+}
+
+const hot = publicKeyOf(keySeed, "hot")
+/** Blocks of a second within which an account that was emptied in calm is filled. */
+const filledBlocksMax = 120
+/** Blocks until whatever waits for a person was done. */
+const attendedBlocksMax = 40
+/** Below it the rule fills it. */
+const filledFrom = 10_000n * unit
+/** The most that filling both accounts takes, by any book. */
+const bothFilled = 64_000n * unit
+
+const isFilled = ({ chain }: Network): boolean =>
+  [...chain.ledger.accounts.values()].some(
+    ({ party, type, balance }) => party === hot && type === "ACCOUNT_TYPE_GENERAL" && balance >= filledFrom,
+  )
+
+/**
+ * Whether an account that is emptied now has to be filled. Not where the day's sum may be used up, by payments too that
+ * never executed; nor where terms of the file wait; nor in a window of a few blocks on a slow line, where little gets
+ * out; nor where no transfers are listed, so that each payment waits for the balances; nor by a clock that was wrong.
+ */
+const isExpected = ({ plan, world, standing }: Around): boolean => {
+  const { window, latencyMillis, profile, clockSteps = [], wild } = plan
+  const { per24h } = wild?.book ?? plainBook
+  if (standing.signedSum() + bothFilled > BigInt(per24h) * unit || !world.isSettled()) return false
+  return window >= 10 && latencyMillis <= 100 && profile !== "specification" && clockSteps.length === 0
+}
+
+/** All is at rest: an account that loses its money now is filled again, whatever was before. */
+export const fillLast = (around: Around): void => {
+  const { network, docket, standing, restBlock } = around
+  const { chain } = network
+  let n = 0
+  while (n < attendedBlocksMax && standing.isHeld()) restBlock(n++)
+  if (!isExpected(around)) return
+  docket.chance("on")
+  const at = chain.scenario.spenders[0]?.at as Map<number, bigint>
+  at.set(chain.height + 1, 1_000_000_000_000n)
+  restBlock(n++)
+  for (const end = n + filledBlocksMax; n < end && !isFilled(network); n++) restBlock(n)
+  if (!isFilled(network))
+    docket.wrong("on", `hot was emptied, and is not filled ${filledBlocksMax} s later: ${standing.words()}`)
+}
