@@ -5,7 +5,8 @@ import { join } from "node:path"
 import { root } from "../support/Cofferer.ts"
 import type { Catch, Mutant, Tried } from "./Mutant.ts"
 
-const simulationMillisMax = 240_000
+/** A mistake may let a run go on for ever; a seed takes two seconds of a busy machine. */
+const simulationMillis = (seeds: number): number => 120_000 + 6_000 * seeds
 const testsMillisMax = 900_000
 /** Of what a program says, its end is kept. */
 const charsMax = 1_000_000
@@ -53,9 +54,10 @@ const run = (
 const inSimulation = async ({ edits }: Mutant, seeds: number): Promise<Catch | undefined> => {
   const args = ["--disable-warning=ExperimentalWarning", join(root, "test/mutants/seeds.ts")]
   const input = JSON.stringify({ edits, seeds })
-  const { stdout, stderr, status, isLate } = await run(node, args, { input, millisMax: simulationMillisMax })
+  const millisMax = simulationMillis(seeds)
+  const { stdout, stderr, status, isLate } = await run(node, args, { input, millisMax })
   if (neverMade.test(stderr)) throw new Error(stderr.slice(0, wordsMax))
-  if (isLate) return { by: "simulation", words: `it does not end within ${simulationMillisMax / 1_000} s` }
+  if (isLate) return { by: "simulation", words: `it does not end within ${millisMax / 1_000} s` }
   if (status !== 0) {
     const said = stderr.split("\n").find((line) => /Error/.test(line)) ?? stderr
     return { by: "simulation", words: `it ends: ${said.trim().slice(0, wordsMax)}` }
