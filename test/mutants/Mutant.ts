@@ -1,3 +1,4 @@
+import type { Oracle } from "../simulation/Docket.ts"
 import type { Edit } from "../simulation/planted.ts"
 
 /** A mistake in the product's source, and who may catch it. */
@@ -8,8 +9,10 @@ export interface Mutant {
   readonly tests: ReadonlyArray<string>
   /** Part of the title of the tests that are run; all where it is missing. */
   readonly title?: string
-  /** What the first violation or failed test must say; anything where it is missing. */
-  readonly must?: RegExp
+  /** Who must catch it: nobody else is tried then. Missing: the simulation, or else a test. */
+  readonly by?: "simulation" | "test"
+  /** Oracles of the simulation that may catch it, where a seed does: by another it is caught wrongly. */
+  readonly oracles?: ReadonlyArray<Oracle>
 }
 
 /** Who caught a mistake: a seed with its violation, or a test with its title. */

@@ -2,12 +2,14 @@ import { guards } from "../simulation/guards.ts"
 import { planted } from "../simulation/planted.ts"
 import { classics } from "./classics.ts"
 import type { Mutant } from "./Mutant.ts"
+import { worlds } from "./worlds.ts"
 
 /** Mistakes that somebody made or thought of. */
 export const keptMutants: ReadonlyArray<Mutant> = [
   ...classics,
-  ...planted.map(({ name, edits }): Mutant => ({ name, edits, tests: ["submitter"] })),
+  ...planted.map(({ name, edits, oracles }): Mutant => ({ name, edits, by: "simulation", oracles, tests: [] })),
+  ...worlds,
   ...guards.map(
-    ({ name, edits, test, title }): Mutant => ({ name, edits, tests: [test.slice("test/".length)], title }),
+    ({ name, edits, test, title }): Mutant => ({ name, edits, by: "test", tests: [test.slice("test/".length)], title }),
   ),
 ]

@@ -12,8 +12,8 @@ const isCaught = ({ violations }: Verdict) => violations.length > 0
 const verdicts = await simulate({
   first: 1,
   seeds,
-  // Half with honest gateways, a quarter with hostile ones and with one that lies.
-  gateways: (seed) => (seed % 2 === 1 ? "honest" : seed % 4 === 0 ? "lying" : "hostile"),
+  // Most with honest gateways, an eighth with hostile ones and with one that lies.
+  gateways: (seed) => (seed % 8 === 0 ? "lying" : seed % 8 === 4 ? "hostile" : "honest"),
   workers: 2,
   edits,
   enough: isCaught,

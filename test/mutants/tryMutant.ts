@@ -87,10 +87,20 @@ const inTests = async ({ edits, tests, title }: Mutant): Promise<Catch | undefin
   return { by: "test", words: first.slice(0, wordsMax) }
 }
 
+/** Whether the catch is by whom it must be: of the simulation, by the oracle whose name its words begin with. */
+export const isRightCatch = ({ by, oracles }: Mutant, caught: Catch): boolean => {
+  if (by !== undefined && caught.by !== by) return false
+  if (caught.by === "test" || oracles === undefined) return true
+  const [, oracle] = /^seed \d+: (\w+): /.exec(caught.words) ?? []
+  return oracles.some((one) => one === oracle)
+}
+
 /** Tries one mistake against the simulation, and where no seed shows it against the tests that are near it. */
 export const tryMutant = async (mutant: Mutant, seeds: number): Promise<Tried> => {
   const began = performance.now()
-  const caught = (seeds > 0 ? await inSimulation(mutant, seeds) : undefined) ?? (await inTests(mutant))
-  const isRight = caught !== undefined && (mutant.must === undefined || mutant.must.test(caught.words))
+  const isSeen = seeds > 0 && mutant.by !== "test"
+  const seen = isSeen ? await inSimulation(mutant, seeds) : undefined
+  const caught = seen ?? (mutant.by === "simulation" ? undefined : await inTests(mutant))
+  const isRight = caught !== undefined && isRightCatch(mutant, caught)
   return { name: mutant.name, catch: caught, isRight, seconds: Math.round((performance.now() - began) / 1_000) }
 }

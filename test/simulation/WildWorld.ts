@@ -89,6 +89,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
   let block = 0
   let calm = false
   let restored = false
+  let hidden = 0
   const during = (span: { readonly block: number; readonly until: number } | undefined): boolean =>
     span !== undefined && !calm && block >= span.block && block < span.until
   const copy = join(dataDir, "..", "copy.db")
@@ -183,6 +184,15 @@ export const makeWildWorld = (around: Around): WildWorld => {
     }
   }
 
+  /** What a start does not know yet: no network parameter can be read until a block. */
+  const hideParameters = (): void => {
+    if (wild.unreadUntil === 0) return
+    if (block === 1) {
+      hidden = run(network.node.armFault({ operation: "parameters", kind: "http_status", status: 503, rate: 1 })).id
+      docket.event("network parameters not to be read")
+    } else if (block === wild.unreadUntil) run(network.node.disarmFault(hidden))
+  }
+
   const vote = (): void => {
     for (const { block: at, changes } of wild.votes) {
       if (at !== block) continue
@@ -209,6 +219,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
     atBlock: (at) => {
       block = at
       if (!calm) {
+        hideParameters()
         for (const one of wild.rewrites) if (one.block === block) rewrite(one)
         for (const { block: when, amount } of wild.elsewhere) {
           if (when !== block) continue

@@ -32,15 +32,17 @@ export const judgeApproved = (
   }
 }
 
-const waitingSql = `SELECT count(*) AS n, max(d.next_at) AS until FROM deliveries d
-  WHERE d.state = 'pending' AND d.next_at < ?`
+/** All receivers are known, so none of their alerts may be given up. */
+const waitingSql = `SELECT count(*) AS n FROM deliveries d
+  WHERE d.state = 'pending' AND d.next_at < ? OR d.state = 'dead_letter'`
 
 /** What is due for delivery was delivered: receivers that did not answer for a while lose no alert. */
 export const judgeTold = (db: DatabaseSync, now: number, docket: Docket): void => {
   const { n: alerts } = db.prepare("SELECT count(*) AS n FROM deliveries").get() as { n: number }
   docket.chance("told", Number(alerts))
   const { n } = db.prepare(waitingSql).get(now - 15_000) as { n: number }
-  if (Number(n) > 0) docket.wrong("told", `${n} alerts were due 15 seconds before the end and are not delivered`)
+  if (Number(n) > 0)
+    docket.wrong("told", `${n} alerts were due 15 seconds before the end and are not delivered, or were given up`)
   const { n: lost } = db
     .prepare("SELECT count(*) AS n FROM alerts a WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.alert = a.seq)")
     .get() as { n: number }

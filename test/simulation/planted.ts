@@ -1,3 +1,5 @@
+import type { Oracle } from "./Docket.ts"
+
 /** One exact piece of source, which occurs once in its file or stands at its place, and what stands there instead. */
 export interface Edit {
   /** Below src/. */
@@ -11,6 +13,8 @@ export interface Edit {
 /** A mistake that a programmer could make. */
 export interface Planted {
   readonly name: string
+  /** Oracles that may catch it. */
+  readonly oracles: ReadonlyArray<Oracle>
   readonly edits: ReadonlyArray<Edit>
 }
 
@@ -35,6 +39,7 @@ const unasked = {
 export const planted: ReadonlyArray<Planted> = [
   {
     name: "signs anew when no answer came",
+    oracles: ["once", "truth", "filled"],
     edits: [
       {
         file: confirm,
@@ -45,6 +50,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "sends before the send is on disk",
+    oracles: ["disk"],
     edits: [
       {
         file: "submitter/sendAttempt.ts",
@@ -61,6 +67,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "trusts a refusal",
+    oracles: ["once", "truth", "filled"],
     edits: [
       {
         file: confirm,
@@ -71,6 +78,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes an error of the gateway for a refusal, and that for the end",
+    oracles: ["once", "truth", "filled"],
     edits: [
       {
         file: "submitter/classify.ts",
@@ -87,6 +95,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes the end of the window for the proof of death, by any block that is told",
+    oracles: ["once", "truth", "filled"],
     edits: [
       atOnce,
       {
@@ -98,6 +107,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes every window for the shortest, by any block and any absence that is told",
+    oracles: ["once", "truth", "filled"],
     edits: [
       atOnce,
       unasked,
@@ -110,6 +120,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes the mempool's yes for the payment",
+    oracles: ["truth"],
     edits: [
       {
         file: confirm,
@@ -122,6 +133,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes the mempool's yes for the end of a standing order",
+    oracles: ["truth", "order"],
     edits: [
       {
         file: "submitter/judgeCancellation.ts",
@@ -134,6 +146,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "decides again before the last payment is seen in the balance",
+    oracles: ["filled"],
     edits: [
       {
         file: "rules/history.ts",
@@ -144,6 +157,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "forgets what was signed within the day",
+    oracles: ["policy"],
     edits: [
       {
         file: "store/SpendLog.ts",
@@ -154,6 +168,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes a payment that failed for one that was made",
+    oracles: ["truth"],
     edits: [
       {
         file: "submitter/judgeFound.ts",
@@ -164,12 +179,14 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "does not mind that it lost the lease",
+    oracles: ["lease"],
     edits: [
       { file: "store/Lease.ts", source: "            return rows.length > 0\n", instead: "            return true\n" },
     ],
   },
   {
     name: "looks for no second execution",
+    oracles: ["replay"],
     edits: [
       {
         file: "submitter/noteListing.ts",
@@ -180,6 +197,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "sends until the last block of the window",
+    oracles: ["replay", "once"],
     edits: [
       {
         file: "domain/Attempt.ts",

@@ -231,8 +231,11 @@ class Run {
   toEnd(): Verdict {
     const { plan, network } = this
     if (plan.wild !== undefined) this.bench.write(this.textOf(this.wild.book))
+    if (plan.liar) this.docket.event(this.wild.lieOf === undefined ? "one liar of three" : "liar about one operation")
     for (const slot of this.slots) this.start(slot)
     for (let block = 1; block <= plan.blocks; block++) {
+      for (const change of plan.workChanges)
+        if (change.block === block) this.docket.event("vote on window or difficulty")
       for (const fault of plan.faults) if (fault.block === block) this.atOnce(network.node.armFault(fault.spec))
       for (const id of endByHand(network.chain, plan, block)) this.endedByHand.add(id)
       for (const step of plan.clockSteps ?? []) if (step.block === block) this.stepClock(step.millis)
