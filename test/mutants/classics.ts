@@ -15,6 +15,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "executed but unseen not subtracted from what is spendable",
+    oracles: ["floor", "filled", "policy"],
     tests: ["submitter"],
     edits: [
       {
@@ -26,6 +27,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a send begun for an attempt that has ended",
+    oracles: ["ended"],
     tests: ["submitter"],
     edits: [
       {
@@ -59,6 +61,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "one more place per block",
+    oracles: ["places"],
     tests: ["submitter"],
     edits: [
       {
@@ -81,6 +84,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "fee dropped at the floor",
+    oracles: ["floor"],
     tests: ["signer"],
     edits: [
       {
@@ -97,6 +101,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a new attempt after manual",
+    oracles: ["left", "once"],
     tests: ["submitter", "model"],
     edits: [{ file: "submitter/evidence.ts", source: 'intent === "manual" || ', instead: "" }],
   },
@@ -164,6 +169,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a reload that ignores weakening",
+    oracles: ["terms"],
     tests: ["config", "status"],
     edits: [
       {

@@ -135,10 +135,9 @@ const judgeForeign = ({ db, chain, docket, foreign = new Set() }: Evidence): voi
     if (chain.transfers.get(id)?.status !== "STATUS_DONE") continue
     docket.chance("foreign")
     const name = `${id.slice(0, 8)} was paid elsewhere`
-    const noted = db.prepare("SELECT known_as FROM strangers WHERE id LIKE ?").get(`%${id}%`)
+    const noted = db.prepare("SELECT 1 FROM strangers WHERE id LIKE ?").get(`%${id}%`)
     if (noted === undefined) docket.wrong("foreign", `${name}, and was never noted`)
-    // Who adopts it before it was found halts nothing.
-    else if (halts === 0 && noted["known_as"] !== "adopted") docket.wrong("foreign", `${name}, and nothing halted`)
+    else if (halts === 0) docket.wrong("foreign", `${name}, and nothing halted`)
   }
 }
 

@@ -11,6 +11,7 @@ import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
 import { endPayment } from "../../src/status/people.ts"
 import { reloadConfig } from "../../src/status/reloadConfig.ts"
 import { approveTerms, findTerms } from "../../src/status/termsApproval.ts"
+import { Brake } from "../../src/store/Brake.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { operatorNames, operatorSigns } from "../support/Operators.ts"
@@ -291,4 +292,10 @@ interface Place {
 }
 
 const recovering = (place: Place): Verb => agreed((signature) => ledgerVerb("recover", place, { ...said, signature }))
-const adopting = (place: Place): Verb => agreed((signature) => ledgerVerb("adopt", place, { ...said, signature }))
+
+/** Nobody adopts what halts nothing. */
+const adopting = Effect.fnUntraced(function* (place: Place) {
+  const halts = yield* (yield* Brake).halts
+  if (halts.every(({ reason }) => reason !== "foreign_payment")) return yield* Effect.fail("nothing halts")
+  return yield* agreed((signature) => ledgerVerb("adopt", place, { ...said, signature }))
+})

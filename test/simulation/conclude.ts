@@ -134,7 +134,7 @@ const importedIn = (db: DatabaseSync, chain: Chain): ReadonlySet<string> =>
   // Where no transfers are listed, the balances alone show that more was paid.
   new Set(
     chain.profile.surface !== "full"
-      ? chain.transfers.keys()
+      ? [...chain.transfers.keys(), ...chain.withdrawals.keys()]
       : (db.prepare("SELECT id FROM strangers WHERE known_as IS NOT NULL").all() as unknown as { id: string }[]).map(
           ({ id }) => id,
         ),
