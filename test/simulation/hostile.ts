@@ -34,7 +34,7 @@ export const isAbout = (
 }
 
 /** A gateway that tells, of anything, what harms most: other heights, balances, codes, listings, ends of payments. */
-export const hostileGateway = (dice: Dice): Lie => {
+export const hostileGateway = (dice: Dice, invent?: (transferId: string) => unknown): Lie => {
   const drawn = () => dice.next() < share
   const moved = (old: unknown, least: number, span: number) =>
     String(Math.max(1, Number(old) + least + dice.below(span)))
@@ -59,6 +59,8 @@ export const hostileGateway = (dice: Dice): Lie => {
           "X-Block-Timestamp": moved(told.headers["X-Block-Timestamp"] ?? 1, -20_000_000_000, 40_000_000_000),
         }
       : told.headers
+    const invented = told.status === 404 ? invent?.(path.slice("/api/v2/transfer/".length)) : undefined
+    if (invented !== undefined) return say(invented, { status: 200, headers })
     if (path.startsWith("/api/v2/transfer/")) {
       if (drawn()) return notFound(told)
       const status = dice.pick(["STATUS_DONE", "STATUS_REJECTED", "STATUS_PENDING", "STATUS_CANCELLED"]) ?? ""

@@ -15,6 +15,7 @@ import { conclude } from "./conclude.ts"
 import { type Counts, makeDocket } from "./Docket.ts"
 import { fillLast } from "./fillLast.ts"
 import { hostileGateway, isAbout } from "./hostile.ts"
+import { makeInvented } from "./invented.ts"
 import { executionsOf } from "./Judge.ts"
 import { judgeCalled } from "./judgePeople.ts"
 import type { TermsThen } from "./judgeSigned.ts"
@@ -128,6 +129,7 @@ class Run {
   private readonly network: Network
   private readonly trace = createHash("sha256")
   private readonly docket = makeDocket()
+  private readonly invented = makeInvented()
   private readonly wild: Wild
   private readonly world: WildWorld
   private readonly watch: Watch
@@ -155,7 +157,8 @@ class Run {
     this.dice = makeDice(`run ${plan.seed}`)
     this.time = makeVirtualTime(startMillis, this.dice)
     const { lieOf } = this.wild
-    const whole = hostileGateway(this.dice)
+    const invent = (id: string) => this.invented.answerOf(id, this.time.now())
+    const whole = hostileGateway(this.dice, plan.wild === undefined ? undefined : invent)
     const hostile: Lie = (asked, told) => (lieOf === undefined || isAbout(lieOf, asked) ? whole(asked, told) : told)
     this.lie = (host) => (plan.gateways === "hostile" || (plan.liar && host === liarHost) ? hostile : undefined)
     this.context = Context.empty().pipe(
@@ -415,6 +418,7 @@ class Run {
       return
     }
     this.thirdParty.hear(bytes)
+    this.invented.hear(bytes)
     this.watch.submission(bytes, db)
   }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "vitest"
+import { keptMutants } from "../mutants/kept.ts"
 import { catchOne } from "./catchPlanted.ts"
-import { guards } from "./guards.ts"
 import { planted } from "./planted.ts"
 import { simulate } from "./simulate.ts"
 import { failEachStatement } from "./statements.ts"
@@ -97,7 +97,7 @@ describe("the simulation of the whole daemon", () => {
   })
 
   it("knows where each mistake is made: its source is there, once", () => {
-    const all = [...planted, ...guards].flatMap(({ name, edits }) => edits.map((edit) => ({ name, ...edit })))
+    const all = keptMutants.flatMap(({ name, edits }) => edits.map((edit) => ({ name, ...edit })))
     const files = new Map(
       all.map(({ file }) => [file, readFileSync(new URL(`../../src/${file}`, import.meta.url), "utf8")]),
     )
