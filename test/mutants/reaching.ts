@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
+import { listFiles, readSource, root } from "../tidy/Source.ts"
+import type { Guard } from "./guards.ts"
+import type { Event } from "./Plan.ts"
+import { runPlan } from "./runPlan.ts"
+import { schemataOf } from "./schemata.ts"
+
+/** A test that reaches a guard. */
+export interface Reach {
+  readonly test: string
+  readonly millis: number
+  /** What the guard was in it: 1 true, 2 false, 3 both. */
+  readonly was: number
+}
+
+/** Which tests reach each guard, by its number. */
+export interface Reaching {
+  /** Tests that may be run again and again in one process, in the order in which they are tried. */
+  readonly warm: ReadonlyMap<number, ReadonlyArray<Reach>>
+  /** Files that reach it as they are loaded, in hooks, or in tests that pass once only: each takes a new process. */
+  readonly cold: ReadonlyMap<number, ReadonlySet<string>>
+  readonly millisOf: ReadonlyMap<string, number>
+}
+
+/** Folders below test/ whose tests reach guards of the money path in a short time. */
+const near: ReadonlyArray<string> = ["submitter", "signer", "gateway", "store", "engine", "model", "status"]
+
+export const nearFiles = (): ReadonlyArray<string> =>
+  near.flatMap((folder) => listFiles(`test/${folder}`).filter((path) => path.endsWith(".test.ts")))
+
+const cache = `${root}node_modules/.cache/mutants/reaching.json`
+
+type Recorded = Event & { readonly _tag: "Recorded" }
+/** What was recorded of each test file, with a hash of all that it may depend on. */
+type Cached = Record<string, { readonly hash: string; readonly recorded: ReadonlyArray<Recorded> }>
+
+/** Everything below src and what tests share; a test file itself goes into its own hash. */
+const sharedHash = (guards: ReadonlyArray<Guard>): string => {
+  const hash = createHash("sha256").update(JSON.stringify(guards))
+  const shared = listFiles("test").filter((path) => path.endsWith(".ts") && !/\.test\.ts$|^test\/mutants\//.test(path))
+  for (const path of [...listFiles("src"), ...shared].filter((path) => path.endsWith(".ts")))
+    hash.update(path).update(readSource(path).text)
+  return hash.digest("hex")
+}
+
+const fileOf = (test: string): string => test.split(" > ")[0]!
+
+/** Runs the tests of the files that are not known, and keeps what they reach. */
+const record = async (guards: ReadonlyArray<Guard>, files: ReadonlyArray<string>, workers: number) => {
+  const shared = sharedHash(guards)
+  const cached = (existsSync(cache) ? JSON.parse(readFileSync(cache, "utf8")) : {}) as Cached
+  const hashOf = (file: string) => createHash("sha256").update(shared).update(readSource(file).text).digest("hex")
+  const hashes = new Map(files.map((file) => [file, hashOf(file)]))
+  const unknown = files.filter((file) => cached[file]?.hash !== hashes.get(file))
+  if (unknown.length > 0) {
+    console.log(`finding out what ${unknown.length} test files reach`)
+    const { events, output } = await runPlan({ schemata: schemataOf(guards), files: unknown, workers })
+    const byFile = Map.groupBy(
+      events.filter((event): event is Recorded => event._tag === "Recorded"),
+      (event) => fileOf(event.test),
+    )
+    for (const file of unknown) cached[file] = { hash: hashes.get(file)!, recorded: byFile.get(file) ?? [] }
+    if (byFile.size === 0) throw new Error(`no test ran: ${output}`)
+    mkdirSync(dirname(cache), { recursive: true })
+    writeFileSync(cache, JSON.stringify(cached))
+  }
+  return files.flatMap((file) => cached[file]?.recorded ?? [])
+}
+
+const quickMax = 3
+
+/**
+ * The quickest few first; then those in which the guard is what it seldom is, since such a test is about it; then the
+ * others. Each by its time.
+ */
+const inOrder = (reaches: ReadonlyArray<Reach>): ReadonlyArray<Reach> => {
+  const sorted = reaches.toSorted((a, b) => a.millis - b.millis)
+  const count = (was: number) => sorted.filter((reach) => (reach.was & was) !== 0).length
+  const seldom = count(1) < count(2) ? 1 : 2
+  const rest = sorted.slice(quickMax)
+  const isAbout = ({ was }: Reach) => (was & seldom) !== 0
+  return [...sorted.slice(0, quickMax), ...rest.filter(isAbout), ...rest.filter((reach) => !isAbout(reach))]
+}
+
+/** Finds out which tests of the files reach which guards. */
+export const reaching = async (
+  guards: ReadonlyArray<Guard>,
+  files: ReadonlyArray<string>,
+  workers: number,
+): Promise<Reaching> => {
+  const warm = new Map<number, Array<Reach>>()
+  const cold = new Map<number, Set<string>>()
+  const millisOf = new Map<string, number>()
+  for (const { test, millis, passed, repeats, reached } of await record(guards, files, workers)) {
+    if (!passed) throw new Error(`${test} fails without any mutant`)
+    if (repeats) millisOf.set(test, millis)
+    for (const [number, was] of reached) {
+      if (repeats) warm.set(number, [...(warm.get(number) ?? []), { test, millis, was }])
+      else cold.set(number, (cold.get(number) ?? new Set()).add(fileOf(test)))
+    }
+  }
+  return { warm: new Map([...warm].map(([number, reaches]) => [number, inOrder(reaches)])), cold, millisOf }
+}
