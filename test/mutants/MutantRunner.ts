@@ -22,6 +22,7 @@ interface Run {
 
 /** The runs of one test that are still to be made, the next one first. */
 let runs: Array<Run> = []
+let running: Run | undefined
 /** When the run began, and when the try did that it belongs to. */
 let began = 0
 let begun = 0
@@ -101,6 +102,14 @@ const judge = (test: RunnerTestCase, { mutant, step }: Run, failed: boolean) => 
   } else say({ _tag: "Passed", ...about })
 }
 
+/** Ends the run that is under way. One that the runner has not ended by itself failed in a hook of its test. */
+const endRun = (test: RunnerTestCase, failed: boolean) => {
+  const run = running
+  running = undefined
+  mutantSwitch.on = 0
+  if (run !== undefined) judge(test, run, failed)
+}
+
 /** Runs each test with one mutant after the other, by the runner's own repeats: hooks and all. */
 export default class MutantRunner extends TestRunner {
   onBeforeRunFiles(): void {
@@ -124,8 +133,10 @@ export default class MutantRunner extends TestRunner {
   override onBeforeTryTask(test: RunnerTestCase, options: TestTryOptions): void {
     super.onBeforeTryTask(test, options)
     began = performance.now()
-    const run = runs[0]
+    endRun(test, true)
+    const run = runs.shift()
     if (run === undefined) return
+    running = run
     if (run.step === "with") {
       begun = began
       say({ _tag: "Begun", test: idOf(test), mutant: run.mutant, pid: process.pid, millis: 0 })
@@ -135,15 +146,18 @@ export default class MutantRunner extends TestRunner {
 
   /** Replaces the test's function: once all runs are made, what is left of the repeats does nothing. */
   async runTask(test: RunnerTestCase): Promise<void> {
-    if (plan.tries === undefined || runs.length > 0) await TestRunner.getTestFn(test)()
+    if (plan.tries === undefined || running !== undefined) await TestRunner.getTestFn(test)()
   }
 
   override async onAfterRetryTask(test: RunnerTestCase, options: TestTryOptions): Promise<void> {
     await super.onAfterRetryTask(test, options)
-    mutantSwitch.on = 0
-    if (plan.tries === undefined) return record(test, options.repeats === 1)
-    const run = runs.shift()
-    if (run !== undefined) judge(test, run, test.result!.state === "fail")
+    if (plan.tries === undefined) record(test, options.repeats === 1)
+    else endRun(test, test.result!.state === "fail")
+  }
+
+  override onAfterRunTask(test: RunnerTestCase): void {
+    super.onAfterRunTask(test)
+    endRun(test, true)
   }
 
   override onAfterRunFiles(files: Array<RunnerTestFile>): void {
