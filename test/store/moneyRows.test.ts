@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import { Approvals } from "../../src/store/Approvals.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Epochs } from "../../src/store/Epochs.ts"
 import { Findings } from "../../src/store/Findings.ts"
@@ -225,6 +226,21 @@ describe("what a key used of the network's epoch", () => {
         yield* TestClock.setTime(start)
         yield* tell(start - 2 * day, undefined)
         assert.isUndefined(yield* epochs.quota(key), "told two days ago")
+      }),
+    ),
+  )
+})
+
+describe("an operator's signature", () => {
+  it.effect("is kept and written down once", () =>
+    withStore(
+      Effect.gen(function* () {
+        const [approvals, journal] = [yield* Approvals, yield* Journal]
+        const approval = { subject: "s", operator: "ana", key: "k", text: "t", signature: "x" }
+        assert.isTrue(yield* approvals.give(approval, {}))
+        assert.isFalse(yield* approvals.give(approval, {}))
+        assert.lengthOf(yield* approvals.about("s"), 1)
+        assert.lengthOf(yield* journal.about("s"), 1)
       }),
     ),
   )
