@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
-import { listFiles, readSource, root } from "../tidy/Source.ts"
+import { listFiles, parseCode, readSource, root } from "../tidy/Source.ts"
 import type { Guard } from "./guards.ts"
 import type { Event } from "./Plan.ts"
 import { runPlan } from "./runPlan.ts"
@@ -36,23 +36,34 @@ type Recorded = Event & { readonly _tag: "Recorded" }
 /** What was recorded of each test file, with a hash of all that it may depend on. */
 type Cached = Record<string, { readonly hash: string; readonly recorded: ReadonlyArray<Recorded> }>
 
-/** Everything below src and what tests share; a test file itself goes into its own hash. */
-const sharedHash = (guards: ReadonlyArray<Guard>): string => {
-  const hash = createHash("sha256").update(JSON.stringify(guards))
-  const shared = listFiles("test").filter((path) => path.endsWith(".ts") && !/\.test\.ts$|^test\/mutants\//.test(path))
-  for (const path of [...listFiles("src"), ...shared].filter((path) => path.endsWith(".ts")))
-    hash.update(path).update(readSource(path).text)
-  return hash.digest("hex")
+/** The file and all that it imports below test/, each once. */
+const withImports = (file: string, known: Set<string> = new Set()): ReadonlySet<string> => {
+  if (known.has(file)) return known
+  known.add(file)
+  const targets = parseCode(file, readSource(file).text).imports.flatMap(({ target }) => target ?? [])
+  for (const target of targets) if (/^test\/.*\.ts$/.test(target)) withImports(target, known)
+  return known
+}
+
+/** A hash for each file over itself, what it imports of the tests, and everything below src. */
+export const hashesOf = (guards: ReadonlyArray<Guard>, files: ReadonlyArray<string>): ReadonlyMap<string, string> => {
+  const shared = createHash("sha256").update(JSON.stringify(guards))
+  for (const path of listFiles("src").filter((path) => path.endsWith(".ts"))) shared.update(readSource(path).text)
+  const product = shared.digest("hex")
+  const hashOf = (file: string) => {
+    const hash = createHash("sha256").update(product)
+    for (const path of [...withImports(file)].toSorted()) hash.update(path).update(readSource(path).text)
+    return hash.digest("hex")
+  }
+  return new Map(files.map((file) => [file, hashOf(file)]))
 }
 
 const fileOf = (test: string): string => test.split(" > ")[0]!
 
 /** Runs the tests of the files that are not known, and keeps what they reach. */
 const record = async (guards: ReadonlyArray<Guard>, files: ReadonlyArray<string>, workers: number) => {
-  const shared = sharedHash(guards)
   const cached = (existsSync(cache) ? JSON.parse(readFileSync(cache, "utf8")) : {}) as Cached
-  const hashOf = (file: string) => createHash("sha256").update(shared).update(readSource(file).text).digest("hex")
-  const hashes = new Map(files.map((file) => [file, hashOf(file)]))
+  const hashes = hashesOf(guards, files)
   const unknown = files.filter((file) => cached[file]?.hash !== hashes.get(file))
   if (unknown.length > 0) {
     console.log(`finding out what ${unknown.length} test files reach`)
