@@ -19,9 +19,11 @@ interface Shown {
   rows: bigint | undefined
   chainId?: string
   refuses?: boolean
+  /** Cursor of the pages that it gives. */
+  cursor?: string
 }
 
-const answerOf = ({ head, rows, chainId = "test" }: Shown, path: string): Response => {
+const answerOf = ({ head, rows, chainId = "test", cursor = "" }: Shown, path: string): Response => {
   if (path.endsWith("/blockchain/height")) {
     const body = {
       height: String(head),
@@ -35,7 +37,10 @@ const answerOf = ({ head, rows, chainId = "test" }: Shown, path: string): Respon
     }
     return new Response(JSON.stringify(body), { headers: { "content-type": "application/json" } })
   }
-  const page = { edges: [], pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: "", endCursor: "" } }
+  const page = {
+    edges: [],
+    pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: "", endCursor: cursor },
+  }
   const headers = { "content-type": "application/json", "x-block-height": String(rows), "x-block-timestamp": "1000" }
   return new Response(JSON.stringify({ assets: page }), { headers: rows === undefined ? {} : headers })
 }
@@ -181,6 +186,18 @@ describe("the newest block of one gateway", () => {
         shown.a.rows = 1_000n
         assert.isTrue(Result.isSuccess(yield* readRows))
       }).pipe(Effect.provide(network(shown, 1, store)))
+    }),
+  )
+
+  it.effect("bounds them by what was known before this process, from the first answer on", () =>
+    withStore((store) => {
+      const shown = { a: { head: 1_000n, rows: 1_000n } as Shown }
+      const before = head.pipe(Effect.provide(network(shown, 1, store)))
+      const after = Effect.gen(function* () {
+        shown.a.rows = wild
+        assert.isTrue(Result.isFailure(yield* readRows))
+      }).pipe(Effect.provide(network(shown, 1, store)))
+      return Effect.andThen(before, after)
     }),
   )
 
@@ -348,6 +365,31 @@ describe("the newest block of three gateways, of which two must agree", () => {
         assert.strictEqual(told.at(-1), 45n)
         assert.deepStrictEqual(yield* states, ["a up", "b up", "c up"])
       }).pipe(Effect.provide(network(shown, 2, store)))
+    }),
+  )
+})
+
+describe("a walk over pages of several gateways", () => {
+  it.effect("stays with the one that gave the cursor", () =>
+    withStore((store) => {
+      const one = (cursor: string): Shown => ({ head: 1_000n, rows: 1_000n, cursor })
+      const shown = { a: one("of a"), b: one("of b") }
+      const page = (after?: string) =>
+        Effect.map(
+          Effect.flatMap(GatewayReader, ({ assets }) =>
+            assets({ first: 1, ...(after === undefined ? {} : { after }) }),
+          ),
+          ({ pageInfo }) => pageInfo.endCursor,
+        )
+      return Effect.gen(function* () {
+        yield* head
+        shown.a.refuses = true
+        const cursor = yield* page()
+        assert.strictEqual(cursor, "of b")
+        shown.a.refuses = false
+        assert.strictEqual(yield* page(), "of a", "a new walk begins with the first")
+        assert.strictEqual(yield* page(cursor), "of b")
+      }).pipe(Effect.provide(network(shown, 1, store)))
     }),
   )
 })

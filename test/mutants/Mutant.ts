@@ -28,4 +28,7 @@ export interface Tried {
   /** Caught, and by whom it must be. */
   readonly isRight: boolean
   readonly seconds: number
+  /** Of a mechanical one: near tests that reach it, and how many of them were run with it. */
+  readonly reached?: number
+  readonly ran?: number
 }

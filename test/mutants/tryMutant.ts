@@ -1,15 +1,13 @@
-import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { root } from "../support/Cofferer.ts"
 import type { Catch, Mutant, Tried } from "./Mutant.ts"
+import { run, within } from "./run.ts"
 
 /** A mistake may let a run go on for ever; a seed takes two seconds of a busy machine. */
 const simulationMillis = (seeds: number): number => 120_000 + 6_000 * seeds
 const testsMillisMax = 900_000
-/** Of what a program says, its end is kept. */
-const charsMax = 1_000_000
 const wordsMax = 300
 
 /** Source that does not hold what was to be replaced: then nothing was tried. */
@@ -17,45 +15,12 @@ const neverMade = / holds (\d+ times, not once|something else at)/
 
 const node = join(root, "node_modules/.bin/node")
 
-interface Ran {
-  readonly status: number | null
-  readonly stdout: string
-  readonly stderr: string
-  readonly isLate: boolean
-}
-
-/** Runs a program with all that it starts in a group of its own, which ends with its time. */
-const run = (
-  command: string,
-  args: ReadonlyArray<string>,
-  options: { readonly input?: string; readonly env?: NodeJS.ProcessEnv; readonly millisMax: number },
-): Promise<Ran> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, env: { ...process.env, ...options.env }, detached: true })
-    const said = { stdout: "", stderr: "" }
-    let isLate = false
-    const late = setTimeout(() => {
-      isLate = true
-      process.kill(-child.pid!, "SIGKILL")
-    }, options.millisMax)
-    for (const name of ["stdout", "stderr"] as const) {
-      child[name].setEncoding("utf8").on("data", (text: string) => {
-        said[name] = (said[name] + text).slice(-charsMax)
-      })
-    }
-    child.on("error", reject)
-    child.on("close", (status) => {
-      clearTimeout(late)
-      resolve({ ...said, status, isLate })
-    })
-    child.stdin.end(options.input)
-  })
-
-const inSimulation = async ({ edits }: Mutant, seeds: number): Promise<Catch | undefined> => {
+/** The first violation that a seed shows with it. */
+export const inSimulation = async ({ edits }: Mutant, seeds: number): Promise<Catch | undefined> => {
   const args = ["--disable-warning=ExperimentalWarning", join(root, "test/mutants/seeds.ts")]
   const input = JSON.stringify({ edits, seeds })
   const millisMax = simulationMillis(seeds)
-  const { stdout, stderr, status, isLate } = await run(node, args, { input, millisMax })
+  const { stdout, stderr, status, isLate } = await run(node, args, { input, ...within(millisMax) })
   if (neverMade.test(stderr)) throw new Error(stderr.slice(0, wordsMax))
   if (isLate) return { by: "simulation", words: `it does not end within ${millisMax / 1_000} s` }
   if (status !== 0) {
@@ -69,14 +34,15 @@ const inSimulation = async ({ edits }: Mutant, seeds: number): Promise<Catch | u
 const patternOf = (test: string): string =>
   statSync(join(root, "test", test)).isDirectory() ? `test/${test}/**/*.test.ts` : `test/${test}`
 
-const inTests = async ({ edits, tests, title }: Mutant): Promise<Catch | undefined> => {
+/** The first test of those near it that fails with it. */
+export const inTests = async ({ edits, tests, title }: Mutant): Promise<Catch | undefined> => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-mutant-"))
   const file = join(dir, "mutant.json")
   writeFileSync(file, JSON.stringify({ edits, include: tests.map(patternOf), title }))
   const reporters = ["--reporter", "dot", "--reporter", "./test/support/PlainReporter.ts"]
   const args = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--config", "test/mutants/vitest.mutant.ts"]
   const env = { MUTANT: file, NO_COLOR: "1" }
-  const { stdout, stderr, isLate } = await run(node, [...args, ...reporters], { env, millisMax: testsMillisMax })
+  const { stdout, stderr, isLate } = await run(node, [...args, ...reporters], { env, ...within(testsMillisMax) })
   rmSync(dir, { recursive: true, force: true })
   if (neverMade.test(stdout + stderr)) throw new Error(`${stdout}${stderr}`.slice(-wordsMax))
   if (isLate) return { by: "test", words: `they do not end within ${testsMillisMax / 1_000} s` }

@@ -143,7 +143,7 @@ const judgeForeign = ({ db, chain, docket, foreign = new Set() }: Evidence): voi
 
 /** How one payment ended by the store and by the ledger, where gateways do not lie. */
 const judgeEnd = (
-  { chain, docket, endedByHand, replayed }: Evidence,
+  { chain, docket, endedByHand, replayed, foreign = new Set() }: Evidence,
   { id, state, detail, command, to_key: to, amount, fee }: IntentRow,
   executed: ReadonlyArray<Execution>,
   isReplayed: boolean,
@@ -157,8 +157,11 @@ const judgeEnd = (
   const isMoot = isReplayed || (command === "cancel" && endedByHand.has(to))
   if (state === "confirmed" && times === 0 && !isMoot) docket.wrong("truth", `${name} never executed`)
   if (isFinalIntent(state) && state !== "confirmed" && times > 0) docket.wrong("truth", `${name} executed all the same`)
-  // What a third party made the network take twice is not there for what is still to be paid.
-  const isShort = state === "reserved" && replayed.size > 0 && / are needed$/.test(detail)
+  // What a third party made the network take twice is not there for what is still to be paid; what the key paid
+  // elsewhere counts in limits, which end with the day.
+  const isShort =
+    state === "reserved" &&
+    ((replayed.size > 0 && / are needed$/.test(detail)) || (foreign.size > 0 && / in 24 h are used; /.test(detail)))
   if (!isFinalIntent(state) && state !== "manual" && !isShort) docket.wrong("end", `${name} never came to an end`)
   const [first] = executed
   const paid = first === undefined ? undefined : chain.transfers.get(first.id)

@@ -18,6 +18,8 @@ interface Around {
 
 /** How things stand in a run, by the store and by the ledger. */
 export interface Standing {
+  /** The trouble is over. */
+  readonly noteCalm: () => void
   /** Whether something is under way, or still to be found or told. */
   readonly isUnrested: () => boolean
   /** Whether something waits for a person. */
@@ -30,6 +32,9 @@ export interface Standing {
 
 /** Milliseconds after the grace of the last planned time in which it is paid or told. */
 const plannedMillis = 80_000
+
+/** Milliseconds of calm in which whoever was away for an hour has seen what was planned meanwhile. */
+const seenMillis = 40_000
 
 const atRest = [...finalIntentStates, "manual"].map((state) => `'${state}'`).join(", ")
 const openSql = `SELECT 1 FROM intents WHERE state NOT IN (${atRest}) LIMIT 1`
@@ -45,7 +50,7 @@ const wordsSql = [
 
 export const makeStanding = ({ plan, network, world, startMillis, now, database }: Around): Standing => {
   const { book, deaf } = plan.wild ?? tame
-  const plannedUntil = Math.max(
+  let plannedUntil = Math.max(
     0,
     ...book.payouts.map((one) => (timesOf(one, startMillis).at(-1) ?? 0) + one.lateSeconds * 1_000 + plannedMillis),
   )
@@ -65,6 +70,9 @@ export const makeStanding = ({ plan, network, world, startMillis, now, database 
         db.prepare("SELECT 1 FROM strangers WHERE id LIKE ?").get(`%${id}%`) === undefined,
     )
   return {
+    noteCalm: () => {
+      if (book.payouts.length > 0) plannedUntil = Math.max(plannedUntil, now() + seenMillis)
+    },
     isUnrested: () => {
       const db = database()
       if (db === undefined || isOpen(db) || isUntold(db) || isUnnoted(db)) return true

@@ -244,6 +244,7 @@ class Run {
       for (const step of plan.clockSteps ?? []) if (step.block === block) this.stepClock(step.millis)
       this.world.atBlock(block)
       this.people.atBlock(block)
+      this.noteTerms()
       this.block()
     }
     this.dying = false
@@ -251,9 +252,12 @@ class Run {
     this.reviveAll()
     this.atOnce(network.node.disarmFault(undefined))
     this.allowance.noteCalm()
+    this.standing.noteCalm()
     const isBanned = plan.faults.some(({ spec }) => spec.status === banned)
     // Of gateways that lie for ever nothing comes to its end: there is nothing to wait for.
-    const restMax = plan.gateways === "hostile" ? hostileRestBlocks : restBlocksMax + (isBanned ? banBlocks : 0)
+    // Two of three that lag or lie shut each other out for as long as a ban lasts.
+    const isShut = isBanned || plan.liar
+    const restMax = plan.gateways === "hostile" ? hostileRestBlocks : restBlocksMax + (isShut ? banBlocks : 0)
     const { replayed } = this.thirdParty
     this.noteBlind()
     this.people.letGo(plan.blocks)

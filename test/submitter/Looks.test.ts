@@ -17,3 +17,17 @@ describe("Looks.startHeight", () => {
     { name: "is the true one after a first that was false", heights: [700n, 100n, 101n], start: 100n },
   ])("$name", ({ heights, start }) => Effect.map(startAfter(heights), (found) => assert.strictEqual(found, start)))
 })
+
+describe("Looks.isDue", () => {
+  it.effect("is due again once its time is over, whatever else was due meanwhile", () =>
+    Effect.gen(function* () {
+      const { isDue } = yield* Looks
+      assert.isTrue(yield* isDue("a", 0, 100))
+      assert.isTrue(yield* isDue("b", 10, 100))
+      assert.isFalse(yield* isDue("a", 99, 100))
+      assert.isTrue(yield* isDue("a", 100, 100))
+      assert.isFalse(yield* isDue("b", 109, 100))
+      assert.isTrue(yield* isDue("a", -100, 100), "the clock was put back")
+    }).pipe(Effect.provide(Looks.layer, { local: true })),
+  )
+})

@@ -273,4 +273,11 @@ describe("a reckoning", () => {
       [[3n * second, 10n]],
     )
   })
+
+  it("says from when on it rests on a payment that has not come to its end", () => {
+    const [open, ended] = [{ ...paid("p", 10n, 20n), isOpen: true }, paid("q", 10n, 20n)]
+    const rows = [row(2n, 90n)]
+    assert.strictEqual(reckon(before, { rows, payments: [open], gaps: [] }).openAt, 2n * second)
+    assert.isUndefined(reckon(before, { rows, payments: [ended], gaps: [] }).openAt)
+  })
 })

@@ -1,0 +1,278 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import type { PublicKey } from "../../src/domain/Hex.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
+import { Approvals } from "../../src/store/Approvals.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Epochs } from "../../src/store/Epochs.ts"
+import { Findings } from "../../src/store/Findings.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Lease, leaseMillis } from "../../src/store/Lease.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { SpendLog } from "../../src/store/SpendLog.ts"
+import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { testStore } from "../support/TestStore.ts"
+
+const start = 1_800_000_000_000
+const day = 86_400_000
+const words = { reason: "audit", author: "ana" }
+
+const withStore = <A, E>(
+  use: Effect.Effect<A, E, Layer.Success<ReturnType<ReturnType<typeof testStore>["layer"]>> | SqlClient.SqlClient>,
+) =>
+  Effect.gen(function* () {
+    const store = testStore()
+    yield* TestClock.setTime(start)
+    yield* use.pipe(Effect.provide(store.layer()), Effect.ensuring(Effect.sync(store.remove)))
+  })
+
+describe("a person's resume", () => {
+  it.effect("of one scope leaves the pauses of others, and every halt", () =>
+    withStore(
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        const pause = (scope: string, until?: number) => brake.pause({ scope, ...words, until })
+        yield* pause("rule:a")
+        yield* pause("rule:b")
+        yield* pause("rule:c", start + 1_000)
+        yield* brake.halt("operator", "looks at it")
+        yield* brake.hold("store_error", "takes nothing")
+        assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 1)
+        assert.deepStrictEqual(
+          (yield* brake.pauses).map(({ scope }) => scope),
+          ["rule:b", "rule:c"],
+        )
+        assert.deepStrictEqual(
+          (yield* brake.halts).map(({ reason }) => reason),
+          ["operator", "store_error"],
+        )
+        assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 0, "a second time")
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(yield* brake.resume({ scope: "rule:c", ...words }), 0, "one whose time is over")
+      }),
+    ),
+  )
+
+  it.effect("of all ends the halts but those that end otherwise, once each", () =>
+    withStore(
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        yield* brake.halt("operator", "looks at it")
+        yield* brake.halt("disk_full", "no room")
+        yield* brake.hold("restored_store", "put back")
+        yield* brake.hold("store_error", "takes nothing")
+        assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 1)
+        assert.deepStrictEqual(
+          (yield* brake.halts).map(({ reason }) => reason),
+          ["disk_full", "restored_store"],
+        )
+        assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 0, "a second time")
+      }),
+    ),
+  )
+
+  it.effect("takes what others signed for known, and leaves what our keys did elsewhere", () =>
+    withStore(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const findings = yield* Findings
+        const row = { party: "p", receiver: "r", asset: "a", amount: "1", reference: "", status: "done", timestamp: 1n }
+        for (const [id, own] of Object.entries({ known: 0, foreign: 0, own: 1 }))
+          yield* sql`INSERT INTO strangers ${sql.insert({ ...row, id, own, seen_at: start })}`
+        yield* findings.acknowledge(["known"], "adopted")
+        yield* (yield* Brake).resume({ scope: "all", ...words })
+        const rows = yield* sql`SELECT id, known_as FROM strangers ORDER BY id`
+        assert.deepStrictEqual(
+          rows.map(({ id, known_as }) => [id, known_as]),
+          [
+            ["foreign", "resumed"],
+            ["known", "adopted"],
+            ["own", null],
+          ],
+        )
+      }),
+    ),
+  )
+})
+
+describe("a halt whose cause is gone", () => {
+  it.effect("ends alone, and is written down once", () =>
+    withStore(
+      Effect.gen(function* () {
+        const [brake, journal] = [yield* Brake, yield* Journal]
+        yield* brake.halt("operator", "looks at it")
+        yield* brake.halt("halt_file", "HALT")
+        const ended = Effect.map(
+          journal.about("halt_file"),
+          (all) => all.filter(({ kind }) => kind === "resume").length,
+        )
+        yield* brake.release("halt_file", "the file is gone")
+        assert.strictEqual(yield* ended, 1)
+        yield* brake.release("halt_file", "the file is gone")
+        assert.strictEqual(yield* ended, 1, "there is nothing to end")
+        assert.deepStrictEqual(
+          (yield* brake.halts).map(({ reason }) => reason),
+          ["operator"],
+        )
+      }),
+    ),
+  )
+})
+
+const moved = Effect.fnUntraced(function* (id: string, more: Partial<Intent> = {}) {
+  const outbox = yield* Outbox
+  const intent = intentOf(id, more)
+  yield* outbox.record(intent)
+  return yield* outbox.move(intent, "reserved", { detail: "permitted" })
+})
+
+const spend = Effect.fnUntraced(function* (intent: Intent, k: number, more: { readonly assetId?: string } = {}) {
+  const { fromKey: from, toKey: to, assetId, amount } = intent.payment
+  const of = { intentId: intent.id, from, to, assetId, amount, ...more }
+  yield* (yield* SpendLog).record({ ...of, k, digest: `${k}`, signature: "", policy: "", line: 1, spentAt: start })
+})
+
+describe("what is spent", () => {
+  const used = Effect.fnUntraced(function* (since: number) {
+    const { fromKey, toKey, assetId } = intentOf("1").payment
+    const window = { from: new Set([fromKey]), to: new Set([toKey]), assetId, since, except: new Set<string>() }
+    return (yield* (yield* SpendLog).used(window)).count
+  })
+
+  it.effect("is counted once for a payment with several attempts, and for its own asset", () =>
+    withStore(
+      Effect.gen(function* () {
+        const intent = yield* moved("1")
+        yield* spend(intent, 1)
+        yield* spend(intent, 2)
+        yield* spend(yield* moved("2"), 1, { assetId: "another" })
+        assert.strictEqual(yield* used(start - 1), 1)
+      }),
+    ),
+  )
+
+  it.effect("stays spent where another payment ends, and where its own ended before", () =>
+    withStore(
+      Effect.gen(function* () {
+        const spends = yield* SpendLog
+        const [one, two] = [yield* moved("1"), yield* moved("2")]
+        yield* spend(one, 1)
+        yield* spend(two, 1)
+        yield* spends.close(one.id, start + 5)
+        assert.strictEqual(yield* used(start + day), 1, "the second is open")
+        yield* spends.close(one.id, start + 2 * day)
+        assert.strictEqual(yield* used(start + day), 1, "the first has its end")
+      }),
+    ),
+  )
+})
+
+describe("what a key used of the network's epoch", () => {
+  const key = intentOf("1").payment.fromKey
+  const another = "f".repeat(64) as PublicKey
+  const nanos = (millis: number) => BigInt(millis) * 1_000_000n
+  let nonce = 100n
+  /** A payment that was sent; executed at the given time. */
+  const sent = Effect.fnUntraced(function* (id: string, more: Partial<Intent>, executedAt?: number) {
+    const outbox = yield* Outbox
+    const intent = yield* moved(id, more)
+    const attempt = attemptOf(intent, 1, { nonce: nonce++ })
+    yield* outbox.persist(intent, attempt)
+    if (executedAt === undefined) return
+    yield* outbox.beginSend({ attempt, gateway: "g", framing: "bare", first: true, txHash: "" })
+    const inFlight = { ...intent, state: "in_flight" as const }
+    const end = { detail: "", settledAt: nanos(executedAt), fee: 0n }
+    yield* outbox.settle(inFlight, { ...attempt, state: "sending" }, "confirmed", "confirmed", end)
+  })
+  const of = (fromKey: PublicKey): Partial<Intent> => ({ payment: { ...intentOf("1").payment, fromKey } })
+  const tell = Effect.fnUntraced(function* (readAt: number, told: number | undefined) {
+    const count = { seq: 1, used: told ?? 0, limit: 10, asOf: nanos(start - day), readAt }
+    const endsAtMillis = start + 12 * 3_600_000
+    yield* (yield* Epochs).note({ seq: 1, startAt: nanos(start), endsAtMillis, told: { [key]: count }, readAt })
+  })
+  const used = Effect.gen(function* () {
+    return (yield* (yield* Epochs).quota(key))?.used
+  })
+
+  it.effect("is its own open and executed transfers, and no withdrawal", () =>
+    withStore(
+      Effect.gen(function* () {
+        yield* tell(start, undefined)
+        yield* sent("1", {})
+        yield* sent("2", { ...of(another) })
+        yield* sent("3", { command: "withdraw" })
+        assert.strictEqual(yield* used, 1, "open ones")
+        yield* sent("4", {}, start + 1)
+        yield* sent("5", { ...of(another) }, start + 1)
+        yield* sent("6", { command: "withdraw" }, start + 1)
+        yield* sent("7", {}, start - 2 * day)
+        assert.strictEqual(yield* used, 2, "open ones, and those executed since the epoch began")
+      }),
+    ),
+  )
+
+  it.effect("is unknown where the epoch should be over, was told long ago, or has no limit", () =>
+    withStore(
+      Effect.gen(function* () {
+        const epochs = yield* Epochs
+        assert.isUndefined(yield* epochs.quota(key), "no epoch")
+        yield* tell(start, undefined)
+        assert.isUndefined(yield* epochs.quota(another), "no limit of that key")
+        assert.strictEqual(yield* used, 0)
+        yield* TestClock.adjust("13 hours")
+        assert.isUndefined(yield* epochs.quota(key), "its end is past")
+        yield* TestClock.setTime(start)
+        yield* tell(start - 2 * day, undefined)
+        assert.isUndefined(yield* epochs.quota(key), "told two days ago")
+      }),
+    ),
+  )
+})
+
+describe("an operator's signature", () => {
+  it.effect("is kept and written down once", () =>
+    withStore(
+      Effect.gen(function* () {
+        const [approvals, journal] = [yield* Approvals, yield* Journal]
+        const approval = { subject: "s", operator: "ana", key: "k", text: "t", signature: "x" }
+        assert.isTrue(yield* approvals.give(approval, {}))
+        assert.isFalse(yield* approvals.give(approval, {}))
+        assert.lengthOf(yield* approvals.about("s"), 1)
+        assert.lengthOf(yield* journal.about("s"), 1)
+      }),
+    ),
+  )
+})
+
+describe("the lease of a process", () => {
+  const leaseOf = (holder: string) =>
+    Effect.map(Layer.build(Lease.layerShared(holder)), (context) => Context.get(context, Lease))
+
+  it.effect("is held by who took it, until its time is over or another has it, and each holder is written down", () =>
+    withStore(
+      Effect.gen(function* () {
+        const [one, other] = [yield* leaseOf("one"), yield* leaseOf("other")]
+        const heldBy = Effect.all([one.isHeld, other.isHeld])
+        const epochs = Effect.gen(function* () {
+          const journal = yield* Journal
+          return [(yield* journal.about("one")).length, (yield* journal.about("other")).length]
+        })
+        assert.deepStrictEqual(yield* heldBy, [false, false])
+        assert.isTrue(yield* one.take)
+        assert.isTrue(yield* one.take)
+        assert.isFalse(yield* other.take)
+        assert.deepStrictEqual(yield* heldBy, [true, false])
+        assert.deepStrictEqual(yield* epochs, [1, 0], "renewing is no news")
+        yield* TestClock.adjust(leaseMillis)
+        assert.deepStrictEqual(yield* heldBy, [false, false], "its time is over")
+        assert.isTrue(yield* other.take)
+        assert.deepStrictEqual(yield* heldBy, [false, true])
+        assert.deepStrictEqual(yield* epochs, [1, 1])
+        const again = yield* leaseOf("other")
+        assert.isFalse(yield* again.isHeld, "a process of the same name has not taken it")
+      }).pipe(Effect.scoped),
+    ),
+  )
+})

@@ -1,0 +1,190 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { decideOnce } from "../../src/engine/Engine.ts"
+import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { ChainRules } from "../../src/store/ChainRules.ts"
+import { Clearance } from "../../src/store/Clearance.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { TrustedHead } from "../../src/store/TrustedHead.ts"
+import { Looks } from "../../src/submitter/Looks.ts"
+import { callOverdue } from "../../src/submitter/Overdue.ts"
+import { reconcileLoop } from "../../src/submitter/Reconcile.ts"
+import { submitLoop } from "../../src/submitter/Submitter.ts"
+import { watchClock } from "../../src/submitter/watchClock.ts"
+import { watchHead } from "../../src/submitter/watchHead.ts"
+import { watchWork } from "../../src/submitter/watchWork.ts"
+import { Cycle } from "../../src/telemetry/Cycle.ts"
+import { alice, flow, round } from "../support/Flow.ts"
+import { rounds } from "../support/Intents.ts"
+import { isWoken } from "../support/woken.ts"
+
+const undone = new Set(["submit", "confirm"])
+
+describe("the loop that sends alerts", () => {
+  it.effect("is woken by a clock that no block agrees with, once it is told of", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* rounds(options, sandbox, 2)
+        yield* TestClock.adjust("2 minutes")
+        yield* isWoken("alerts")
+        yield* watchClock()
+        assert.isFalse(yield* isWoken("alerts"), "seen first")
+        yield* TestClock.adjust("1 minute")
+        yield* watchClock()
+        assert.isTrue(yield* isWoken("alerts"), "told")
+        const timestamp = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+        yield* (yield* Observations).rebase([], { timestamp, height: 9n })
+        yield* watchClock()
+        assert.isTrue(yield* isWoken("alerts"), "it is over")
+        yield* watchClock()
+        assert.isFalse(yield* isWoken("alerts"))
+      }),
+    ),
+  )
+
+  it.effect("is woken by terms of work that are odd, once they are told of", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* rounds(options, sandbox, 2, undone)
+        const hear = Effect.gen(function* () {
+          const head = yield* Effect.flatMap(ChainContext, (chain) => chain.head)
+          yield* (yield* ChainRules).see({ ...head, pow: { ...head.pow, pastBlocks: 4_294_967_295 } })
+          yield* watchWork()
+        })
+        yield* isWoken("alerts")
+        yield* hear
+        assert.isFalse(yield* isWoken("alerts"), "seen first")
+        yield* TestClock.adjust("1 minute")
+        yield* hear
+        assert.isTrue(yield* isWoken("alerts"), "told")
+        yield* TestClock.adjust("1 second")
+        yield* hear
+        assert.isFalse(yield* isWoken("alerts"), "once")
+      }),
+    ),
+  )
+
+  it.effect("is woken by a newest block that is doubted, once it is told of", () =>
+    flow(() =>
+      Effect.gen(function* () {
+        const height = 9_000_000_000_000_000n
+        const { keep } = yield* TrustedHead
+        const since = yield* Clock.currentTimeMillis
+        const why = "block 9 is odd"
+        yield* keep("sandbox-1", {
+          trusted: undefined,
+          doubt: { since, height, why, run: undefined, trustable: height },
+        })
+        yield* isWoken("alerts")
+        yield* watchHead()
+        assert.isFalse(yield* isWoken("alerts"), "seen first")
+        yield* TestClock.adjust("1 minute")
+        yield* watchHead()
+        assert.isTrue(yield* isWoken("alerts"), "told")
+        yield* watchHead()
+        assert.isFalse(yield* isWoken("alerts"), "once")
+      }),
+    ),
+  )
+
+  it.effect("is woken by a payment that is overdue, once", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* rounds(options, sandbox, 3, undone)
+        yield* callOverdue()
+        yield* isWoken("alerts")
+        yield* TestClock.adjust("25 hours")
+        yield* callOverdue()
+        assert.isTrue(yield* isWoken("alerts"))
+        yield* TestClock.adjust("1 minute")
+        yield* callOverdue()
+        assert.isFalse(yield* isWoken("alerts"), "nothing new")
+      }),
+    ),
+  )
+})
+
+describe("the loops that pay and read", () => {
+  it.effect("are woken by a payment that is decided, and by nothing else", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        const woken = Effect.all([isWoken("submitter"), isWoken("balances"), isWoken("alerts")])
+        const decided = Effect.map(
+          Effect.flatMap(Outbox, (outbox) => outbox.open),
+          (open) => open.length,
+        )
+        let before = 0
+        for (let i = 0; i < 5; i++) {
+          yield* round(options, sandbox, new Set(["decide", "submit", "confirm"]))
+          yield* woken
+          yield* decideOnce()
+          const isNew = (yield* decided) > before
+          before = yield* decided
+          assert.deepStrictEqual(yield* woken, [isNew, isNew, false])
+        }
+        assert.strictEqual(before, 1)
+      }),
+    ),
+  )
+})
+
+describe("a loop whose gateway answers", () => {
+  /** What one loop does while a clock passes that it alone waits for. */
+  const cycles = Effect.fnUntraced(function* (name: "submitter" | "reconcile", millis: number) {
+    const { lastSuccess } = yield* Cycle
+    const before = (yield* lastSuccess).get(name)
+    yield* TestClock.adjust(millis)
+    return (yield* lastSuccess).get(name) !== before
+  })
+
+  it.effect("sends what is due each half second", () =>
+    flow(() =>
+      Effect.gen(function* () {
+        const loop = yield* Effect.forkChild(submitLoop)
+        yield* TestClock.adjust(1)
+        assert.isFalse(yield* cycles("submitter", 498))
+        assert.isTrue(yield* cycles("submitter", 2))
+        yield* Fiber.interrupt(loop)
+      }),
+    ),
+  )
+
+  it.effect("compares keys each second until they are cleared", () =>
+    flow(
+      () =>
+        Effect.gen(function* () {
+          const loop = yield* Effect.forkChild(reconcileLoop)
+          yield* TestClock.adjust(1)
+          assert.isFalse(yield* cycles("reconcile", 998))
+          assert.isTrue(yield* cycles("reconcile", 2))
+          yield* Fiber.interrupt(loop)
+        }),
+      { mode: "shadow" },
+    ),
+  )
+
+  it.effect(
+    "compares keys that are cleared as often as balances are read, and each second while a fall is doubted",
+    () =>
+      flow(
+        (options) =>
+          Effect.gen(function* () {
+            const { pollIdleMillis } = options.treasury.network
+            const [clearance, looks] = [yield* Clearance, yield* Looks]
+            for (const { publicKey, signer } of options.treasury.parties.values())
+              if (signer !== undefined) yield* clearance.grant(publicKey)
+            yield* clearance.quarantine(undefined)
+            const loop = yield* Effect.forkChild(reconcileLoop)
+            yield* TestClock.adjust(1)
+            assert.isFalse(yield* cycles("reconcile", pollIdleMillis - 2))
+            yield* looks.doubt(alice, true)
+            assert.isTrue(yield* cycles("reconcile", 2))
+            assert.isTrue(yield* cycles("reconcile", 1_000))
+            yield* Fiber.interrupt(loop)
+          }),
+        { mode: "shadow" },
+      ),
+  )
+})
