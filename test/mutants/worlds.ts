@@ -170,4 +170,17 @@ export const worlds: ReadonlyArray<Mutant> = [
       },
     ],
   },
+  {
+    name: "a cooldown of half an hour, whatever is written",
+    tests: ["rules"],
+    by: "simulation",
+    oracles: ["on"],
+    edits: [
+      {
+        file: "rules/history.ts",
+        source: "    const wait = executed.has(intent.state) ? rule.cooldownMillis :",
+        instead: "    const wait = executed.has(intent.state) ? 1_800_000 :",
+      },
+    ],
+  },
 ]

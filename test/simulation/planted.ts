@@ -35,11 +35,14 @@ const unasked = {
   instead: "  if ((yield* Gateways).quorum > 0) return undefined\n",
 }
 
+/** What sees a payment that is made twice, or is said to be made and is not. */
+const twice: ReadonlyArray<Oracle> = ["once", "truth", "filled", "planned"]
+
 /** The simulation is worth what it finds: each of these must be caught. */
 export const planted: ReadonlyArray<Planted> = [
   {
     name: "signs anew when no answer came",
-    oracles: ["once", "truth", "filled"],
+    oracles: twice,
     edits: [
       {
         file: confirm,
@@ -67,7 +70,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "trusts a refusal",
-    oracles: ["once", "truth", "filled"],
+    oracles: twice,
     edits: [
       {
         file: confirm,
@@ -78,7 +81,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes an error of the gateway for a refusal, and that for the end",
-    oracles: ["once", "truth", "filled"],
+    oracles: twice,
     edits: [
       {
         file: "submitter/classify.ts",
@@ -95,7 +98,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes the end of the window for the proof of death, by any block that is told",
-    oracles: ["once", "truth", "filled"],
+    oracles: twice,
     edits: [
       atOnce,
       {
@@ -107,7 +110,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes every window for the shortest, by any block and any absence that is told",
-    oracles: ["once", "truth", "filled"],
+    oracles: twice,
     edits: [
       atOnce,
       unasked,
@@ -120,7 +123,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes the mempool's yes for the payment",
-    oracles: ["truth"],
+    oracles: twice,
     edits: [
       {
         file: confirm,
@@ -133,7 +136,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes the mempool's yes for the end of a standing order",
-    oracles: ["truth", "order"],
+    oracles: ["order", ...twice],
     edits: [
       {
         file: "submitter/judgeCancellation.ts",
@@ -168,7 +171,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "takes a payment that failed for one that was made",
-    oracles: ["truth"],
+    oracles: twice,
     edits: [
       {
         file: "submitter/judgeFound.ts",
@@ -197,7 +200,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "sends until the last block of the window",
-    oracles: ["replay", "once"],
+    oracles: ["replay", ...twice],
     edits: [
       {
         file: "domain/Attempt.ts",
