@@ -77,10 +77,10 @@ interface Deposit {
   readonly block: number
 }
 
-/** Where there is a floor, little is above it until the trouble is over. */
+/** Where there is a floor, one of two accounts can be filled above it, and not both, until the trouble is over. */
 const depositsOf = ({ blocks, wild }: Plan): ReadonlyArray<Deposit> => {
   const { floor, maker } = wild?.book ?? plainBook
-  const [first, later] = floor === undefined ? [5_000_000, 0] : [floor + 45_000, 5_000_000]
+  const [first, later] = floor === undefined ? [5_000_000, 0] : [floor + 21_000 + (floor % 13_000), 5_000_000]
   return [
     { party: "reserve", amount: first, block: 1 },
     { party: "hot", amount: 12_000, block: 1 },

@@ -63,6 +63,8 @@ interface Wish {
 export interface People {
   /** Somebody wants this done from a block on, and asks again where nobody answers. */
   readonly wish: (name: string, from: number, effect: Wish["effect"], onDone?: Wish["onDone"]) => void
+  /** Somebody does one more thing. */
+  readonly begin: (deed: Deed) => void
   /** Somebody looks at what a process says, if one is up and answers at once. */
   readonly look: <A>(effect: Effect.Effect<A, unknown, Services>, see: (seen: A) => void) => void
   /** Does what is due at this block, and asks again for what nobody answered. */
@@ -145,6 +147,7 @@ export const makePeople = ({ deeds, docket, dataDir, blockMillis, now, act, rest
   return {
     told,
     wish,
+    begin,
     look: (effect, see) => {
       const fiber = act(effect)
       rest()

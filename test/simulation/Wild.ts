@@ -29,6 +29,8 @@ export interface Wild {
   readonly elsewhere: ReadonlyArray<{ readonly block: number; readonly amount: number }>
   /** A copy of the store is made at a block, and put in its place at a later one. */
   readonly restore: { readonly copied: number; readonly block: number } | undefined
+  /** Block at which a person asks for all that is above the floor, so that its fee is not there. */
+  readonly dare: number | undefined
   /** A HALT file lies there. */
   readonly haltFile: While | undefined
   /** Nobody answers for minutes, and there is no block either. */
@@ -56,6 +58,7 @@ export const tame: Wild = {
   approver: "prompt",
   elsewhere: [],
   restore: undefined,
+  dare: undefined,
   haltFile: undefined,
   outage: undefined,
   fullDisk: undefined,
@@ -105,6 +108,7 @@ export const wildOf = (
     lieOf: liar && chance(0.5) ? dice.pick(["height", "transfers", "balances", "submit"] as const) : undefined,
     unreadUntil: chance(0.08) ? 10 + dice.below(30) : 0,
     lastly: chance(0.25),
+    dare: book?.floor === undefined ? undefined : at(),
   }
 }
 
@@ -145,6 +149,7 @@ export const describeWild = (wild: Wild): ReadonlyArray<string> => {
     ),
     ...elsewhere.map(({ block }) => `pays elsewhere at block ${block}`),
     restore === undefined ? "" : `the store of block ${restore.copied} put back at ${restore.block}`,
+    wild.dare === undefined ? "" : `all above the floor asked for at block ${wild.dare}`,
     haltFile === undefined ? "" : `HALT file at block ${haltFile.block} to ${haltFile.until}`,
     outage === undefined ? "" : `nothing for ${outage.minutes} min from block ${outage.block}`,
     fullDisk === undefined ? "" : `disk full from block ${fullDisk.block} to ${fullDisk.until}`,

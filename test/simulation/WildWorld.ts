@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { haltFile, removeHaltFile, writeHaltFile } from "../../src/config/files.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import type { DaemonOptions } from "../../src/services.ts"
 import { approvalViewOf, approve } from "../../src/status/approvals.ts"
 import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
@@ -16,10 +17,10 @@ import { databaseFile } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { operatorNames, operatorSigns } from "../support/Operators.ts"
 import { agreed } from "./agreed.ts"
-import { type Book, permitsMore } from "./Book.ts"
+import { type Book, permitsMore, unit } from "./Book.ts"
 import type { Docket } from "./Docket.ts"
 import { payElsewhere } from "./Elsewhere.ts"
-import type { Network } from "./Network.ts"
+import { keySeed, type Network } from "./Network.ts"
 import type { People } from "./People.ts"
 import type { Services } from "./Replica.ts"
 import type { Rewrite, Wild } from "./Wild.ts"
@@ -65,6 +66,7 @@ export interface WildWorld {
   readonly letGo: () => void
 }
 
+const reserve = publicKeyOf(keySeed, "reserve")
 const said = { author: "zoe", reason: "meant so" }
 /** Blocks until those who approve late do it. */
 const lateBlocks = 30
@@ -194,6 +196,17 @@ export const makeWildWorld = (around: Around): WildWorld => {
     } else if (block === wild.unreadUntil) run(network.node.disarmFault(hidden))
   }
 
+  /** Somebody wants all that is above the floor: the fee on top of it is not there. */
+  const dare = (): void => {
+    const held = [...network.chain.ledger.accounts.values()].find(
+      ({ party, type }) => party === reserve && type === "ACCOUNT_TYPE_GENERAL",
+    )
+    const amount = Number((held?.balance ?? 0n) / unit) - (wild.book.floor ?? 0)
+    if (amount < 1) return
+    docket.event("all above the floor asked for")
+    people.begin({ block, do: "submit", key: "all-above-the-floor", to: "hot", amount: Math.min(amount, 24_000) })
+  }
+
   const vote = (): void => {
     for (const { block: at, changes } of wild.votes) {
       if (at !== block) continue
@@ -234,6 +247,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
             inForce((treasury) => adopting({ treasury, dataDir })),
           )
         }
+        if (wild.dare === block) dare()
         if (restore?.copied === block) makeCopy()
         if (restore?.block === block) putBack()
         if (halting?.block === block) {
