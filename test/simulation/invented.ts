@@ -4,7 +4,7 @@ import { decodeInputData } from "../../src/tx/InputData.ts"
 import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
 import { chainId } from "./Network.ts"
 
-/** What a liar makes of public bytes: payments that are said to be done, whether or not they were. */
+/** What a liar makes of public bytes: payments that are said to have executed, whether or not they did. */
 export interface Invented {
   readonly hear: (bytes: Uint8Array) => void
   /** The answer about a transfer, as the network would give it once it executed; undefined where nobody heard of it. */
