@@ -1,5 +1,5 @@
 import { Clock, Effect, Option } from "effect"
-import type { Attempt } from "../domain/Attempt.ts"
+import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
@@ -24,10 +24,13 @@ export const movedFor = Effect.fnUntraced(function* (attempt: Attempt, sends: No
   return intent?.command === "withdraw" ? yield* alikeOf(intent, attempt, mark) : own
 })
 
+/** No block before this time (Unix nanoseconds) can hold the attempt. */
+const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(attempt) - behindNanos
+
 /** Movements of withdrawals alike since the attempt was signed, with how far and how completely they were read. */
 const alikeOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, mark: NonNullable<Sends>["mark"]) {
   const { assetId, amount } = intent.payment
-  const since = attempt.signedAfter ?? signedBy(attempt) - behindNanos
+  const since = sinceOf(attempt)
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const newest = mark?.timestamp ?? now
   const told = yield* (yield* LedgerHistory).debits(attempt.party, since, newest > now ? newest : now)
@@ -40,7 +43,7 @@ const alikeOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, m
 
 /**
  * How often the ledger moved money for an attempt, where its movements say whose they are. Those of a withdrawal do
- * not: each one alike since its signature is its own, but one for each other withdrawal of the journal that may have
+ * not: each one alike since its signature is its own, but one for each other signature of the journal that may have
  * made it.
  */
 export const countOf = Effect.fnUntraced(function* (attempt: Attempt, sends: NonNullable<Sends>) {
@@ -49,16 +52,26 @@ export const countOf = Effect.fnUntraced(function* (attempt: Attempt, sends: Non
   if (intent?.command !== "withdraw") return sends.counts.get(attempt.transferId) ?? 0
   const { count, complete } = yield* alikeOf(intent, attempt, sends.mark)
   if (!complete) return 0
+  const mayMove = ({ state }: Attempt) => state === "confirmed" || !isFinalAttempt(state)
+  const siblings = (yield* outbox.attempts(intent.id)).filter((one) => one.k !== attempt.k && mayMove(one))
+  const others = yield* withdrawalsLike(intent, attempt)
+  return Math.max(0, count - siblings.length - others.length)
+})
+
+/** Other withdrawals of the journal to whose execution such a movement may belong. */
+const withdrawalsLike = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt) {
+  const outbox = yield* Outbox
   const { fromKey, assetId, amount } = intent.payment
+  const since = sinceOf(attempt)
   const known = [...(yield* outbox.settledSince(attempt.createdAt - earlierMillis)), ...(yield* outbox.open)]
-  const others = known.filter(
-    ({ id, command, state, payment }) =>
+  return known.filter(
+    ({ id, command, state, settledAt, payment }) =>
       id !== intent.id &&
       command === "withdraw" &&
       (state === "confirmed" || !isFinalIntent(state)) &&
+      (settledAt === undefined || settledAt > since) &&
       payment.fromKey === fromKey &&
       payment.assetId === assetId &&
       payment.amount === amount,
   )
-  return Math.max(0, count - others.length)
 })

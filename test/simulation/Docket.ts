@@ -21,7 +21,7 @@ export const oracles = {
   stop: "no send begins under a halt or a pause",
   left: "no attempt is signed for a payment that waits for a person or has ended",
   taken: "what was taken from a person is known at the end",
-  replay: "what a third party makes execute again is noted in time, with a halt and a page",
+  replay: "what a third party makes execute again is noted in time, with a halt and a page, and nothing else is",
   called: "an open payment calls people within its bound, whatever fails meanwhile",
   told: "each alert reaches its receivers once they answer again",
   on: "once the trouble is over nothing holds any more: an account that is emptied is filled",

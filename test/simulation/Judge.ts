@@ -240,6 +240,28 @@ export const judgeReplays = ({
   }
 }
 
+/** Nothing is noted as executed twice that the ledger executed once, where gateways do not lie. */
+export const judgeFalseReplays = ({
+  db,
+  chain,
+  docket,
+  bounds,
+}: Pick<Evidence, "db" | "chain" | "docket" | "bounds">): void => {
+  const times = new Map<string, number>()
+  for (const { id } of executionsOf(chain, bounds)) times.set(id, (times.get(id) ?? 0) + 1)
+  const attempts = db.prepare("SELECT transfer_id, state FROM attempts WHERE intent_id = ?")
+  const noted = all<{ intent_id: string; detail: string }>(db, "SELECT intent_id, detail FROM duplicates")
+  for (const { intent_id: id, detail } of noted) {
+    docket.chance("replay")
+    const own = attempts.all(id) as unknown as ReadonlyArray<Pick<AttemptRow, "transfer_id" | "state">>
+    const isTrue = own.some(({ transfer_id: transfer, state }) => {
+      const isDenied = state === "failed" || state === "expired"
+      return (times.get(transfer) ?? 0) > (isDenied ? 0 : 1)
+    })
+    if (!isTrue) docket.wrong("replay", `${id.slice(0, 8)} executed once, and it is noted: ${detail}`)
+  }
+}
+
 /** Whatever gateways say: nobody gets money who may not, and never more than the policy allows. */
 const judgeOutflow = (chain: Chain, ours: ReadonlyArray<Execution>, { lines }: Bounds, docket: Docket): void => {
   const sums = new Map<Line, bigint>()

@@ -9,7 +9,7 @@ import type { Book } from "./Book.ts"
 import { boundsOf } from "./Bounds.ts"
 import type { Docket } from "./Docket.ts"
 import { codeRule } from "./inCode.ts"
-import { executionsOf, judge, judgeReplays } from "./Judge.ts"
+import { executionsOf, judge, judgeFalseReplays, judgeReplays } from "./Judge.ts"
 import { judgeApproved, judgeTold } from "./judgePeople.ts"
 import { judgePlanned } from "./judgePlanned.ts"
 import { judgeLeft, judgeTerms, type TermsThen } from "./judgeSigned.ts"
@@ -105,6 +105,7 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   if (isHonest && (plan.profile === "0.74" || plan.profile === "0.75")) {
     judgeReplays({ ...evidence, isTimed, secondUntil })
   }
+  if (isHonest) judgeFalseReplays(evidence)
   judgeStops(db, docket)
   judgeLeft(db, docket)
   if (isTimed) judgeTerms(db, remains.terms, rulePaid, docket)

@@ -226,6 +226,57 @@ describe("a second execution of a payment", () => {
     ),
   )
 
+  it.effect("is none of a withdrawal beside another one alike", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+          for (let i = 0; i < 90; i++) yield* round(options, sandbox)
+          const made = yield* (yield* Outbox).recent(9)
+          assert.deepStrictEqual(
+            made.map(({ state, payment }) => [state, payment.amount]),
+            [
+              ["confirmed", 40n * one],
+              ["confirmed", 40n * one],
+            ],
+          )
+          assert.deepStrictEqual(yield* reasons, [])
+        }),
+      {
+        change: {
+          profile: '"0.75"',
+          pow: pow(60),
+          spenders: '[{ from: bob, to: alice, asset: USDT, at: [{ block: 20, amount: "40" }] }]',
+        },
+        ...withdrawing,
+        rules: withdrawing.rules.replace('"900", target: "800"', '"990", target: "960"'),
+      },
+    ),
+  )
+
+  it.effect("is none of a withdrawal that failed in its block and was made anew", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          yield* (yield* Settings).rememberFraming(chainId, "bare")
+          yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
+          const body = JSON.stringify({ operation: "submit", kind: "execution_failure", count: 1 })
+          yield* request(client, "/sandbox/faults", { body })
+          const withdrawn = Effect.map(
+            Effect.flatMap(Outbox, ({ recent }) => recent(9)),
+            (all) => all.map(({ state }) => state),
+          )
+          for (let i = 0; i < 200 && !(yield* withdrawn).includes("confirmed"); i++) yield* round(options, sandbox)
+          for (let i = 0; i < 20; i++) yield* round(options, sandbox, settling)
+          assert.deepStrictEqual(yield* withdrawn, ["confirmed", "failed"])
+          assert.deepStrictEqual(yield* reasons, [])
+        }),
+      { change: { profile: '"0.75"', pow: pow(8) }, ...withdrawing },
+    ),
+  )
+
   it.effect("is not believed where a gateway shifts its times: the ledger's movements are counted", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
