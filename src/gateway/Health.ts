@@ -172,6 +172,7 @@ export class Health extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           // One that nobody asks any more must come back too.
           for (const name of names) {
+            beginBy(of(name), now)
             if (now - (of(name).quarantine?.since ?? now) >= forgetMillis) release(name)
             if (now - (of(name).begunAgain?.at ?? now) >= forgetMillis) of(name).begunAgain = undefined
           }
@@ -188,6 +189,7 @@ export class Health extends Context.Service<
         }
         const height = (name: string, kind: Kind, seen: bigint, now: number) => {
           const record = of(name)
+          beginBy(record, now)
           const highest = record.seen.get(kind)?.highest ?? seen
           record.seen.set(kind, { highest: seen > highest ? seen : highest, last: seen, at: now })
           const fresh = [...record.seen.values()].filter(({ at }) => now - at <= freshMillis)
@@ -305,6 +307,15 @@ const noteEnd = (record: Notes, { outcome, detail }: Ended, now: number): void =
     record.lastFailure = detail
     record.failedAt = now
   }
+}
+
+/** What was noted while our clock was ahead is of now: else it would last for as long as the clock was wrong by. */
+const beginBy = (record: Notes, now: number): void => {
+  const { quarantine, begunAgain } = record
+  if (quarantine !== undefined && quarantine.since > now) record.quarantine = { ...quarantine, since: now }
+  if (begunAgain !== undefined && begunAgain.at > now) record.begunAgain = { ...begunAgain, at: now }
+  record.failedAt = Math.min(record.failedAt, now)
+  record.heightAt = Math.min(record.heightAt, now)
 }
 
 interface Seen {

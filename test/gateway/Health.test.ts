@@ -172,6 +172,20 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
+  it.effect("ends a quarantine that began while our clock was ahead as soon as any other", () =>
+    Effect.gen(function* () {
+      const health = yield* Health
+      yield* TestClock.setTime(30 * 3_600_000)
+      yield* health.quarantine("a", "it lied")
+      yield* TestClock.setTime(0)
+      assert.deepStrictEqual((yield* states)[0], "quarantined")
+      yield* TestClock.adjust("599 seconds")
+      assert.deepStrictEqual((yield* states)[0], "quarantined")
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual((yield* states)[0], "up")
+    }).pipe(Effect.provide(three)),
+  )
+
   it.effect("says how slowly it is asked, while its refusals leave fewer than one request a second", () =>
     Effect.gen(function* () {
       const limiter = yield* makeLimiter({ requestsPerSecond: 10, waitMillisMax: 60_000 })

@@ -36,7 +36,7 @@ const unasked = {
 }
 
 /** What sees a payment that is made twice, or is said to be made and is not. */
-const twice: ReadonlyArray<Oracle> = ["once", "truth", "filled", "planned"]
+const twice: ReadonlyArray<Oracle> = ["once", "truth", "filled", "planned", "floor"]
 
 /** The simulation is worth what it finds: each of these must be caught. */
 export const planted: ReadonlyArray<Planted> = [
