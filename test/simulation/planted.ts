@@ -160,7 +160,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "forgets what was signed within the day",
-    oracles: ["policy"],
+    oracles: ["policy", "order"],
     edits: [
       {
         file: "store/SpendLog.ts",
