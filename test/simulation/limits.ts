@@ -9,7 +9,7 @@ import { databaseFile } from "../../src/store/Database.ts"
 import { makeDice } from "../support/Dice.ts"
 import type { Mortal } from "./CrashPoints.ts"
 import { makeNetwork, type Network } from "./Network.ts"
-import { type Plan, planOf } from "./Plan.ts"
+import { type Plan, tamePlanOf } from "./Plan.ts"
 import { startReplica } from "./Replica.ts"
 import type { Bench } from "./runSeed.ts"
 import { makeVirtualTime, type VirtualTime } from "./VirtualTime.ts"
@@ -49,7 +49,7 @@ export interface LimitsFound {
 }
 
 const calm = (minutes: number): Plan => ({
-  ...planOf(1, "honest"),
+  ...tamePlanOf(1, "honest"),
   profile: "0.75",
   window: 20,
   blocks: minutes * 60,
