@@ -161,7 +161,7 @@ export const worlds: ReadonlyArray<Mutant> = [
     name: "a halt that a restart brings back",
     tests: ["store"],
     by: "simulation",
-    oracles: ["on", "replay"],
+    oracles: ["on", "end", "replay"],
     edits: [
       {
         file: "store/Brake.ts",

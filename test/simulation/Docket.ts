@@ -24,7 +24,7 @@ export const oracles = {
   replay: "what a third party makes execute again is noted in time, with a halt and a page, and nothing else is",
   called: "an open payment calls people within its bound, whatever fails meanwhile",
   told: "each alert reaches its receivers once they answer again",
-  on: "once the trouble is over nothing holds any more: an account that is emptied is filled",
+  on: "no process ends by itself, and once the trouble is over nothing holds: an account that is emptied is filled",
 } as const
 
 export type Oracle = keyof typeof oracles

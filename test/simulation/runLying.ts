@@ -218,7 +218,7 @@ class LyingRun {
   }
 
   private fault(what: string): false {
-    this.world.wrong.push(`${what}: ${this.words()}`)
+    this.world.wrong.push(`on: ${what}: ${this.words()}`)
     return false
   }
 
@@ -248,12 +248,12 @@ class LyingRun {
   private verdict(): Verdict {
     const { world, plan } = this
     const { chain } = world.network
-    if (world.exits > 0) world.wrong.push(`the process ended by itself ${world.exits} times`)
+    if (world.exits > 0) world.wrong.push(`on: the process ended by itself ${world.exits} times`)
     world.end()
     const db = new DatabaseSync(join(world.dataDir, databaseFile))
     try {
       const errors = db.prepare("SELECT detail FROM halts WHERE reason IN ('store_error', 'invariant')").all()
-      for (const { detail } of errors) world.wrong.push(`an answer became an error of the store: ${detail}`)
+      for (const { detail } of errors) world.wrong.push(`on: an answer became an error of the store: ${detail}`)
       const docket = makeDocket()
       const nobody = new Set<string>()
       judge({
