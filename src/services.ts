@@ -8,6 +8,7 @@ import { version } from "./config/version.ts"
 import { Attention } from "./engine/Attention.ts"
 import { decidingInForce, EngineOptions, engineSettings } from "./engine/EngineOptions.ts"
 import { isWanted } from "./engine/isWanted.ts"
+import { letGoPlanned } from "./engine/plannedTimes.ts"
 import { standingOf, wantedSince } from "./engine/standingOf.ts"
 import { gatewayOptions } from "./gateway/GatewayOptions.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
@@ -229,13 +230,18 @@ const notifierLayer = ({ treasury }: DaemonOptions) =>
 const wantedLayer = Layer.effect(
   Wanted,
   Effect.gen(function* () {
-    type Asked = ReturnType<typeof isWanted> | ReturnType<typeof standingOf> | ReturnType<typeof wantedSince>
+    type Asked =
+      | ReturnType<typeof isWanted>
+      | ReturnType<typeof standingOf>
+      | ReturnType<typeof wantedSince>
+      | ReturnType<typeof letGoPlanned>
     type Needs = Effect.Services<Asked>
     const services = yield* Effect.context<Needs | ConfigInForce>()
     return Wanted.of({
       judge: (intent) => Effect.provide(decidingInForce(isWanted(intent)), services),
       standing: (intent) => Effect.provide(decidingInForce(standingOf(intent)), services),
       since: (intent) => Effect.provide(decidingInForce(wantedSince(intent)), services),
+      letGoPlanned: Effect.provide(decidingInForce(letGoPlanned()), services),
     })
   }),
 )

@@ -60,6 +60,7 @@ const recoveredText = ({ lastOnLedger, lastInJournal, imported }: Recovered): st
       : `the last payment of this installation on the ledger was signed at entry ${lastOnLedger} of the journal`,
     `the journal ends at entry ${lastInJournal}; ${imported.length} payments that it misses are imported`,
     ...listText(imported),
+    "what the store held open, and what was planned until now, is not paid: people are told, payment by payment",
     "nothing is signed until what was under way is over: one window of the network, and 10 blocks",
   ].join("\n")
 

@@ -1,14 +1,15 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { Decision, HoldReason } from "../domain/Decision.ts"
 import { clockGap } from "../rules/clockGap.ts"
 import type { LetGo } from "../rules/Need.ts"
-import { lateOf, lateText, letGoText, unseenOf, unseenText } from "../rules/payout.ts"
+import { lateOf, lateText, letGoText, lostText, unseenOf, unseenText } from "../rules/payout.ts"
 import type { Subject } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Outbox } from "../store/Outbox.ts"
-import type { RuleMemory } from "../store/RuleStates.ts"
+import { type RuleMemory, RuleStates } from "../store/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
+import { isRehearsed } from "./judgeAll.ts"
 
 /**
  * Whether a payment stands for the planned time (Unix seconds) though it is of an earlier one: where a rule makes up
@@ -66,6 +67,30 @@ export const tellLate = Effect.fnUntraced(function* (
     detail: `${rule.name}: ${lateText(rule, late, decision)}`,
     fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, first: new Date(late.first).toISOString() },
   })
+})
+
+/** Lets go what was planned until now by every rule, and tells people of it: a store that was lost may have paid it. */
+export const letGoPlanned = Effect.fn("Engine.letGoPlanned")(function* () {
+  const { rules, mode } = yield* EngineOptions
+  const states = yield* RuleStates
+  const now = yield* Clock.currentTimeMillis
+  for (const before of yield* states.all) {
+    const rule = rules.find(({ name }) => name === before.rule)
+    // A rule that has concluded nothing begins with its next look.
+    if (rule?.kind !== "payout" || before.episode === 0) continue
+    const lost = unseenOf(rule, Math.min(before.episode * 1_000, now), now)
+    if (lost === undefined) continue
+    yield* states.save({ ...before, episode: Math.floor(lost.last / 1_000) }, before)
+    if (isRehearsed(mode, rule)) continue
+    yield* (yield* AlertQueue).raise({
+      dedup: `lost/${rule.name}/${before.subject}/${lost.last}`,
+      severity: "ticket",
+      kind: "payout",
+      subject: rule.name,
+      detail: `${rule.name}: ${lostText(rule, lost)}`,
+      fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, last: new Date(lost.last).toISOString() },
+    })
+  }
 })
 
 /** Tells people of what was planned while no look at the rule had seen a block yet, with the first that does. */

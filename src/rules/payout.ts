@@ -56,6 +56,11 @@ export const unseenText = (rule: PayoutRule, unseen: LetGo): string =>
   `${sumText(rule)} planned for ${timesText(unseen)} is not paid: no block was read since the rule is known here, ` +
   `and of the time before nothing is owed; ${afterUnpaid({ _tag: "Gone" })}`
 
+/** Of planned times that a store which was lost may have paid, for people. */
+export const lostText = (rule: PayoutRule, lost: LetGo): string =>
+  `${sumText(rule)} planned for ${timesText(lost)} is let go: the store was put back from a copy, and the one that was ` +
+  `lost may have paid it. Compare the ledger; ${afterUnpaid({ _tag: "Gone" })}`
+
 /** What keeps a rule silent, and its sentence. */
 interface Held {
   readonly reason: HoldReason | undefined

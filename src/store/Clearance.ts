@@ -1,4 +1,4 @@
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 
 const unchecked = "the ledger is not yet compared with the journal"
 
@@ -19,17 +19,20 @@ export class Clearance extends Context.Service<
     readonly isOpen: Effect.Effect<boolean>
     /** Why nothing may be signed for the party yet; undefined once it may. */
     readonly lacking: (party: string) => Effect.Effect<string | undefined>
+    /** Since when nothing stands against the party (Unix milliseconds); undefined while something does. */
+    readonly since: (party: string) => Effect.Effect<number | undefined>
   }
 >()("cofferer/store/Clearance") {
   static readonly layer = Layer.effect(
     Clearance,
     Effect.sync(() => {
-      const granted = new Set<string>()
+      const granted = new Map<string, number>()
       let quarantine: string | undefined = unchecked
+      let openSince = 0
       return Clearance.of({
         grant: (party) =>
-          Effect.sync(() => {
-            granted.add(party)
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            if (!granted.has(party)) granted.set(party, now)
           }),
         isGranted: (party) => Effect.sync(() => granted.has(party)),
         revoke: Effect.sync(() => {
@@ -38,10 +41,16 @@ export class Clearance extends Context.Service<
         }),
         isOpen: Effect.sync(() => quarantine === undefined),
         quarantine: (why) =>
-          Effect.sync(() => {
+          Effect.map(Clock.currentTimeMillis, (now) => {
+            if (quarantine !== undefined && why === undefined) openSince = now
             quarantine = why
           }),
         lacking: (party) => Effect.sync(() => quarantine ?? (granted.has(party) ? undefined : unchecked)),
+        since: (party) =>
+          Effect.sync(() => {
+            const at = granted.get(party)
+            return quarantine !== undefined || at === undefined ? undefined : Math.max(at, openSince)
+          }),
       })
     }),
   )

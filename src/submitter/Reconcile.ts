@@ -13,6 +13,7 @@ import { TrustedHead } from "../store/TrustedHead.ts"
 import { holdOn } from "../store/trip.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { countHistory } from "./countHistory.ts"
+import { handOver } from "./handOver.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { Looks } from "./Looks.ts"
 import { newestRow } from "./newestRow.ts"
@@ -45,6 +46,7 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   // What a rule on trial would do is decided on the same knowledge.
   if (mode !== "live") return yield* isAnswered(watchOrders())
   yield* holdOn()
+  yield* handOver()
   let answered = yield* isAnswered(keepQuarantine())
   for (const { publicKey, signer } of parties.values()) {
     if (signer !== undefined && !(yield* isAnswered(look(publicKey)))) answered = false

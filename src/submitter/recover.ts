@@ -9,6 +9,7 @@ import { rememberStoreFile } from "../store/StoreFile.ts"
 import { Witness } from "../store/Witness.ts"
 import { type Agree, type Asked, listWhole, noteWhole } from "./adopt.ts"
 import { countSpends } from "./countSpends.ts"
+import { handOverKey } from "./handOver.ts"
 import { judgeStrangers, lastOwnSequence } from "./noteListing.ts"
 import { quarantineKey } from "./Reconcile.ts"
 
@@ -23,8 +24,8 @@ export interface Recovered {
 
 /**
  * Makes a store that was put back the store again: imports this installation's payments that it misses, counts them in
- * the policy's windows, remembers the file, and ends the halt. Until a window has passed nothing is signed, since what
- * the lost store had under way may still execute.
+ * the policy's windows, remembers the file, and ends the halt. What it holds open is handed over to people. Until a
+ * window has passed nothing is signed, since what the lost store had under way may still execute.
  */
 export const recover = Effect.fn("Recover")(function* <E, R>(
   keys: ReadonlyArray<string>,
@@ -64,6 +65,7 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
       })
       yield* rememberStoreFile(file)
       yield* settings.set(quarantineKey, "pending")
+      yield* settings.set(handOverKey, "pending")
       yield* brake.release("restored_store", `${author}: ${reason}`)
       return { lastOnLedger, lastInJournal: seq, missing } satisfies Recovered
     }),

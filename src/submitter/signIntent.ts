@@ -125,12 +125,16 @@ const isCleared = Effect.fnUntraced(function* (intent: Intent) {
 
 /**
  * Before another attempt the rule is asked again, and before the first of a payment that has waited, unless people
- * approved it: what nobody needs any more is over.
+ * approved it: what nobody needs any more is over. What was decided before the ledger was compared with the journal is
+ * asked about whoever approved it: it was decided without what another life of this store has paid.
  */
 const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   if (intent.rule === submittedRule) return true
   const hasWaited = (yield* Clock.currentTimeMillis) - intent.createdAt > decisionValidMillis
-  if (k === 1 && (!hasWaited || approvalOf(yield* SubmitterOptions, intent) !== undefined)) return true
+  const cleared = yield* (yield* Clearance).since(intent.payment.fromKey)
+  const isCompared = cleared !== undefined && intent.createdAt >= cleared
+  const isApproved = approvalOf(yield* SubmitterOptions, intent) !== undefined
+  if (k === 1 && isCompared && (!hasWaited || isApproved)) return true
   const { verdict, why } = yield* (yield* Wanted).judge(intent)
   if (verdict === "wanted") return true
   if (verdict === "later") return yield* waits(intent, why)

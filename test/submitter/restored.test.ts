@@ -1,12 +1,9 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { cpSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
-import { prepare } from "../../src/daemon.ts"
-import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { Effect } from "effect"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import type { DaemonOptions } from "../../src/services.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { databaseFile } from "../../src/store/Database.ts"
@@ -16,34 +13,11 @@ import { SpendLog } from "../../src/store/SpendLog.ts"
 import { verifyStore } from "../../src/store/verifyStore.ts"
 import { recover } from "../../src/submitter/recover.ts"
 import { alice, bob, flow, paid, round, states } from "../support/Flow.ts"
+import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 
 type World = Sandbox["Service"]
-const files = [databaseFile, `${databaseFile}-wal`]
-
-/** The store's files as they lie there, while their process writes to them. */
-const copyTo = (from: string, to: string) => {
-  cpSync(join(from, "sandbox"), join(to, "sandbox"), { recursive: true })
-  for (const file of files) if (existsSync(join(from, file))) cpSync(join(from, file), join(to, file))
-}
-
-/** Writes a copy into the very files: their inodes and births stay. */
-const overwrite = (from: string, to: string) => {
-  for (const file of files) {
-    if (existsSync(join(from, file))) writeFileSync(join(to, file), readFileSync(join(from, file)))
-    else rmSync(join(to, file), { force: true })
-  }
-}
-
-/** One life of a daemon on a data directory. Its end is abrupt: nothing is told to stop. */
-const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
-  prepare(options).pipe(
-    Effect.andThen(pollAssets()),
-    Effect.andThen(use),
-    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
-  )
-
 const attemptsOf = Effect.gen(function* () {
   const outbox = yield* Outbox
   const all = yield* Effect.forEach(yield* outbox.recent(100), ({ id }) => outbox.attempts(id))
@@ -53,7 +27,6 @@ const halts = Effect.map(
   Effect.flatMap(Brake, (brake) => brake.halts),
   (all) => all.map((halt) => halt.reason),
 )
-const folder = () => mkdtempSync(join(tmpdir(), "cofferer-restored-"))
 
 /** Somebody takes money out of the account that is kept filled. */
 const spend = Effect.fnUntraced(function* (client: TestClient, amount: bigint) {

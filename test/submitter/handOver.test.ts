@@ -1,0 +1,163 @@
+import { cpSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { databaseFile } from "../../src/store/Database.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { recover } from "../../src/submitter/recover.ts"
+import { alice, type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { rounds } from "../support/Intents.ts"
+import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
+import { chainId } from "../support/TestSandbox.ts"
+
+interface Story {
+  /** What the store does before it is copied. */
+  readonly before: Flow
+  /** What it does before it is lost. */
+  readonly after: Flow
+  /** Blocks that pass once it is put back and recovered. */
+  readonly blocks: number
+}
+
+const asked = { reason: "the disk died", author: "ana" }
+const wake = Effect.flatMap(Settings, (settings) => settings.rememberFraming(chainId, "bare"))
+const alerts = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (all) => all.map(({ severity, dedup, detail }) => `${severity} ${dedup.split("/")[0]}: ${detail}`),
+)
+
+const attemptStates = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  return (yield* outbox.attempts(intent?.id ?? "")).map(({ state }) => state)
+})
+
+/** Puts a copy over the store and recovers it; runs `then` in that life. */
+const putBack = ({ before, after, blocks }: Story, then: Flow, setup: FlowSetup = {}) =>
+  flow(
+    (outer, world, client) =>
+      Effect.gen(function* () {
+        const [home, copy] = [folder(), folder()]
+        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+        const options = { ...outer, dataDir: home }
+        yield* life(
+          options,
+          Effect.gen(function* () {
+            yield* wake
+            yield* before(options, world, client)
+            copyTo(home, copy)
+            yield* after(options, world, client)
+          }),
+        )
+        overwrite(copy, home)
+        yield* life(
+          options,
+          Effect.gen(function* () {
+            yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
+            yield* rounds(options, world, blocks)
+            yield* then(options, world, client)
+          }),
+        )
+        for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
+      }),
+    setup,
+  )
+
+describe("what a store held open that was put back", () => {
+  it.effect("is not paid again: a payment that was decided and not signed", () =>
+    putBack(
+      {
+        before: (options, world) =>
+          Effect.gen(function* () {
+            for (let i = 0; i < 9 && (yield* states).length === 0; i++) {
+              yield* round(options, world, new Set(["submit", "confirm"]))
+            }
+            assert.deepStrictEqual(yield* states, ["proposed"])
+          }),
+        after: (options, world) =>
+          Effect.gen(function* () {
+            yield* rounds(options, world, 5)
+            assert.deepStrictEqual(yield* states, ["confirmed"])
+          }),
+        blocks: 60,
+      },
+      (_, world) =>
+        Effect.gen(function* () {
+          assert.lengthOf(yield* paid(world), 1)
+          assert.deepStrictEqual(yield* states, ["cancelled"])
+          const told = (yield* alerts).filter((alert) => alert.startsWith("ticket cancelled"))
+          assert.lengthOf(told, 1)
+          assert.match(
+            told[0] ?? "",
+            /is cancelled: the store was put back from a copy, and the one that was lost may have paid it; the rule decides anew$/,
+          )
+        }),
+    ),
+  )
+
+  it.effect("is not paid again: what was planned since, of which people hear", () =>
+    putBack(
+      {
+        before: (options, world) => rounds(options, world, 12),
+        after: (options, world) =>
+          Effect.gen(function* () {
+            yield* TestClock.adjust("47 seconds")
+            yield* rounds(options, world, 8)
+            assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          }),
+        blocks: 60,
+      },
+      (options, world) =>
+        Effect.gen(function* () {
+          assert.lengthOf(yield* paid(world), 2)
+          const told = (yield* alerts).filter((alert) => alert.includes("wage"))
+          assert.lengthOf(told, 1)
+          assert.match(
+            told[0] ?? "",
+            /^ticket lost: wage: 30.00 USDT alice -> eve planned for 2027-01-15T08:01Z is let go: /,
+          )
+          yield* TestClock.adjust("110 seconds")
+          yield* rounds(options, world, 20)
+          assert.lengthOf(yield* paid(world), 3, "what is planned after that is paid")
+        }),
+      {
+        rules: `  - name: wage
+    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
+    schedule: { cron: "1,4 8 * * *", missed: once }
+`,
+        transfersPer24h: 9,
+      },
+    ),
+  )
+
+  it.effect("is not paid by another attempt: what was signed, and of which nothing is known", () =>
+    putBack(
+      {
+        before: (options, world, client) =>
+          Effect.gen(function* () {
+            yield* arm(client, { operation: "submit", kind: "drop_before", rate: 1 })
+            for (let i = 0; i < 9 && (yield* states).length === 0; i++) yield* round(options, world)
+            assert.lengthOf(yield* states, 1)
+          }),
+        after: (options, world, client) =>
+          Effect.gen(function* () {
+            for (let i = 0; i < 200 && (yield* attemptStates).length < 2; i++) yield* round(options, world)
+            yield* disarm(client)
+            for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+            assert.deepStrictEqual((yield* attemptStates).slice(-2), ["expired", "confirmed"])
+          }),
+        blocks: 55,
+      },
+      (_, world) =>
+        Effect.gen(function* () {
+          assert.lengthOf(yield* paid(world), 1)
+          const [told] = (yield* alerts).filter((alert) => alert.startsWith("page manual"))
+          assert.match(told ?? "", /is manual: the store was put back from a copy/)
+        }),
+    ),
+  )
+})
