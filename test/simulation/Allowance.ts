@@ -3,6 +3,8 @@ import type { Plan } from "./Plan.ts"
 
 /** Ten blocks of a calm run, and a little for requests on their way. */
 export const seenMillis = 12_000
+/** What one of three that lies takes longer: what two say is asked for again. */
+const liarMillis = 3_000
 /** What a payment takes longer to count as executed than to be executed: `ShownMillis`. */
 const shownMillis = 5_000
 
@@ -31,7 +33,7 @@ export const makeAllowance = (plan: Plan, now: () => number): Allowance => {
     const at = Math.max(blockTimes.get(height) ?? now(), isCalm ? 0 : Math.max(calmAt, blindAt))
     // Of several processes the next one waits until the lease of the dead has run out.
     const lease = replicas === 1 ? 0 : leaseMillis
-    return Math.max(blockTimes.get(height + 10) ?? 0, at + lease + seenMillis)
+    return Math.max(blockTimes.get(height + 10) ?? 0, at + lease + seenMillis + (plan.liar ? liarMillis : 0))
   }
   return {
     noteBlock: (height) => blockTimes.set(height, now()),

@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
-import type { Dice } from "../support/Dice.ts"
+import { type Dice, makeDice } from "../support/Dice.ts"
 import { deskText } from "../support/Operators.ts"
 import { usdt } from "../support/TestSandbox.ts"
 import { chainId, keySeed } from "./Network.ts"
@@ -55,6 +55,9 @@ export const coldAddress = `0x${"c0".repeat(20)}`
 /** The share of ops and aux of what the maker gets. */
 export const shares = { ops: 2n, aux: 1n } as const
 
+/** Of one of two payouts in a day: the network lets an account send twenty times in an epoch. */
+const timesMax = 10
+
 /** The payouts of a run of so many milliseconds. */
 const payoutsOf = (dice: Dice, millis: number): Book["payouts"] =>
   Array.from({ length: 1 + dice.below(2) }, (_, i) => {
@@ -63,7 +66,7 @@ const payoutsOf = (dice: Dice, millis: number): Book["payouts"] =>
       rule: `payout-${i + 1}`,
       amount: (dice.pick([40, 90, 150, 300]) ?? 40) + i,
       seconds: Array.from({ length: 60 / every }, (_, n) => n * every + dice.below(every)),
-      minutes: Math.floor(millis / 60_000) + 1,
+      minutes: Math.min(Math.floor(millis / 60_000) + 1, Math.floor((timesMax * every) / 60)),
       missed: dice.next() < 0.5 ? "once" : "skip",
       lateSeconds: dice.pick([5, 10, 20]) ?? 10,
     }
@@ -81,6 +84,12 @@ export const drawBook = (dice: Dice, millis: number): Book | undefined => {
   const isAsked = needsApproval === true && payouts.length > 0
   return { ...plainBook, payouts, maker, floor, approval: isAsked ? approval : undefined }
 }
+
+/** The same, with planned payments, each paid late rather than not at all. */
+export const withPayouts = (seed: number, book: Book, millis: number): Book => ({
+  ...book,
+  payouts: payoutsOf(makeDice(`payouts ${seed}`), millis).map((one) => ({ ...one, missed: "once", lateSeconds: 20 })),
+})
 
 /** What the same operator writes later; each harder or softer than what was there before, or only named otherwise. */
 export const rewritten = (dice: Dice, before: Book): { readonly book: Book; readonly how: string } => {
@@ -137,6 +146,22 @@ export interface OrderTexts {
   readonly policy: string
 }
 
+/** What may be paid out in a day, in whole units: what is planned beyond it is refused when the file is read. */
+export const payoutSum = ({ payouts }: Book): { readonly times: number; readonly most: number } => {
+  const sum = (of: (one: Payout) => number) =>
+    payouts.reduce((all, one) => all + one.seconds.length * one.minutes * of(one), 0)
+  return {
+    times: Math.max(
+      40,
+      sum(() => 1),
+    ),
+    most: Math.max(
+      4_000,
+      sum(({ amount }) => amount),
+    ),
+  }
+}
+
 /** The treasury file. Keys lie in `keys` beside it; it does not name its own place, so that its hash is the same. */
 export const bookText = (book: Book, network: string, orders: OrderTexts, startMillis: number): string => {
   const { keep, perTransfer, per24h, targets, floor, payouts, maker, approval } = book
@@ -147,11 +172,12 @@ export const bookText = (book: Book, network: string, orders: OrderTexts, startM
     ...(payouts.length === 0 && maker !== "split" ? [] : [`  ops: { publicKey: "${key("ops")}" }\n`]),
     ...(maker === "split" ? [`  aux: { publicKey: "${key("aux")}" }\n`] : []),
   ]
+  const { times, most } = payoutSum(book)
   const lines = [
     ...(payouts.length === 0
       ? []
       : [
-          `    - { from: reserve, to: [ops], asset: USDT, perTransfer: "500", per24h: "4_000", transfersPer24h: 40${asked} }\n`,
+          `    - { from: reserve, to: [ops], asset: USDT, perTransfer: "500", per24h: ${amountText(most)}, transfersPer24h: ${times}${asked} }\n`,
         ]),
     ...(maker === undefined ? [] : [makerLines[maker]]),
   ]

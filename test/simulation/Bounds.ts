@@ -1,5 +1,5 @@
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
-import { type Book, coldAddress, unit } from "./Book.ts"
+import { type Book, coldAddress, payoutSum, unit } from "./Book.ts"
 import { keySeed } from "./Network.ts"
 
 const key = (name: string) => publicKeyOf(keySeed, name)
@@ -42,7 +42,9 @@ export const boundsOf = (books: ReadonlyArray<Book>): Bounds => {
         most(books, ({ perTransfer }) => perTransfer),
         most(books, ({ per24h }) => per24h),
       ),
-      ...(books.some(({ payouts }) => payouts.length > 0) ? [line("reserve", [ops], 500n * unit, 4_000n * unit)] : []),
+      ...(books.some(({ payouts }) => payouts.length > 0)
+        ? [line("reserve", [ops], 500n * unit, BigInt(Math.max(...books.map((book) => payoutSum(book).most))) * unit)]
+        : []),
       ...(maker === "split" ? [line("maker", [ops, aux], 20_000n * unit, 60_000n * unit)] : []),
       ...(maker === "withdraw" ? [line("maker", [coldAddress], 20_000n * unit, 60_000n * unit)] : []),
     ],

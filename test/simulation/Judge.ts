@@ -77,6 +77,27 @@ const all = <Row>(db: DatabaseSync, sql: string): ReadonlyArray<Row> => db.prepa
 /** Ends that people must hear of, and what waits for them. */
 const called: ReadonlySet<IntentState> = new Set(["manual", "failed", "abandoned", "denied"])
 
+/** A payment that a store which was put back may know nothing of. */
+export interface LostPayment {
+  readonly intentId: string
+  readonly transferId: string
+}
+
+/** What was planned, or handed in by people, is owed once: by the store that was lost and the one after it together. */
+export const judgeLost = (
+  { db, chain, docket }: Pick<Evidence, "db" | "chain" | "docket">,
+  lost: ReadonlyArray<LostPayment>,
+): void => {
+  const later = db.prepare("SELECT transfer_id AS id FROM attempts WHERE intent_id = ? AND transfer_id <> ?")
+  const isExecuted = (id: string) => chain.transfers.get(id)?.status === "STATUS_DONE"
+  for (const { intentId, transferId } of lost.filter((one) => isExecuted(one.transferId))) {
+    docket.chance("once")
+    const again = later.all(intentId, transferId).find(({ id }) => isExecuted(String(id)))
+    if (again !== undefined)
+      docket.wrong("once", `payment ${intentId.slice(0, 8)} executed by a store that was lost, and again after it`)
+  }
+}
+
 /** What executed of keys that pay for us. */
 export const executionsOf = (chain: Chain, { payers }: Bounds): ReadonlyArray<Execution> =>
   chain.included.filter(({ party, code }) => payers.has(party) && code === 0).map(executionOf)
@@ -104,9 +125,11 @@ export const judge = (evidence: Evidence): void => {
   }
   if (gateways === "honest") {
     for (const intent of intents) judgeEnd(evidence, intent, executed.get(intent.id) ?? [], replays.has(intent.id))
+    // Where no transfers are listed, what a lost store paid is known by its debits alone.
+    const areDebitsLost = (imported?.size ?? 0) > 0
     // Nobody else has the key, so each of these is a false alarm.
     for (const { id } of all<{ id: string }>(db, "SELECT id FROM strangers WHERE known_as IS NULL")) {
-      if (foreign?.has(id) !== true)
+      if (foreign?.has(id) !== true && !(areDebitsLost && id.startsWith("debit ")))
         docket.wrong("foreign", `${id.slice(0, 40)} was taken for a payment made elsewhere`)
     }
     judgeForeign(evidence)

@@ -131,7 +131,8 @@ export class LyingWorld {
         // The last words of a process that is dead.
         if (own?.mortal.alive === false) return
         this.tell(`${this.elapsed} ERROR ${text}`)
-        if (text.startsWith("a loop failed")) this.wrong.push(`on: a loop failed: ${text.split("\n")[0]?.slice(0, 300)}`)
+        if (text.startsWith("a loop failed"))
+          this.wrong.push(`on: a loop failed: ${text.split("\n")[0]?.slice(0, 300)}`)
       },
       wire: {
         network,

@@ -54,6 +54,8 @@ export interface Plan {
   readonly deeds?: ReadonlyArray<Deed>
   /** Whether a rule in code stands in the place of one of the others. */
   readonly inCode?: boolean
+  /** Whether nothing goes wrong before a first payment is signed. */
+  readonly beginsCalm?: boolean
   /** What the operator wrote, and what befalls him; undefined: the plain treasury, and nothing. */
   readonly wild?: Wild
 }
@@ -65,14 +67,44 @@ const lies: ReadonlySet<FaultKind> = new Set(["stale_read"])
 const grave: ReadonlySet<FaultKind> = new Set(["chain_id_change"])
 
 export const planOf = (seed: number, gateways: Gateways): Plan => {
-  const plan = tamePlanOf(seed, gateways)
+  const plan = pacedOf(tamePlanOf(seed, gateways))
   if (gateways === "lying") return plan
   const wild = wildOf(seed, plan)
   const liar = plan.liar || wild.lag !== undefined
   // Files that are read again hold no code here, and a clock that is wrong makes planned times of its own.
   const isCoded = plan.inCode === true && wild.rewrites.length === 0
   const isTimed = wild.book.payouts.length > 0 || wild.outage !== undefined
-  return { ...plan, wild, liar, inCode: isCoded, clockSteps: isTimed ? [] : (plan.clockSteps ?? []) }
+  const whole = { ...plan, wild, liar, inCode: isCoded, clockSteps: isTimed ? [] : (plan.clockSteps ?? []) }
+  return wild.restore === undefined || wild.restore.when === "at once" ? whole : restoring(whole)
+}
+
+/**
+ * Nothing else goes wrong where a store is put back at the worst moment, or what was under way would be over before
+ * anybody could pay it twice. Who has the bytes that the network lost brings them in the last block of their window.
+ */
+const restoring = (plan: Plan): Plan => ({
+  ...plan,
+  blockMillis: 1_000,
+  window: 20,
+  workChanges: [],
+  faults: [],
+  stepsPerLife: undefined,
+  latencyMillis: Math.min(plan.latencyMillis, 40),
+  clockSteps: [],
+  rebroadcaster: true,
+  beginsCalm: true,
+})
+
+/**
+ * The same at a pace at which money moves while things go wrong: a treasury that starts amid faults, or dies before it
+ * has compared its balances, pays nothing until all is calm.
+ */
+const pacedOf = (plan: Plan): Plan => {
+  if (plan.gateways === "lying") return plan
+  const dice = makeDice(`pace ${plan.seed}`)
+  const blockMillis = 2 * plan.blockMillis
+  const stepsPerLife = plan.stepsPerLife === undefined ? undefined : 4 * plan.stepsPerLife
+  return { ...plan, blockMillis, stepsPerLife, beginsCalm: dice.next() < 0.8 }
 }
 
 /** The same without what is wild: as runs were before it, to the last byte. */

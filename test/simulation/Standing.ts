@@ -69,13 +69,16 @@ export const makeStanding = ({ plan, network, world, startMillis, now, database 
         network.chain.transfers.get(id)?.status === "STATUS_DONE" &&
         db.prepare("SELECT 1 FROM strangers WHERE id LIKE ?").get(`%${id}%`) === undefined,
     )
+  const isQuarantined = (db: DatabaseSync) =>
+    world.isRestored() &&
+    db.prepare("SELECT 1 FROM settings WHERE key = 'quarantine' AND value <> ''").get() !== undefined
   return {
     noteCalm: () => {
       if (book.payouts.length > 0) plannedUntil = Math.max(plannedUntil, now() + seenMillis)
     },
     isUnrested: () => {
       const db = database()
-      if (db === undefined || isOpen(db) || isUntold(db) || isUnnoted(db)) return true
+      if (db === undefined || isOpen(db) || isUntold(db) || isUnnoted(db) || isQuarantined(db)) return true
       return plan.gateways === "honest" && now() < plannedUntil
     },
     isHeld: () => {
@@ -84,8 +87,14 @@ export const makeStanding = ({ plan, network, world, startMillis, now, database 
       const halts = count(db, "SELECT count(*) AS n FROM halts WHERE ended_at IS NULL")
       return halts + count(db, "SELECT count(*) AS n FROM intents WHERE state = 'manual'") > 0
     },
-    signedSum: () =>
-      (database()?.prepare(signedSql).all() ?? []).reduce((sum, { amount }) => sum + BigInt(String(amount)), 0n),
+    signedSum: () => {
+      const signed = (database()?.prepare(signedSql).all() ?? []).map(({ amount }) => BigInt(String(amount)))
+      // What a lost store paid counts as well, of which this one may have imported the sums alone.
+      const paid = world.isRestored() ? [...network.chain.transfers.values()].map(({ amount }) => amount) : []
+      return [signed, paid]
+        .map((all) => all.reduce((sum, amount) => sum + amount, 0n))
+        .reduce((a, b) => (a > b ? a : b))
+    },
     words: () => {
       const db = database()
       if (db === undefined) return "no process is up"

@@ -17,6 +17,8 @@ export interface ThirdParty {
   readonly rebroadcast: () => void
   /** What stayed on the way for longer than margins can foresee is no send of ours any more. */
   readonly noteArrival: (body: string, leftAt: number) => void
+  /** What the newest block took of theirs, of a payment that an earlier block holds. */
+  readonly noteBlock: () => void
   /** A gateway that kept a transaction back broadcasts it: where the network takes it twice, that is its doing. */
   readonly noteLate: () => void
 }
@@ -41,6 +43,9 @@ export const anchorOf = (bytes: Uint8Array): number => {
 const transferOf = (bytes: Uint8Array | undefined): string =>
   transferId((bytes === undefined ? undefined : decodeTransaction(bytes))?.signature?.value ?? "")
 
+/** Transactions of a block, at most. */
+const tailMax = 50
+
 export const makeThirdParty = (options: {
   readonly network: Network
   readonly window: number
@@ -51,6 +56,7 @@ export const makeThirdParty = (options: {
   const { window, dice, run } = options
   const { chain, node } = options.network
   const replayed = new Set<string>()
+  const theirs = new Set<string>()
   let heard: ReadonlyArray<{ readonly bytes: Uint8Array; readonly height: number }> = []
   const isExecuted = (id: string): boolean => chain.transfers.has(id) || chain.withdrawals.has(id)
   const note = (id: string) => replayed.add(`${id} ${chain.height + 1}`)
@@ -72,6 +78,8 @@ export const makeThirdParty = (options: {
         const id = transferOf(bytes)
         const executed = isExecuted(id)
         const said = run(node.submit(bytes))
+        // Ours are known by the bytes that were heard: whatever else is taken was made by them.
+        if (others.includes(bytes) && said._tag === "Checked") theirs.add(said.hash.toLowerCase())
         if (executed && said._tag === "Checked" && said.code === 0) note(id)
       }
     },
@@ -79,6 +87,15 @@ export const makeThirdParty = (options: {
       if (chain.height - leftAt < 2) return
       const id = transferOf(bytesOf(body))
       if (isExecuted(id)) note(id)
+    },
+    noteBlock: () => {
+      const isNow = ({ height, code }: (typeof chain.included)[number]) => height === chain.height && code === 0
+      for (const { hash, transferId: id } of chain.included.slice(-tailMax).filter(isNow)) {
+        const isSecond = chain.included.some(
+          (one) => one.transferId === id && one.code === 0 && one.height < chain.height,
+        )
+        if (isSecond && theirs.has(hash.toLowerCase())) replayed.add(`${id} ${chain.height}`)
+      }
     },
     noteLate: () => {
       for (const { height, hex } of chain.faults.late) {

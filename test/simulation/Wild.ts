@@ -1,6 +1,8 @@
+import { type ProfileName, profiles } from "../../src/sandbox/Profiles.ts"
 import type { Scenario } from "../../src/sandbox/Scenario.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
-import { type Book, drawBook, plainBook, rewritten } from "./Book.ts"
+import { type Book, drawBook, plainBook, rewritten, withPayouts } from "./Book.ts"
+import type { Plan } from "./Plan.ts"
 
 /** A file that the operator writes anew at a block. */
 export interface Rewrite {
@@ -19,6 +21,19 @@ interface While {
   readonly until: number
 }
 
+/** A copy of the store is made at a block, and put in its place at a later one. */
+export interface Restore {
+  readonly copied: number
+  readonly block: number
+  /** As a file of its own, or with the whole disk: then nothing shows that the file is not the same. */
+  readonly how: "file" | "disk"
+  /**
+   * What is waited for from the block on. `under way`: a payment that the copy does not know, of which the network has
+   * lost what was sent. `at rest`: such a payment is paid, and no other one is under way.
+   */
+  readonly when: "at once" | "under way" | "at rest"
+}
+
 /** What happens to a treasury beside faults of its network: what its operator writes, what people and machines do. */
 export interface Wild {
   readonly book: Book
@@ -27,8 +42,7 @@ export interface Wild {
   readonly approver: "prompt" | "late" | "never" | "refuses"
   /** Blocks at which our key pays elsewhere, and how many whole units. */
   readonly elsewhere: ReadonlyArray<{ readonly block: number; readonly amount: number }>
-  /** A copy of the store is made at a block, and put in its place at a later one. */
-  readonly restore: { readonly copied: number; readonly block: number } | undefined
+  readonly restore: Restore | undefined
   /** Block at which a person asks for all that is above the floor, so that its fee is not there. */
   readonly dare: number | undefined
   /** A HALT file lies there. */
@@ -82,7 +96,14 @@ const voted: ReadonlyArray<Partial<Scenario>> = [
 /** What the plan of a seed has besides, by dice of its own. */
 export const wildOf = (
   seed: number,
-  { blocks, blockMillis, replicas, liar }: { blocks: number; blockMillis: number; replicas: number; liar: boolean },
+  {
+    blocks,
+    blockMillis,
+    replicas,
+    liar,
+    manyNodes,
+    profile,
+  }: Pick<Plan, "blocks" | "blockMillis" | "replicas" | "liar" | "manyNodes" | "profile">,
 ): Wild => {
   const dice = makeDice(`wild ${seed}`)
   const chance = (share: number) => dice.next() < share
@@ -91,14 +112,17 @@ export const wildOf = (
     const block = at()
     return { block, until: Math.min(blocks, block + 1 + dice.below(most)) }
   }
-  const book = chance(0.45) ? drawBook(dice, blocks * blockMillis) : undefined
+  const drawn = chance(0.45) ? drawBook(dice, blocks * blockMillis) : undefined
+  const worst = replicas === 1 && !manyNodes ? worstRestoreOf(seed, blocks, profile) : undefined
+  // What was paid by a balance is seen in it by a store that has forgotten it: of what was planned nothing tells.
+  const book = worst?.how === "disk" ? withPayouts(seed, drawn ?? plainBook, blocks * blockMillis) : drawn
   const rewrites = chance(0.25) && replicas === 1 ? rewritesOf(dice, book ?? plainBook, blocks) : []
   return {
     book: book ?? plainBook,
     rewrites,
     approver: dice.pick(["prompt", "prompt", "late", "never", "refuses"] as const) ?? "prompt",
     elsewhere: chance(0.06) ? [{ block: at(), amount: 50 + dice.below(500) }] : [],
-    restore: chance(0.06) && replicas === 1 ? restoreOf(dice, blocks) : undefined,
+    restore: (chance(0.06) && replicas === 1 ? restoreOf(dice, blocks) : undefined) ?? worst,
     haltFile: chance(0.06) ? lasting(15) : undefined,
     outage: chance(0.04) ? { block: at(), minutes: 35 + dice.below(20) } : undefined,
     fullDisk: chance(0.06) ? lasting(20) : undefined,
@@ -107,10 +131,13 @@ export const wildOf = (
     lag: liar && chance(0.4) ? { ...lasting(60), blocks: [1 + dice.below(12), 1 + dice.below(12)] } : undefined,
     lieOf: liar && chance(0.5) ? dice.pick(["height", "transfers", "balances", "submit"] as const) : undefined,
     unreadUntil: chance(0.08) ? 10 + dice.below(30) : 0,
-    lastly: chance(0.25),
+    lastly: chance(0.25) || worst !== undefined,
     dare: book?.floor === undefined ? undefined : at(),
   }
 }
+
+const describeRestore = ({ copied, block, how, when }: Restore): string =>
+  `the ${how === "disk" ? "disk" : "store"} of block ${copied} put back at ${block}${when === "at once" ? "" : ` or later, ${when}`}`
 
 const votesOf = (dice: Dice, at: () => number): Wild["votes"] => {
   const changes = dice.pick(voted) ?? {}
@@ -119,7 +146,20 @@ const votesOf = (dice: Dice, at: () => number): Wild["votes"] => {
 
 const restoreOf = (dice: Dice, blocks: number): Wild["restore"] => {
   const copied = 5 + dice.below(Math.floor(blocks / 2))
-  return { copied, block: copied + 1 + dice.below(Math.max(1, blocks - copied - 10)) }
+  const block = copied + 1 + dice.below(Math.max(1, blocks - copied - 10))
+  return { copied, block, how: "file", when: "at once" }
+}
+
+/** In a tenth of the runs, by dice of their own: the moments at which a store that is put back could pay twice. */
+const worstRestoreOf = (seed: number, blocks: number, profile: ProfileName): Wild["restore"] => {
+  const dice = makeDice(`restore ${seed}`)
+  if (dice.next() >= 0.1) return undefined
+  const copied = 5 + dice.below(Math.floor(blocks / 3))
+  const block = copied + 3 + dice.below(Math.floor(blocks / 4))
+  // Where no transfers are listed, nothing but a watermark tells of a disk that was put back.
+  return dice.next() < 0.5 || profiles[profile].surface !== "full"
+    ? { copied, block, how: "file", when: "under way" }
+    : { copied, block, how: "disk", when: "at rest" }
 }
 
 const rewritesOf = (dice: Dice, first: Book, blocks: number): Wild["rewrites"] => {
@@ -148,7 +188,7 @@ export const describeWild = (wild: Wild): ReadonlyArray<string> => {
       ({ block, how, by, allowWeaker }) => `${how} by ${by}${allowWeaker ? " allowed" : ""} at block ${block}`,
     ),
     ...elsewhere.map(({ block }) => `pays elsewhere at block ${block}`),
-    restore === undefined ? "" : `the store of block ${restore.copied} put back at ${restore.block}`,
+    restore === undefined ? "" : describeRestore(restore),
     wild.dare === undefined ? "" : `all above the floor asked for at block ${wild.dare}`,
     haltFile === undefined ? "" : `HALT file at block ${haltFile.block} to ${haltFile.until}`,
     outage === undefined ? "" : `nothing for ${outage.minutes} min from block ${outage.block}`,

@@ -1,9 +1,10 @@
-import { existsSync, renameSync, rmSync } from "node:fs"
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { DatabaseSync } from "node:sqlite"
-import { Effect } from "effect"
+import { DatabaseSync } from "node:sqlite"
+import { Effect, Schedule } from "effect"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { haltFile, removeHaltFile, writeHaltFile } from "../../src/config/files.ts"
+import type { HaltReason } from "../../src/domain/Halt.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import type { DaemonOptions } from "../../src/services.ts"
@@ -20,6 +21,7 @@ import { agreed } from "./agreed.ts"
 import { type Book, permitsMore, unit } from "./Book.ts"
 import type { Docket } from "./Docket.ts"
 import { payElsewhere } from "./Elsewhere.ts"
+import type { LostPayment } from "./Judge.ts"
 import { keySeed, type Network } from "./Network.ts"
 import type { People } from "./People.ts"
 import type { Services } from "./Replica.ts"
@@ -39,6 +41,8 @@ interface Around {
   readonly write: (book: Book) => string
   /** Ends every process as in a power cut; each is started again after a while. */
   readonly killAll: () => void
+  /** Whoever is dead is started again at once. */
+  readonly startSoon: () => void
   /** Lets minutes pass in which nobody is answered and there is no block. */
   readonly outage: (minutes: number) => void
 }
@@ -54,6 +58,10 @@ export interface WildWorld {
   readonly isSettled: () => boolean
   /** Ids of transfers that our key made elsewhere. */
   readonly elsewhere: ReadonlySet<string>
+  /** What a store that was lost had signed of what was planned, or handed in by people. */
+  readonly lost: ReadonlyArray<LostPayment>
+  /** Ids of all that it had signed. */
+  readonly lostIds: ReadonlySet<string>
   /** Whether the store was put back. */
   readonly isRestored: () => boolean
   readonly isDiskFull: () => boolean
@@ -72,6 +80,8 @@ const said = { author: "zoe", reason: "meant so" }
 const lateBlocks = 30
 /** Blocks after which a person sees what happened and does the verb for it. */
 const seenBlocks = 8
+/** Requests for a listing that fail after a disk was put back. */
+const unlistedMax = 40
 
 type Treasury = DaemonOptions["treasury"]
 
@@ -92,7 +102,11 @@ export const makeWildWorld = (around: Around): WildWorld => {
   let block = 0
   let calm = false
   let restored = false
+  const lost: Array<LostPayment> = []
+  const lostIds = new Set<string>()
+  let copied: ReadonlySet<unknown> = new Set()
   let hidden = 0
+  let losing = 0
   const during = (span: { readonly block: number; readonly until: number } | undefined): boolean =>
     span !== undefined && !calm && block >= span.block && block < span.until
   const copy = join(dataDir, "..", "copy.db")
@@ -117,7 +131,8 @@ export const makeWildWorld = (around: Around): WildWorld => {
       (answer) => {
         const { _tag: tag } = answer as { readonly _tag: string }
         docket.event(`reload answered: ${tag}`)
-        if (tag === "Reloaded" && !isAllowed)
+        // What another reload, answered meanwhile, brought into force may permit as much.
+        if (tag === "Reloaded" && !isAllowed && [...current].every((one) => permitsMore(book, one)))
           docket.wrong("terms", `a file that is ${how} came into force without anybody's consent`)
         if (!isAllowed) docket.chance("terms")
         if (tag !== "Refused" && isLast()) current = new Set([book])
@@ -134,15 +149,49 @@ export const makeWildWorld = (around: Around): WildWorld => {
     if (!existsSync(copy)) return
     around.killAll()
     const file = join(dataDir, databaseFile)
-    for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true })
-    renameSync(copy, file)
+    const signed = signedIn(file)
+    lost.push(...signed.filter(({ isOwed }) => isOwed === 1n))
+    for (const { transferId } of signed) lostIds.add(transferId)
+    for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true })
+    // Written into the file that is there, it stays the same file to whoever asks.
+    if (restore?.how === "disk") writeFileSync(file, readFileSync(copy))
+    else renameSync(copy, file)
     restored = true
-    docket.event("store put back")
+    run(network.node.disarmFault(losing))
+    around.startSoon()
+    // Balances can be read before anything tells what was paid.
+    if (restore?.how === "disk") {
+      const silent = { operation: "transfers", kind: "http_status", status: 503, rate: 1, count: unlistedMax } as const
+      run(network.node.armFault(silent))
+    }
+    docket.event(`${restore?.how === "disk" ? "disk" : "store"} put back, ${restore?.when}`)
     people.wish(
       "recover",
-      block + seenBlocks,
+      block + 1,
       inForce((treasury) => recovering({ treasury, dataDir })),
     )
+  }
+
+  /** Whether the moment has come that the store is put back at. */
+  const isMoment = (): boolean => {
+    if (restore === undefined || restored || block < restore.block) return false
+    if (restore.when === "at once") return block === restore.block
+    if (restore.when === "under way" && block === restore.block) {
+      losing = run(network.node.armFault({ operation: "submit", kind: "lost_mempool", rate: 1 })).id
+    }
+    const [db] = around.databases()
+    if (db === undefined) return false
+    const attempts = db
+      .prepare("SELECT a.transfer_id AS id, a.state, i.rule FROM attempts a JOIN intents i ON i.id = a.intent_id")
+      .all()
+    const young = attempts.filter(({ id }) => !copied.has(id))
+    const isPaid = ({ id }: { readonly id?: unknown }) => network.chain.transfers.has(String(id))
+    const sent = ["accepted", "unknown"]
+    if (restore.when === "under way") return young.some((one) => sent.includes(String(one["state"])) && !isPaid(one))
+    const isOpen = attempts.some(
+      ({ state }) => state === "signed" || state === "sending" || sent.includes(String(state)),
+    )
+    return !isOpen && young.some((one) => String(one["rule"]).startsWith("payout") && isPaid(one))
   }
 
   const makeCopy = (): void => {
@@ -153,6 +202,12 @@ export const makeWildWorld = (around: Around): WildWorld => {
     const [db] = around.databases()
     try {
       db?.prepare("VACUUM INTO ?").run(copy)
+      copied = new Set(
+        db
+          ?.prepare("SELECT transfer_id AS id FROM attempts")
+          .all()
+          .map(({ id }) => id),
+      )
     } catch {
       // It died of this very statement.
     }
@@ -220,6 +275,8 @@ export const makeWildWorld = (around: Around): WildWorld => {
     approvals,
     inForce: () => current,
     isSettled: () => current.size === 1 && current.has(written),
+    lost,
+    lostIds,
     isRestored: () => restored,
     isDiskFull: () => during(fullDisk),
     deafness: () => (during(deaf) ? deaf?.how : undefined),
@@ -249,7 +306,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
         }
         if (wild.dare === block) dare()
         if (restore?.copied === block) makeCopy()
-        if (restore?.block === block) putBack()
+        if (isMoment()) putBack()
         if (halting?.block === block) {
           run(writeHaltFile(dataDir, "zoe stops it"))
           docket.event("HALT file")
@@ -272,6 +329,16 @@ export const makeWildWorld = (around: Around): WildWorld => {
       Object.assign(network.chain.scenario, before)
     },
   }
+}
+
+const signedIn = (file: string): ReadonlyArray<LostPayment & { readonly isOwed: bigint }> => {
+  const db = new DatabaseSync(file)
+  const asked = db.prepare(`SELECT a.intent_id AS "intentId", a.transfer_id AS "transferId",
+    i.rule LIKE 'payout-%' OR i.rule = 'submit' AS "isOwed" FROM attempts a JOIN intents i ON i.id = a.intent_id`)
+  asked.setReadBigInts(true)
+  const rows = asked.all()
+  db.close()
+  return rows as unknown as ReturnType<typeof signedIn>
 }
 
 const awaiting = Effect.map(
@@ -305,11 +372,18 @@ interface Place {
   readonly dataDir: string
 }
 
-const recovering = (place: Place): Verb => agreed((signature) => ledgerVerb("recover", place, { ...said, signature }))
+/** Nobody does a verb of the ledger before its halt is there. */
+const onceHalted = (reason: HaltReason, verb: "recover" | "adopt") =>
+  Effect.fnUntraced(function* (place: Place) {
+    const halts = yield* (yield* Brake).halts
+    if (halts.every((halt) => halt.reason !== reason)) return yield* Effect.fail("nothing halts")
+    return yield* agreed((signature) => ledgerVerb(verb, place, { ...said, signature }))
+  })
 
-/** Nobody adopts what halts nothing. */
-const adopting = Effect.fnUntraced(function* (place: Place) {
-  const halts = yield* (yield* Brake).halts
-  if (halts.every(({ reason }) => reason !== "foreign_payment")) return yield* Effect.fail("nothing halts")
-  return yield* agreed((signature) => ledgerVerb("adopt", place, { ...said, signature }))
-})
+/** Who waits for the halt looks again. */
+const recovering = (place: Place) =>
+  onceHalted(
+    "restored_store",
+    "recover",
+  )(place).pipe(Effect.retry({ schedule: Schedule.spaced("2 seconds"), times: 20 }))
+const adopting = onceHalted("foreign_payment", "adopt")

@@ -9,7 +9,7 @@ import type { Book } from "./Book.ts"
 import { boundsOf } from "./Bounds.ts"
 import type { Docket } from "./Docket.ts"
 import { codeRule } from "./inCode.ts"
-import { executionsOf, judge, judgeFalseReplays, judgeReplays } from "./Judge.ts"
+import { executionsOf, judge, judgeFalseReplays, judgeLost, judgeReplays } from "./Judge.ts"
 import { judgeApproved, judgeTold } from "./judgePeople.ts"
 import { judgePlanned } from "./judgePlanned.ts"
 import { judgeLeft, judgeTerms, type TermsThen } from "./judgeSigned.ts"
@@ -98,10 +98,12 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   const isTimed = (plan.clockSteps ?? []).length === 0
   const bounds = boundsOf(books)
   const foreign = world.elsewhere
-  const imported = world.isRestored() ? importedIn(db, chain) : new Set<string>()
+  const imported = world.isRestored() ? importedIn(db, chain, world.lostIds) : new Set<string>()
   const evidence = { db, chain, gateways, docket, bounds, replayed, endedByHand, foreign, imported }
   judge(evidence)
-  judgeOrders({ ...evidence, plan })
+  if (isHonest) judgeLost(evidence, world.lost)
+  // What a lost store has cancelled, nobody counts.
+  if (!world.isRestored()) judgeOrders({ ...evidence, plan })
   if (isHonest && (plan.profile === "0.74" || plan.profile === "0.75")) {
     judgeReplays({ ...evidence, isTimed, secondUntil })
   }
@@ -130,13 +132,13 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   }
 }
 
-/** Executions that a store which was put back did not know, and people do now: of withdrawals nobody tells whose. */
-const importedIn = (db: DatabaseSync, chain: Chain): ReadonlySet<string> =>
-  // Where no transfers are listed, the balances alone show that more was paid.
-  new Set(
-    chain.profile.surface !== "full"
-      ? [...chain.transfers.keys(), ...chain.withdrawals.keys()]
-      : (db.prepare("SELECT id FROM strangers WHERE known_as IS NOT NULL").all() as unknown as { id: string }[]).map(
-          ({ id }) => id,
-        ),
-  )
+/**
+ * Executions that a store which was put back did not know, and people do now. Of withdrawals and cancellations nobody
+ * tells whose they are, and where no transfers are listed the balances alone show that more was paid.
+ */
+const importedIn = (db: DatabaseSync, chain: Chain, lost: ReadonlySet<string>): ReadonlySet<string> => {
+  const isListed = chain.profile.surface === "full"
+  const unlisted = [...lost].filter((id) => !isListed || !chain.transfers.has(id))
+  const known = db.prepare("SELECT id FROM strangers WHERE known_as IS NOT NULL").all()
+  return new Set([...unlisted, ...known.map(({ id }) => String(id))])
+}

@@ -17,6 +17,9 @@ const addTo = (sums: Record<string, number>, counts: Counts): void => {
   for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
 }
 
+/** An event that is the answer to another one, and no kind of its own: "submit: failed". */
+const isOutcome = (name: string): boolean => name.includes(": ") || name.includes("answered")
+
 const column = (counts: Counts, names: ReadonlyArray<string>): ReadonlyArray<string> =>
   names.map((name) => `  ${String(counts[name] ?? 0).padStart(9)}  ${name}`)
 
@@ -32,9 +35,14 @@ export const makeFigures = () => {
       addTo(events, verdict.events)
     },
     sums: (): Sums => ({ seeds, violations, chances, events }),
-    lines: (): ReadonlyArray<string> => [
+    lines: (kinds = Object.keys(events).toSorted()): ReadonlyArray<string> => [
       "what happened, how often:",
-      ...column(events, Object.keys(events).toSorted()),
+      ...column(
+        events,
+        kinds.filter((name) => !isOutcome(name)),
+      ),
+      "what came of what people asked for, how often:",
+      ...column(events, kinds.filter(isOutcome)),
       "what each oracle could have found, how often:",
       ...column(chances, oracleNames),
     ],

@@ -23,6 +23,9 @@ export const timesOf = ({ seconds, minutes }: Payout, startMillis: number): Read
 const paidSql = `SELECT 1 FROM intents i WHERE i.rule = ? AND (i.created_at >= ?
   OR EXISTS (SELECT 1 FROM attempts a WHERE a.intent_id = i.id AND a.created_at >= ?)) LIMIT 1`
 
+const signedSql = `SELECT max(a.created_at) AS at FROM attempts a JOIN intents i ON i.id = a.intent_id
+  WHERE i.rule = ? AND i.state = 'confirmed'`
+
 export interface PlannedEvidence {
   readonly db: DatabaseSync
   readonly chain: Chain
@@ -73,14 +76,16 @@ const judgeOwed = ({ db, docket, startMillis, now }: PlannedEvidence, payout: Pa
   const { rule, lateSeconds, missed } = payout
   const last = timesOf(payout, startMillis).findLast((at) => at + lateSeconds * 1_000 + settleMillis < now)
   const begun = db.prepare("SELECT min(at) AS at FROM decisions WHERE rule = ?").get(rule)?.["at"]
-  // A rule begins with the first look at it.
-  if (last === undefined || begun === null || Number(begun) > last) return
+  // A rule begins after the first look at it: what was planned for that moment is none of its times.
+  if (last === undefined || begun === null || Number(begun) >= last) return
   docket.chance("planned")
   const decided = db.prepare(paidSql).get(rule, last, last)
   const told = db.prepare("SELECT count(*) AS n FROM alerts WHERE dedup LIKE ? AND at >= ?")
-  const isTold = ["let-go", "late", "unseen"].some(
-    (kind) => Number((told.get(`${kind}/${rule}/%`, last) as { n: number }).n) > 0,
-  )
+  const isToldOf = (kind: string, since: number) =>
+    Number((told.get(`${kind}/${rule}/%`, since) as { n: number }).n) > 0
+  // What is told to be late stays owed, with all that is planned after it, until something is paid.
+  const signed = db.prepare(signedSql).get(rule)?.["at"] ?? 0
+  const isTold = ["let-go", "unseen", "lost"].some((kind) => isToldOf(kind, last)) || isToldOf("late", Number(signed))
   const held = db.prepare("SELECT reason FROM decisions WHERE rule = ? ORDER BY seq DESC LIMIT 1").get(rule)
   // Behind an open payment people are called by the bounds of that one, and to what nobody can read by its own.
   if (byOpen.has(held?.["reason"] as HoldReason) || unread.has(String(held?.["reason"]))) return

@@ -37,6 +37,8 @@ const startMillis = Date.parse("2026-11-21T10:00:00Z")
 /** Blocks of a second after the last fault within which every payment must have come to its end. */
 const restBlocksMax = 400
 const hostileRestBlocks = 40
+/** Blocks of a second in which a treasury that nothing disturbs has signed its first payment. */
+const calmBlocksMax = 60
 /** As many more where a gateway shut us out: so long it is not asked. */
 const banBlocks = 610
 /** From a death to the next start, at most. */
@@ -197,10 +199,14 @@ class Run {
     const killAll = () => {
       for (const replica of this.living) replica.kill()
     }
+    const startSoon = () => {
+      for (const slot of this.slots) slot.restartAt = this.time.now()
+    }
     const write = (book: Book) => this.bench.write(this.textOf(book))
     const outage = (minutes: number) => this.standStill(minutes)
     const databases = () => this.databases
-    const around = { databases, wild, network, docket, people, dataDir, killAll, write, outage, run: this.atOnce }
+    const acts = { killAll, startSoon, write, outage, run: this.atOnce }
+    const around = { databases, wild, network, docket, people, dataDir, ...acts }
     this.world = makeWildWorld(around)
     const now = () => this.time.now()
     const database = () => this.anyDatabase()
@@ -235,7 +241,8 @@ class Run {
     const { plan, network } = this
     if (plan.wild !== undefined) this.bench.write(this.textOf(this.wild.book))
     if (plan.liar) this.docket.event(this.wild.lieOf === undefined ? "one liar of three" : "liar about one operation")
-    for (const slot of this.slots) this.start(slot)
+    if (plan.beginsCalm === true) this.beginCalmly()
+    else for (const slot of this.slots) this.start(slot)
     for (let block = 1; block <= plan.blocks; block++) {
       for (const change of plan.workChanges)
         if (change.block === block) this.docket.event("vote on window or difficulty")
@@ -274,6 +281,17 @@ class Run {
     return this.verdict()
   }
 
+  /** Nothing goes wrong until a first payment is signed, or is not to be expected. */
+  private beginCalmly(): void {
+    this.dying = false
+    for (const slot of this.slots) this.start(slot)
+    const signed = () => this.anyDatabase()?.prepare("SELECT 1 FROM attempts LIMIT 1").get()
+    for (let n = 0; n < calmBlocksMax && signed() === undefined; n++) this.block()
+    this.dying = true
+    for (const { mortal } of this.living)
+      if (this.plan.stepsPerLife !== undefined) mortal.dieAt = mortal.steps + this.lifeSpan()
+  }
+
   private restBlock(rest: number): void {
     const at = this.plan.blocks + 1 + rest
     if (rest % 10 === 5) this.attend()
@@ -292,6 +310,7 @@ class Run {
     if (this.plan.rebroadcaster) this.thirdParty.rebroadcast()
     this.thirdParty.noteLate()
     this.atOnce(this.network.node.stepBlock)
+    this.thirdParty.noteBlock()
     if (this.plan.manyNodes) this.network.chain.mempool.cache.clear()
     this.allowance.noteBlock(this.network.chain.height)
     this.watch.balances()

@@ -46,10 +46,10 @@ describe("the simulation of the whole daemon", () => {
     }
   })
 
-  it("finds nothing wrong in runs that once took money out twice unseen, or a payment for another's", async () => {
+  it("finds nothing wrong in runs that paid what a lost store had paid, or took a payment for another's", async () => {
     for (const [first, isTame] of [
-      [618, false],
-      [2_146, false],
+      [44, false],
+      [187, false],
       [7_000_015, true],
     ] as const) {
       const verdicts = await simulate({ first, seeds: 1, gateways: honest, isTame, workers: 1 })
