@@ -1,13 +1,14 @@
 import { cpSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { recover } from "../../src/submitter/recover.ts"
+import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alice, type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
@@ -49,10 +50,10 @@ const putBack = ({ before, after, blocks }: Story, then: Flow, setup: FlowSetup 
           Effect.gen(function* () {
             yield* wake
             yield* before(options, world, client)
-            copyTo(home, copy)
-            yield* after(options, world, client)
           }),
         )
+        copyTo(home, copy)
+        yield* life(options, after(options, world, client))
         overwrite(copy, home)
         yield* life(
           options,
@@ -157,6 +158,32 @@ describe("what a store held open that was put back", () => {
           assert.lengthOf(yield* paid(world), 1)
           const [told] = (yield* alerts).filter((alert) => alert.startsWith("page manual"))
           assert.match(told ?? "", /is manual: the store was put back from a copy/)
+        }),
+    ),
+  )
+
+  it.effect("is looked for on the ledger: what was signed, and by what this store knows never sent", () =>
+    putBack(
+      {
+        before: (options, world) =>
+          Effect.gen(function* () {
+            yield* rounds(options, world, 3, new Set(["submit", "confirm"]))
+            const dying = yield* Effect.forkChild(submitOnce())
+            while ((yield* attemptStates).length === 0) yield* Effect.yieldNow
+            yield* Fiber.interrupt(dying)
+            assert.deepStrictEqual(yield* attemptStates, ["signed"])
+          }),
+        after: (options, world) =>
+          Effect.gen(function* () {
+            for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+            assert.deepStrictEqual(yield* attemptStates, ["confirmed"])
+          }),
+        blocks: 55,
+      },
+      (_, world) =>
+        Effect.gen(function* () {
+          assert.lengthOf(yield* paid(world), 1)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
         }),
     ),
   )
