@@ -13,7 +13,7 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { agreedRows } from "./agreedRows.ts"
-import { aligned, settleNanos, type WindowAnswer } from "./askWindow.ts"
+import { aligned, type WindowAnswer } from "./askWindow.ts"
 import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./BalancePollerOptions.ts"
 import { beginAnew } from "./beginAnew.ts"
 import { bridgeGap } from "./bridgeGap.ts"
@@ -27,8 +27,11 @@ import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
 import { tellChanges } from "./tellChanges.ts"
 
-/** How far a reading by cursors goes back behind what is known. */
-const cursorOverlapNanos = 60_000_000_000n
+/**
+ * How far a reading goes back behind what is known where no answer names its block: nothing else tells rows that a
+ * replica behind the others showed too late.
+ */
+const overlapNanos = 60_000_000_000n
 
 /**
  * Reads balance changes up to the newest final block, or a part of the way there. Rows and the new watermark become
@@ -167,11 +170,11 @@ const readOn = Effect.fnUntraced(function* (
   const parties = partiesOf(options)
   const usual = options.pageRows ?? defaultPageRows
   if (options.readByCursor?.has(name)) {
-    const from = watermark.timestamp - cursorOverlapNanos
+    const from = watermark.timestamp - overlapNanos
     return yield* readByCursor(reader, { parties, pageRows: usual, now, from })
   }
   const rows: Array<BalanceChange> = []
-  let from = (yield* Ref.get(pace)).hasMarks ? watermark.timestamp : watermark.timestamp - settleNanos
+  let from = (yield* Ref.get(pace)).hasMarks ? watermark.timestamp : watermark.timestamp - overlapNanos
   for (;;) {
     const known = yield* Ref.get(pace)
     const { span, hasMarks } = known
@@ -188,7 +191,7 @@ const readOn = Effect.fnUntraced(function* (
     if (hasMarks && answer.mark === undefined) {
       // Without marks windows overlap, so that rows which came late are not missed.
       yield* Ref.set(pace, { ...known, hasMarks: false })
-      from = watermark.timestamp - settleNanos
+      from = watermark.timestamp - overlapNanos
       continue
     }
     yield* Ref.set(pace, {

@@ -51,7 +51,7 @@ export const blockNanos = 1_000n
 /** The last microsecond that is not after a time. */
 export const aligned = (nanos: bigint): bigint => (nanos / blockNanos) * blockNanos
 
-/** Without block headers nothing says what is final: rows are taken this late, and windows overlap by as much again. */
+/** Without block headers nothing says what is final: rows are taken this late. */
 export const settleNanos = 5_000_000_000n
 
 /** Below this time rows do not change any more, where the gateway names no block. */
