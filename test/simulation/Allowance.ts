@@ -24,9 +24,10 @@ export interface Allowance {
 }
 
 export const makeAllowance = (plan: Plan, now: () => number): Allowance => {
-  const { faults, stepsPerLife, sleeps, replicas } = plan
+  const { faults, stepsPerLife, sleeps, replicas, wild } = plan
   const blockTimes = new Map<number, number>()
-  const isCalm = faults.length === 0 && stepsPerLife === undefined && !sleeps && replicas === 1
+  const isServed = faults.length === 0 && wild?.outage === undefined && wild?.restore === undefined
+  const isCalm = isServed && stepsPerLife === undefined && !sleeps && replicas === 1
   let calmAt = 0
   let blindAt = 0
   const seenUntil = (height: number): number => {

@@ -150,10 +150,10 @@ const restoreOf = (dice: Dice, blocks: number): Wild["restore"] => {
   return { copied, block, how: "file", when: "at once" }
 }
 
-/** In a tenth of the runs, by dice of their own: the moments at which a store that is put back could pay twice. */
+/** In a sixth of the runs, by dice of their own: the moments at which a store that is put back could pay twice. */
 const worstRestoreOf = (seed: number, blocks: number, profile: ProfileName): Wild["restore"] => {
   const dice = makeDice(`restore ${seed}`)
-  if (dice.next() >= 0.1) return undefined
+  if (dice.next() >= 0.16) return undefined
   const copied = 5 + dice.below(Math.floor(blocks / 3))
   const block = copied + 3 + dice.below(Math.floor(blocks / 4))
   // Where no transfers are listed, nothing but a watermark tells of a disk that was put back.

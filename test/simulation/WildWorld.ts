@@ -104,7 +104,8 @@ export const makeWildWorld = (around: Around): WildWorld => {
   let restored = false
   const lost: Array<LostPayment> = []
   const lostIds = new Set<string>()
-  let copied: ReadonlySet<unknown> = new Set()
+  let copied = new Set<string>()
+  let hasBegun = false
   let hidden = 0
   let losing = 0
   const during = (span: { readonly block: number; readonly until: number } | undefined): boolean =>
@@ -176,7 +177,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
   const isMoment = (): boolean => {
     if (restore === undefined || restored || block < restore.block) return false
     if (restore.when === "at once") return block === restore.block
-    if (restore.when === "under way" && block === restore.block) {
+    if (restore.when === "under way" && losing === 0) {
       losing = run(network.node.armFault({ operation: "submit", kind: "lost_mempool", rate: 1 })).id
     }
     const [db] = around.databases()
@@ -184,7 +185,10 @@ export const makeWildWorld = (around: Around): WildWorld => {
     const attempts = db
       .prepare("SELECT a.transfer_id AS id, a.state, i.rule FROM attempts a JOIN intents i ON i.id = a.intent_id")
       .all()
-    const young = attempts.filter(({ id }) => !copied.has(id))
+    // What was sent before the network lost things is in a block soon.
+    if (!hasBegun && restore.when === "under way") for (const { id } of attempts) copied.add(String(id))
+    hasBegun = true
+    const young = attempts.filter(({ id }) => !copied.has(String(id)))
     const isPaid = ({ id }: { readonly id?: unknown }) => network.chain.transfers.has(String(id))
     const sent = ["accepted", "unknown"]
     if (restore.when === "under way") return young.some((one) => sent.includes(String(one["state"])) && !isPaid(one))
@@ -206,7 +210,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
         db
           ?.prepare("SELECT transfer_id AS id FROM attempts")
           .all()
-          .map(({ id }) => id),
+          .map(({ id }) => String(id)),
       )
     } catch {
       // It died of this very statement.
