@@ -4,7 +4,8 @@ import type { Mutant } from "./Mutant.ts"
 export const classics: ReadonlyArray<Mutant> = [
   {
     name: "one gateway's listing taken as proof of absence",
-    tests: ["submitter", "model"],
+    tests: ["submitter/evidence.test.ts"],
+    by: "test",
     edits: [
       {
         file: "submitter/evidence.ts",
@@ -15,8 +16,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "executed but unseen not subtracted from what is spendable",
-    oracles: ["floor", "filled", "policy"],
-    tests: ["submitter"],
+    tests: ["submitter/fee.test.ts"],
+    by: "test",
     edits: [
       {
         file: "submitter/signIntent.ts",
@@ -27,8 +28,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a send begun for an attempt that has ended",
-    oracles: ["ended"],
-    tests: ["submitter"],
+    tests: ["submitter/cleared.test.ts"],
+    by: "test",
     edits: [
       {
         file: "submitter/beginSend.ts",
@@ -39,7 +40,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a key cleared by an unfinished listing",
-    tests: ["submitter"],
+    tests: ["submitter/cleared.test.ts"],
+    by: "test",
     edits: [
       {
         file: "submitter/Reconcile.ts",
@@ -50,7 +52,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a look during an awaited answer",
-    tests: ["submitter"],
+    tests: ["submitter/awaited.test.ts"],
+    by: "test",
     edits: [
       {
         file: "submitter/Confirm.ts",
@@ -73,7 +76,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "death at the deadline without margin",
-    tests: ["submitter", "model"],
+    tests: ["submitter/evidence.test.ts"],
+    by: "test",
     edits: [
       {
         file: "submitter/evidence.ts",
@@ -84,8 +88,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "fee dropped at the floor",
-    oracles: ["floor"],
-    tests: ["signer"],
+    tests: ["signer/signer.test.ts"],
+    by: "test",
     edits: [
       {
         file: "signer/Signer.ts",
@@ -101,13 +105,14 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a new attempt after manual",
-    oracles: ["left", "once"],
-    tests: ["submitter", "model"],
+    tests: ["submitter/evidence.test.ts"],
+    by: "test",
     edits: [{ file: "submitter/evidence.ts", source: 'intent === "manual" || ', instead: "" }],
   },
   {
     name: "listings that need not be blocks apart",
-    tests: ["submitter", "model"],
+    tests: ["submitter/evidence.test.ts"],
+    by: "test",
     edits: [
       {
         file: "submitter/evidence.ts",
@@ -118,7 +123,7 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "one gateway's sighting ending a payment",
-    tests: ["gateway"],
+    tests: ["gateway/agreed.test.ts"],
     edits: [
       {
         file: "gateway/together.ts",
@@ -129,7 +134,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a freeze for the shorter window",
-    tests: ["rules", "submitter"],
+    tests: ["rules/workTerms.test.ts"],
+    by: "test",
     edits: [
       {
         file: "rules/workTerms.ts",
@@ -140,7 +146,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "no clearance needed",
-    tests: ["submitter", "signer"],
+    oracles: ["once", "planned"],
+    tests: ["submitter/cleared.test.ts"],
     edits: [
       {
         file: "store/Clearance.ts",
@@ -151,14 +158,16 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "no quarantine after recover",
-    tests: ["submitter"],
+    oracles: ["once", "planned", "filled"],
+    tests: ["submitter/restored.test.ts"],
     edits: [
       { file: "submitter/recover.ts", source: '      yield* settings.set(quarantineKey, "pending")\n', instead: "" },
     ],
   },
   {
     name: "the explorer's inclusion ignored",
-    tests: ["submitter"],
+    tests: ["submitter/explorer.test.ts"],
+    by: "test",
     edits: [
       {
         file: "submitter/confirmIntent.ts",

@@ -1,0 +1,61 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Clearance } from "../../src/store/Clearance.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { beginSend } from "../../src/submitter/beginSend.ts"
+import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import { rounds } from "../support/Intents.ts"
+import { arm, disarm } from "../support/TestFaults.ts"
+
+const unchecked = "the ledger is not yet compared with the journal"
+const lacking = Effect.flatMap(Clearance, (clearance) => clearance.lacking(alice))
+
+describe("a key that is not compared with the journal", () => {
+  it.effect("signs nothing while its transfers cannot be listed", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        yield* arm(client, { operation: "transfers", kind: "http_status", status: 503, rate: 1 })
+        yield* rounds(options, sandbox, 15)
+        assert.strictEqual(yield* lacking, unchecked)
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+        assert.lengthOf(yield* states, 1, "a payment was decided, and waits")
+        assert.deepStrictEqual(yield* (yield* Outbox).live, [])
+        yield* disarm(client)
+        yield* rounds(options, sandbox, 10)
+        assert.isUndefined(yield* lacking)
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+    ),
+  )
+
+  it.effect("is not cleared by a listing that has no end", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        yield* arm(client, { operation: "transfers", kind: "cursor_cycle", rate: 1 })
+        yield* rounds(options, sandbox, 15)
+        assert.strictEqual(yield* lacking, unchecked)
+        assert.deepStrictEqual(yield* paid(sandbox), [])
+        yield* disarm(client)
+        yield* rounds(options, sandbox, 10)
+        assert.isUndefined(yield* lacking)
+      }),
+    ),
+  )
+})
+
+it.effect("no send begins of an attempt that has ended, though its payment goes on", () =>
+  flow((options, sandbox) =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      for (let i = 0; i < 20 && (yield* outbox.live).length === 0; i++) {
+        yield* round(options, sandbox, new Set(["confirm"]))
+      }
+      const [attempt = assert.fail("nothing was signed")] = yield* outbox.live
+      const [intent = assert.fail()] = yield* outbox.open
+      const start = { attempt, gateway: "sandbox", framing: "bare", first: false, txHash: "ab" } as const
+      yield* outbox.settle(intent, attempt, "expired", "reserved", { detail: "proven dead" })
+      assert.isUndefined(yield* beginSend(start, attempt.anchorHeight + 1n))
+      assert.deepStrictEqual(yield* states, ["reserved"])
+    }),
+  ),
+)
