@@ -35,7 +35,8 @@ export const storeFileProblem = Effect.fn("StoreFile.problem")(function* (filena
   if (stored === null) return "its own record of its database file cannot be read"
   const [inode, birth] = [BigInt(stored[1]!), BigInt(stored[2]!)]
   if (inode !== now.inode) return `the database file is another one (inode ${now.inode}, was ${inode})`
-  if (birth !== now.birth && birth !== 0n && now.birth !== 0n) return "the database file was made anew since"
+  // One that was never changed since its birth is not the one that this store was written to.
+  if (birth !== now.birth && birth !== 0n) return "the database file was made anew since"
   if (birth === 0n && now.birth !== 0n) yield* settings.set(key, text(now))
   return undefined
 })

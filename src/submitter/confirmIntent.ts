@@ -1,5 +1,5 @@
 import { Clock, Effect, Result } from "effect"
-import { deadlineHeight } from "../domain/Attempt.ts"
+import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
 import type { IntentCommand } from "../domain/Intent.ts"
 import { Confirmation, type TransferSighting } from "../gateway/Confirmation.ts"
 import { Gateways } from "../gateway/Gateways.ts"
@@ -9,6 +9,7 @@ import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { absences, confirmed, expired, failedInBlock, giveUp, type Live, now } from "./endings.ts"
 import { isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
+import { noteLostSend } from "./handOver.ts"
 import { inclusionOf } from "./inclusionOf.ts"
 import { judgeCancellation } from "./judgeCancellation.ts"
 import { judgeFound } from "./judgeFound.ts"
@@ -22,7 +23,7 @@ import { speaksAgainst } from "./speaksAgainst.ts"
 /** Looks for one attempt in the ledger and settles it where the evidence is enough. */
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   const { attempt } = live
-  if (attempt.state === "signed") return yield* expireUnsent(live)
+  if (attempt.state === "signed") return (yield* isSentUnseen(attempt)) ? undefined : yield* expireUnsent(live)
   if (live.intent.command === "cancel") return yield* judgeCancellation(live)
   const looks = looksFor(live.intent.command, yield* Confirmation)
   const asked = yield* Effect.result(looks.byId(attempt.transferId))
@@ -36,6 +37,16 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   if (sighting.found !== undefined) return yield* judgeFound(live, sighting, "by id")
   yield* forgetWords(attempt)
   yield* judgeAbsent(live, sighting)
+})
+
+/**
+ * Whether the ledger lists an attempt as done that this store never sent: another life of the store did, from which
+ * this one was copied. It is looked for from then on as what was sent.
+ */
+const isSentUnseen = Effect.fnUntraced(function* (attempt: Attempt) {
+  if ((yield* (yield* Findings).executions(attempt.transferId)) === 0) return false
+  yield* noteLostSend(attempt)
+  return true
 })
 
 /** Where the ledger tells of such a payment. */

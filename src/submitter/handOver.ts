@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { isFinalAttempt } from "../domain/Attempt.ts"
+import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -33,17 +33,18 @@ export const handOver = Effect.fn("Recover.handOver")(function* () {
   )
 })
 
+/** Bytes that this store never sent may have left, or have left, the other one: their end is looked for on the ledger. */
+export const noteLostSend = Effect.fnUntraced(function* (attempt: Attempt) {
+  const { framing = "bare", hashBare, hashPrefixed } = attempt
+  const txHash = (framing === "bare" ? hashBare : hashPrefixed) ?? ""
+  yield* (yield* Outbox).beginSend({ attempt, gateway: lostGateway, framing, first: false, txHash })
+})
+
 const handOverOne = Effect.fnUntraced(function* (intent: Intent) {
   const outbox = yield* Outbox
   const attempts = yield* outbox.attempts(intent.id)
   const live = attempts.filter(({ state }) => !isFinalAttempt(state))
-  for (const attempt of live) {
-    // Bytes that this store never sent may have left the other one: their end is looked for on the ledger.
-    const { framing = "bare", hashBare, hashPrefixed } = attempt
-    const txHash = (framing === "bare" ? hashBare : hashPrefixed) ?? ""
-    if (attempt.state === "signed")
-      yield* outbox.beginSend({ attempt, gateway: lostGateway, framing, first: false, txHash })
-  }
+  for (const attempt of live) if (attempt.state === "signed") yield* noteLostSend(attempt)
   if (live.length > 0) {
     const said = `${why}, by this attempt or another; the money stays reserved until it is seen or a person resolves it`
     const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const

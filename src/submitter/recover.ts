@@ -65,7 +65,9 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
       })
       yield* rememberStoreFile(file)
       yield* settings.set(quarantineKey, "pending")
-      yield* settings.set(handOverKey, "pending")
+      // Asked for a second time, or for nothing, it takes no payment from a store that nobody has lost.
+      const isLost = (yield* brake.halts).some(({ reason: halted }) => halted === "restored_store")
+      if (isLost || missing.length > 0) yield* settings.set(handOverKey, "pending")
       yield* brake.release("restored_store", `${author}: ${reason}`)
       return { lastOnLedger, lastInJournal: seq, missing } satisfies Recovered
     }),

@@ -10,7 +10,7 @@ import { Settings } from "../../src/store/Settings.ts"
 import { recover } from "../../src/submitter/recover.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alice, type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
-import { rounds } from "../support/Intents.ts"
+import { halts, rounds } from "../support/Intents.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId } from "../support/TestSandbox.ts"
@@ -22,6 +22,8 @@ interface Story {
   readonly after: Flow
   /** Blocks that pass once it is put back and recovered. */
   readonly blocks: number
+  /** Put back with the whole disk, so that nothing shows it, and nobody recovers it. */
+  readonly isUnseen?: boolean
 }
 
 const asked = { reason: "the disk died", author: "ana" }
@@ -38,7 +40,7 @@ const attemptStates = Effect.gen(function* () {
 })
 
 /** Puts a copy over the store and recovers it; runs `then` in that life. */
-const putBack = ({ before, after, blocks }: Story, then: Flow, setup: FlowSetup = {}) =>
+const putBack = ({ before, after, blocks, isUnseen = false }: Story, then: Flow, setup: FlowSetup = {}) =>
   flow(
     (outer, world, client) =>
       Effect.gen(function* () {
@@ -54,11 +56,15 @@ const putBack = ({ before, after, blocks }: Story, then: Flow, setup: FlowSetup 
         )
         copyTo(home, copy)
         yield* life(options, after(options, world, client))
-        overwrite(copy, home)
+        if (isUnseen) overwrite(copy, home)
+        else {
+          rmSync(home, { recursive: true })
+          cpSync(copy, home, { recursive: true })
+        }
         yield* life(
           options,
           Effect.gen(function* () {
-            yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
+            if (!isUnseen) yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
             yield* rounds(options, world, blocks)
             yield* then(options, world, client)
           }),
@@ -162,29 +168,47 @@ describe("what a store held open that was put back", () => {
     ),
   )
 
-  it.effect("is looked for on the ledger: what was signed, and by what this store knows never sent", () =>
-    putBack(
-      {
-        before: (options, world) =>
-          Effect.gen(function* () {
-            yield* rounds(options, world, 3, new Set(["submit", "confirm"]))
-            const dying = yield* Effect.forkChild(submitOnce())
-            while ((yield* attemptStates).length === 0) yield* Effect.yieldNow
-            yield* Fiber.interrupt(dying)
-            assert.deepStrictEqual(yield* attemptStates, ["signed"])
-          }),
-        after: (options, world) =>
-          Effect.gen(function* () {
-            for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
-            assert.deepStrictEqual(yield* attemptStates, ["confirmed"])
-          }),
-        blocks: 55,
-      },
-      (_, world) =>
+  const unsent: Story = {
+    before: (options, world) =>
+      Effect.gen(function* () {
+        yield* rounds(options, world, 3, new Set(["submit", "confirm"]))
+        const dying = yield* Effect.forkChild(submitOnce())
+        while ((yield* attemptStates).length === 0) yield* Effect.yieldNow
+        yield* Fiber.interrupt(dying)
+        assert.deepStrictEqual(yield* attemptStates, ["signed"])
+      }),
+    after: (options, world) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 20 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+        assert.deepStrictEqual(yield* attemptStates, ["confirmed"])
+      }),
+    blocks: 55,
+  }
+
+  for (const isUnseen of [false, true]) {
+    const how = isUnseen ? ", where nothing shows that it was put back" : ""
+    it.effect(`is looked for on the ledger: what was signed, and by what this store knows never sent${how}`, () =>
+      putBack({ ...unsent, isUnseen }, (_, world) =>
         Effect.gen(function* () {
           assert.lengthOf(yield* paid(world), 1)
           assert.deepStrictEqual(yield* states, ["confirmed"])
+          assert.deepStrictEqual(yield* halts, [])
         }),
+      ),
+    )
+  }
+
+  it.effect("is held open by a store that nobody has lost, whoever asks for its recovery", () =>
+    flow((options, world) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 9 && (yield* states).length === 0; i++) {
+          yield* round(options, world, new Set(["submit", "confirm"]))
+        }
+        yield* recover([alice], join(options.dataDir, databaseFile), asked, () => Effect.void)
+        yield* rounds(options, world, 60)
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.lengthOf(yield* paid(world), 1)
+      }),
     ),
   )
 })
