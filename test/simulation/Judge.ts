@@ -81,20 +81,39 @@ const called: ReadonlySet<IntentState> = new Set(["manual", "failed", "abandoned
 export interface LostPayment {
   readonly intentId: string
   readonly transferId: string
+  /** Whether it was planned, or handed in by people: then it is owed once. */
+  readonly isOwed: bigint
+  /** Last block in which it may execute, where it was out when the store was lost; else 0. */
+  readonly deadline: bigint
 }
 
-/** What was planned, or handed in by people, is owed once: by the store that was lost and the one after it together. */
+/**
+ * What was planned, or handed in by people, is owed once: by the store that was lost and the one after it together. And
+ * while what the lost one had sent may execute, nothing new is signed.
+ */
 export const judgeLost = (
   { db, chain, docket }: Pick<Evidence, "db" | "chain" | "docket">,
   lost: ReadonlyArray<LostPayment>,
 ): void => {
-  const later = db.prepare("SELECT transfer_id AS id FROM attempts WHERE intent_id = ? AND transfer_id <> ?")
-  const isExecuted = (id: string) => chain.transfers.get(id)?.status === "STATUS_DONE"
-  for (const { intentId, transferId } of lost.filter((one) => isExecuted(one.transferId))) {
+  const asked = db.prepare("SELECT intent_id, transfer_id, anchor_height FROM attempts")
+  asked.setReadBigInts(true)
+  const ids = new Set(lost.map(({ transferId }) => transferId))
+  const later = asked.all().filter((one) => !ids.has(String(one["transfer_id"])))
+  const isExecuted = (id: unknown) => chain.transfers.get(String(id))?.status === "STATUS_DONE"
+  for (const { intentId, transferId, isOwed, deadline } of lost) {
+    const name = `payment ${intentId.slice(0, 8)}`
+    if (isOwed === 1n && isExecuted(transferId)) {
+      docket.chance("once")
+      if (later.some((one) => one["intent_id"] === intentId && isExecuted(one["transfer_id"])))
+        docket.wrong("once", `${name} executed by a store that was lost, and again after it`)
+    }
+    if (deadline === 0n) continue
     docket.chance("once")
-    const again = later.all(intentId, transferId).find(({ id }) => isExecuted(String(id)))
-    if (again !== undefined)
-      docket.wrong("once", `payment ${intentId.slice(0, 8)} executed by a store that was lost, and again after it`)
+    const early = later.find((one) => BigInt(String(one["anchor_height"])) < deadline)
+    if (early !== undefined) {
+      const other = String(early["intent_id"]).slice(0, 8)
+      docket.wrong("once", `${other} is signed while ${name} of a store that was lost may execute until ${deadline}`)
+    }
   }
 }
 

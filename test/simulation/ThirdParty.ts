@@ -50,10 +50,12 @@ export const makeThirdParty = (options: {
   readonly network: Network
   readonly window: number
   readonly dice: Dice
+  /** Whether what has executed is handed in again as well; else only what the network has lost. */
+  readonly replays: boolean
   /** Brings an effect to its end at once. */
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => A
 }): ThirdParty => {
-  const { window, dice, run } = options
+  const { window, dice, replays, run } = options
   const { chain, node } = options.network
   const replayed = new Set<string>()
   const theirs = new Set<string>()
@@ -71,9 +73,10 @@ export const makeThirdParty = (options: {
     },
     rebroadcast: () => {
       heard = heard.filter(({ height }) => height + window > chain.height)
-      const last = heard.filter(({ height }) => height + window === chain.height + 1)
+      const wanted = heard.filter(({ bytes }) => replays || !isExecuted(transferOf(bytes)))
+      const last = wanted.filter(({ height }) => height + window === chain.height + 1)
       const others = last.flatMap(({ bytes, height }) => withOtherWork(bytes, height) ?? [])
-      const again = dice.next() < 0.2 ? heard.slice(-1) : []
+      const again = dice.next() < 0.2 && replays ? heard.slice(-1) : []
       for (const bytes of [...last.map((one) => one.bytes), ...others, ...again.map((one) => one.bytes)]) {
         const id = transferOf(bytes)
         const executed = isExecuted(id)

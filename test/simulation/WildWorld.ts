@@ -58,10 +58,8 @@ export interface WildWorld {
   readonly isSettled: () => boolean
   /** Ids of transfers that our key made elsewhere. */
   readonly elsewhere: ReadonlySet<string>
-  /** What a store that was lost had signed of what was planned, or handed in by people. */
+  /** What a store that was lost had signed. */
   readonly lost: ReadonlyArray<LostPayment>
-  /** Ids of all that it had signed. */
-  readonly lostIds: ReadonlySet<string>
   /** Whether the store was put back. */
   readonly isRestored: () => boolean
   readonly isDiskFull: () => boolean
@@ -103,7 +101,6 @@ export const makeWildWorld = (around: Around): WildWorld => {
   let calm = false
   let restored = false
   const lost: Array<LostPayment> = []
-  const lostIds = new Set<string>()
   let copied = new Set<string>()
   let hasBegun = false
   let hidden = 0
@@ -150,9 +147,11 @@ export const makeWildWorld = (around: Around): WildWorld => {
     if (!existsSync(copy)) return
     around.killAll()
     const file = join(dataDir, databaseFile)
-    const signed = signedIn(file)
-    lost.push(...signed.filter(({ isOwed }) => isOwed === 1n))
-    for (const { transferId } of signed) lostIds.add(transferId)
+    // Of what executed already nothing is left that could.
+    for (const one of signedIn(file)) {
+      const isDone = network.chain.transfers.has(one.transferId)
+      lost.push({ ...one, deadline: isDone ? 0n : one.deadline })
+    }
     for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true })
     // Written into the file that is there, it stays the same file to whoever asks.
     if (restore?.how === "disk") writeFileSync(file, readFileSync(copy))
@@ -280,7 +279,6 @@ export const makeWildWorld = (around: Around): WildWorld => {
     inForce: () => current,
     isSettled: () => current.size === 1 && current.has(written),
     lost,
-    lostIds,
     isRestored: () => restored,
     isDiskFull: () => during(fullDisk),
     deafness: () => (during(deaf) ? deaf?.how : undefined),
@@ -335,10 +333,12 @@ export const makeWildWorld = (around: Around): WildWorld => {
   }
 }
 
-const signedIn = (file: string): ReadonlyArray<LostPayment & { readonly isOwed: bigint }> => {
+const signedIn = (file: string): ReadonlyArray<LostPayment> => {
   const db = new DatabaseSync(file)
   const asked = db.prepare(`SELECT a.intent_id AS "intentId", a.transfer_id AS "transferId",
-    i.rule LIKE 'payout-%' OR i.rule = 'submit' AS "isOwed" FROM attempts a JOIN intents i ON i.id = a.intent_id`)
+    i.rule LIKE 'payout-%' OR i.rule = 'submit' AS "isOwed",
+    CASE WHEN a.state IN ('sending', 'accepted', 'unknown') THEN a.anchor_height + a.window_blocks ELSE 0 END AS "deadline"
+    FROM attempts a JOIN intents i ON i.id = a.intent_id`)
   asked.setReadBigInts(true)
   const rows = asked.all()
   db.close()

@@ -98,7 +98,9 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   const isTimed = (plan.clockSteps ?? []).length === 0
   const bounds = boundsOf(books)
   const foreign = world.elsewhere
-  const imported = world.isRestored() ? importedIn(db, chain, world.lostIds) : new Set<string>()
+  const imported = world.isRestored()
+    ? importedIn(db, chain, new Set(world.lost.map(({ transferId }) => transferId)))
+    : new Set<string>()
   const evidence = { db, chain, gateways, docket, bounds, replayed, endedByHand, foreign, imported }
   judge(evidence)
   if (isHonest) judgeLost(evidence, world.lost)

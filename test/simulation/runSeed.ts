@@ -182,7 +182,8 @@ class Run {
     this.network = makeNetwork(plan, this.fork, this.atOnce)
     beginOrders(this.network.chain, plan)
     const { window } = plan
-    this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, run: this.atOnce })
+    const replays = (this.wild.restore?.when ?? "at once") === "at once"
+    this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, replays, run: this.atOnce })
     this.allowance = makeAllowance(plan, () => this.time.now())
     this.dataDir = join(bench.dir, "store")
     const { docket, dataDir, network } = this
