@@ -33,7 +33,7 @@ export const handOver = Effect.fn("Recover.handOver")(function* () {
   )
 })
 
-/** Bytes that this store never sent may have left, or have left, the other one: their end is looked for on the ledger. */
+/** Bytes that this store never sent may have left the other one: their end is looked for on the ledger. */
 export const noteLostSend = Effect.fnUntraced(function* (attempt: Attempt) {
   const { framing = "bare", hashBare, hashPrefixed } = attempt
   const txHash = (framing === "bare" ? hashBare : hashPrefixed) ?? ""

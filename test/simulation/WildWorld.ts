@@ -337,7 +337,8 @@ const signedIn = (file: string): ReadonlyArray<LostPayment> => {
   const db = new DatabaseSync(file)
   const asked = db.prepare(`SELECT a.intent_id AS "intentId", a.transfer_id AS "transferId",
     i.rule LIKE 'payout-%' OR i.rule = 'submit' AS "isOwed",
-    CASE WHEN a.state IN ('sending', 'accepted', 'unknown') THEN a.anchor_height + a.window_blocks ELSE 0 END AS "deadline"
+    CASE WHEN a.state IN ('sending', 'accepted', 'unknown') THEN a.anchor_height + a.window_blocks
+    ELSE 0 END AS "deadline"
     FROM attempts a JOIN intents i ON i.id = a.intent_id`)
   asked.setReadBigInts(true)
   const rows = asked.all()
