@@ -28,8 +28,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a send begun for an attempt that has ended",
+    oracles: ["ended"],
     tests: ["submitter/cleared.test.ts"],
-    by: "test",
     edits: [
       {
         file: "submitter/beginSend.ts",
@@ -105,8 +105,8 @@ export const classics: ReadonlyArray<Mutant> = [
   },
   {
     name: "a new attempt after manual",
+    oracles: ["left", "once"],
     tests: ["submitter/evidence.test.ts"],
-    by: "test",
     edits: [{ file: "submitter/evidence.ts", source: 'intent === "manual" || ', instead: "" }],
   },
   {
