@@ -60,7 +60,11 @@ const rejected = (message: string, remedy: string, byPolicy = false) =>
 export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Treasury, mode: Mode, body: unknown) {
   const { idempotencyKey, author, transfer } = yield* Schema.decodeUnknownEffect(SubmitBody)(body, {
     onExcessProperty: "error",
-  }).pipe(Effect.mapError((error) => rejected(error.message.split("\n").join(" "), "see the README on submit")))
+  }).pipe(
+    Effect.mapError((error) =>
+      rejected(error.message.split("\n").join(" "), 'see "A payment of a person" in docs/commands.md'),
+    ),
+  )
   const from = yield* partyOf(treasury, transfer.from)
   const to = yield* partyOf(treasury, transfer.to)
   const asset = treasury.assets.get(transfer.asset)

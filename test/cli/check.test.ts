@@ -66,8 +66,8 @@ describe("check", () => {
     assert.include(stdout, `  reserve -> hot   ${reserve}   <- the only money that leaves the treasury unasked\n`)
     assert.include(stdout, "  network quota    reserve 10 of 20 transfers (10 free)")
     assert.include(stdout, "at most 0.2 % of each")
-    const readme = readFileSync(join(root, "README.md"), "utf8")
-    assert.include(readme, stdout.trimEnd().replace(/^/gm, "    "), "the README shows what it says")
+    const page = readFileSync(join(root, "docs/configuration.md"), "utf8")
+    assert.include(page, stdout.trimEnd().replace(/^/gm, "    "), "the page shows what it says")
   })
 
   it("refuses what takes any certificate for that of a gateway, where money moves", async () => {

@@ -128,9 +128,9 @@ describe("test", () => {
     assert.strictEqual(tests[1].ok, true)
   })
 
-  it("plays what the README shows", async () => {
-    const readme = readFileSync(join(root, "README.md"), "utf8")
-    const example = /```yaml\n(treasury: \.\.\/sandbox\.yaml .*?)```/s.exec(readme)?.[1] ?? ""
+  it("plays what the page shows", async () => {
+    const page = readFileSync(join(root, "docs/testing-rules.md"), "utf8")
+    const example = /```yaml\n(treasury: \.\.\/sandbox\.yaml .*?)```/s.exec(page)?.[1] ?? ""
     const { code, stdout, stderr } = await run(example.replace("../sandbox.yaml", sandbox))
     assert.strictEqual(stderr, "", stdout)
     assert.strictEqual(code, 0)

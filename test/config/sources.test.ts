@@ -27,17 +27,19 @@ const originOf = (
   return found === undefined ? undefined : `${found.at.file.replace(`${dir}/`, "")}:${found.at.line} ${found.value}`
 }
 
-/** Blocks of the README's chapter, by the name in their first line. */
+/** Blocks of the page on configuration, by the name in their first line. */
 const examples = new Map(
-  [...readFileSync(join(root, "README.md"), "utf8").matchAll(/```yaml\n# (\S+\.yaml)[^\n]*\n([\s\S]*?)```/g)].map(
-    ([, name, text]) => [name!, text!],
-  ),
+  [
+    ...readFileSync(join(root, "docs/configuration.md"), "utf8").matchAll(
+      /```yaml\n# (\S+\.yaml)[^\n]*\n([\s\S]*?)```/g,
+    ),
+  ].map(([, name, text]) => [name!, text!]),
 )
 
 describe("an overlay", () => {
   it.effect("replaces single values, and lists and gateways as a whole", () =>
     Effect.gen(function* () {
-      const text = examples.get("staging.yaml") ?? assert.fail("the README shows a staging.yaml")
+      const text = examples.get("staging.yaml") ?? assert.fail("the page shows a staging.yaml")
       const staging = write("staging.yaml", text)
       const treasury = yield* loadTreasury(base, staging)
       assert.strictEqual(treasury.mode, "shadow")
