@@ -27,6 +27,16 @@ import {
   sandboxStandsAlone,
   writerIsForSubmitter,
 } from "./tidy/layers.ts"
+import {
+  hintsLead,
+  isPage,
+  linksLead,
+  pagesAreListed,
+  pagesSayWhatFor,
+  pathsExist,
+  readmeBytesMax,
+  readmeIsShort,
+} from "./tidy/pages.ts"
 import { dependenciesAreExplained, lockNamesNoHost, topIsSmall, versionsAreExact } from "./tidy/project.ts"
 import { type Code, listFiles, parseCode, readSource, root, type Source } from "./tidy/Source.ts"
 import { plain, wordsAreClean } from "./tidy/words.ts"
@@ -36,6 +46,7 @@ const text = files.map(readSource)
 const code = text.filter(({ path }) => path.endsWith(".ts")).map(({ path, text }) => parseCode(path, text))
 const src = code.filter(({ path }) => path.startsWith("src/"))
 const tests = code.filter(({ path }) => /^test\/.*\.test\.ts$/.test(path))
+const pages = text.filter(isPage)
 
 interface Rule<A extends Source> {
   readonly says: string
@@ -301,6 +312,59 @@ const textRules: ReadonlyArray<Rule<Source>> = [
       ["src/README.md", "A prompt on a terminal. Operators decide; decisions are recorded."],
     ],
   },
+  {
+    says: "links lead to a file and a heading",
+    over: pages,
+    check: linksLead,
+    broken: [
+      ["docs/a.md", "[x](nowhere.md)"],
+      ["docs/a.md", "[x](docs/security.md)"],
+      ["docs/a.md", "[x](security.md#nowhere)"],
+      ["README.md", "# One\n\nSee [x](#two)."],
+      ["README.md", "# One\n\n    # two\n\nSee [x](#two)."],
+      ["src/README.md", "- [x](../config/RULES.md#why-a-rule-is-loud)"],
+    ],
+    whole: [
+      ["docs/a.md", "[x](security.md#walls) [y](../LICENSE) [z](https://gateway.example/nowhere.md)"],
+      ["README.md", "# One, `two`: three?\n\nSee [x](#one-two-three)."],
+      ["README.md", "# One\n\n## Two\n\n## Two\n\nSee [x](#two-1)."],
+      ["README.md", "`[x](nowhere.md)`\n\n    [x](nowhere.md)\n\n```text\n[x](nowhere.md)\n```"],
+    ],
+  },
+  {
+    says: "paths between backticks exist",
+    over: pages,
+    check: pathsExist,
+    broken: [
+      ["README.md", "`src/nowhere.ts`"],
+      ["docs/a.md", "`test/tidy/nowhere`"],
+    ],
+    whole: [
+      ["docs/a.md", "`src/cofferer.sh`, `test/tidy`, `nowhere.ts`, `/data/read-token`"],
+      ["src/README.md", "`config/Treasury.ts`"],
+    ],
+  },
+  {
+    says: "pages and headings that a text names exist",
+    over: text.filter(({ path }) => !path.startsWith("test/tidy")),
+    check: hintsLead,
+    broken: [
+      ["src/engine/A.ts", "see docs/nowhere.md"],
+      ["src/engine/A.ts", 'see "Nowhere" in docs/commands.md'],
+    ],
+    whole: [["src/engine/A.ts", 'see "Exit codes" in docs/commands.md, or docs/security.md']],
+  },
+  {
+    says: "a page of docs begins with one line that says what it is for",
+    over: pages,
+    check: pagesSayWhatFor,
+    broken: [
+      ["docs/a.md", "# A\n\n## B\n"],
+      ["docs/a.md", "# A\n\nWhat a is,\nand b.\n"],
+      ["docs/a.md", "What a is.\n"],
+    ],
+    whole: [["docs/a.md", "# A\n\nWhat a is.\n\nMore.\n"]],
+  },
 ]
 
 describe("the code base is tidy", () => {
@@ -348,6 +412,20 @@ describe("the project is tidy", () => {
     const packageJson = JSON.stringify({ dependencies: { a: "1.0.0", b: "1.0.0" }, devDependencies: { c: "1.0.0" } })
     assert.lengthOf(dependenciesAreExplained(packageJson, "Uses `a`.\n| `b` | why |\n"), 2)
     assert.deepStrictEqual(dependenciesAreExplained(packageJson, "| `a`, `b` | why |\n| `c` | why |\n"), [])
+  })
+
+  it("keeps the README to a screen and a half", () => {
+    assert.deepStrictEqual(readmeIsShort(readme ?? ""), [])
+    assert.deepStrictEqual(readmeIsShort("x".repeat(readmeBytesMax)), [])
+    assert.lengthOf(readmeIsShort("x".repeat(readmeBytesMax + 1)), 1)
+    assert.lengthOf(readmeIsShort("ü".repeat(readmeBytesMax / 2 + 1)), 1)
+  })
+
+  it("leads from the README to each page of docs, to the rules and to the code", () => {
+    const paths = pages.map(({ path }) => path).filter((path) => path.startsWith("docs/"))
+    assert.isAbove(paths.length, 8)
+    assert.deepStrictEqual(pagesAreListed(readme ?? "", [...paths, "config/RULES.md", "src/README.md"]), [])
+    assert.lengthOf(pagesAreListed("[a](docs/a.md)", ["docs/a.md", "docs/b.md"]), 1)
   })
 
   it("keeps the top to config, docs, src and test", () => {

@@ -42,7 +42,7 @@ export const commandNames: ReadonlyArray<string> = Object.keys(commands)
 const isCommand = (name: string): name is keyof typeof commands => Object.hasOwn(commands, name)
 
 /** All of them where none is called: for help, and for the name that is nearest to a wrong one. */
-const load = async ([name = ""]: ReadonlyArray<string>) => {
+export const loadCommands = async ([name = ""]: ReadonlyArray<string>) => {
   const called = isCommand(name) ? [commands[name]] : Object.values(commands)
   return Command.make("cofferer").pipe(
     Command.withDescription("An unattended treasury agent: each decided payment executed exactly once"),
@@ -83,7 +83,7 @@ const presenter = (plain: Console.Console) =>
 /** Runs the command line. Every failure is one message on standard error and the exit code of its kind. */
 export const commandLine = (args: ReadonlyArray<string>) =>
   Console.consoleWith((plain) =>
-    Effect.promise(() => load(args)).pipe(
+    Effect.promise(() => loadCommands(args)).pipe(
       Effect.flatMap((root) => Command.runWith(root, { version })(args)),
       Effect.provide(presenter(plain)),
       Effect.tapError((error) => (isUsage(error) ? Effect.void : Console.error(saidOf(error)))),

@@ -128,14 +128,6 @@ describe("test", () => {
     assert.strictEqual(tests[1].ok, true)
   })
 
-  it("plays what the page shows", async () => {
-    const page = readFileSync(join(root, "docs/testing-rules.md"), "utf8")
-    const example = /```yaml\n(treasury: \.\.\/sandbox\.yaml .*?)```/s.exec(page)?.[1] ?? ""
-    const { code, stdout, stderr } = await run(example.replace("../sandbox.yaml", sandbox))
-    assert.strictEqual(stderr, "", stdout)
-    assert.strictEqual(code, 0)
-  })
-
   it("plays a treasury that stands in the file, without a network and without keys", async () => {
     const pins = `assets: { TOK: { id: "${"ab".repeat(32)}", decimals: 2 } }`
     const parties = `parties: { a: { publicKey: "${"1".repeat(64)}", signer: { file: nowhere/a } }, b: { publicKey: "${"2".repeat(64)}" } }`

@@ -1,0 +1,71 @@
+import { existsSync } from "node:fs"
+import { join, posix } from "node:path"
+import { parsePage } from "./Markdown.ts"
+import { complaint, readSource, root, type Source } from "./Source.ts"
+
+export const isPage = ({ path }: Source): boolean => path.endsWith(".md")
+
+const isThere = (path: string): boolean => existsSync(join(root, path))
+
+/** Whether a file has a heading of that name; of a source itself its own text counts. */
+const hasAnchor = (path: string, anchor: string, own: Source): boolean =>
+  parsePage(path === own.path ? own.text : readSource(path).text).anchors.includes(anchor)
+
+/** Links between files lead to a file that is there, and to a heading that it has. */
+export const linksLead = (source: Source): ReadonlyArray<string> =>
+  parsePage(source.text).links.flatMap(({ text, line }) => {
+    if (/^[a-z]+:/.test(text)) return []
+    const [file = "", anchor] = text.split("#")
+    const target = file === "" ? source.path : posix.join(posix.dirname(source.path), file)
+    if (target !== source.path && !isThere(target)) return [complaint(source.path, line, `no file ${target}`)]
+    if (anchor === undefined || hasAnchor(target, anchor, source)) return []
+    return [complaint(source.path, line, `${target} has no heading #${anchor}`)]
+  })
+
+/** Paths that a page tells of which another release had. */
+const former: ReadonlySet<string> = new Set(["test/previous/"])
+
+/** What stands between backticks and looks like a path from the root, or from the page's folder, is one. */
+export const pathsExist = (source: Source): ReadonlyArray<string> =>
+  parsePage(source.text).spans.flatMap(({ text, line }) => {
+    if (!/^(config|docs|src|test)\/[\w./-]+$/.test(text)) return []
+    return former.has(text) || isThere(text) || isThere(posix.join(posix.dirname(source.path), text))
+      ? []
+      : [complaint(source.path, line, `no file ${text}`)]
+  })
+
+/** A page that a text names, as an error does that sends people there, exists, and so does the heading. */
+export const hintsLead = (source: Source): ReadonlyArray<string> =>
+  source.text.split("\n").flatMap((line, i) =>
+    [...line.matchAll(/(?:"([^"]+)" in )?\b(docs\/[\w-]+\.md)\b/g)].flatMap(([, heading, path = ""]) => {
+      if (!isThere(path)) return [complaint(source.path, i + 1, `no file ${path}`)]
+      const { text } = readSource(path)
+      return heading === undefined || text.split("\n").includes(`## ${heading}`)
+        ? []
+        : [complaint(source.path, i + 1, `${path} has no heading "${heading}"`)]
+    }),
+  )
+
+export const readmeBytesMax = 8_192
+
+/** One screen and a half: what else there is to say has a page of its own. */
+export const readmeIsShort = (readme: string): ReadonlyArray<string> => {
+  const bytes = Buffer.byteLength(readme)
+  return bytes <= readmeBytesMax
+    ? []
+    : [complaint("README.md", 1, `${bytes} bytes, ${readmeBytesMax} are a screen and a half`)]
+}
+
+/** A page begins with its name and one line that says what it is for. */
+export const pagesSayWhatFor = ({ path, text }: Source): ReadonlyArray<string> => {
+  if (!path.startsWith("docs/")) return []
+  const [name = "", gap, purpose = "", end] = text.split("\n")
+  const isWhole = /^# \S/.test(name) && gap === "" && /^\w.*\.$/.test(purpose) && end === ""
+  return isWhole ? [] : [complaint(path, 1, "does not begin with its name and one line that says what it is for")]
+}
+
+/** The README leads to every page. */
+export const pagesAreListed = (readme: string, pages: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const targets = new Set(parsePage(readme).links.map(({ text }) => text))
+  return pages.filter((path) => !targets.has(path)).map((path) => complaint("README.md", 1, `no link to ${path}`))
+}
