@@ -8,10 +8,15 @@ import { OutOfTime, PowError, QueueFull, Stopped, WorkerDied } from "./PowError.
  */
 export const queueSizeMax = 64
 
-/** A thread that does not answer for so long hangs: it answers ten times a second, also while it finds nothing. */
+/** A thread that does not answer for so long hangs: once started it answers ten times a second, found or not. */
 export const silentMillisMax = 5_000
 /** Looks at a silent thread before it is ended. A process that was stopped and goes on makes one look, not all. */
 const looks = 5
+/**
+ * Looks at a thread that has never answered: 30 s by default. Its start loads and compiles the search, which took a
+ * busy machine more than the 5 s of a silent thread, so that one that worked was ended and its search failed.
+ */
+const startLooks = 30
 
 /** Sent to a worker. The preimage ends in the 8 bytes of the nonce; difficulty is 0 to 32. */
 export interface WorkerJob {
@@ -63,6 +68,7 @@ interface Slot {
   readonly cancelled: Int32Array
   entry: Entry | undefined
   looks: number
+  hasAnswered: boolean
 }
 
 export interface Pool {
@@ -193,9 +199,11 @@ const endSilent = (slots: ReadonlySet<Slot>): void => {
   for (const slot of slots) {
     if (slot.entry === undefined) continue
     slot.looks++
-    if (slot.looks === looks) void slot.worker.terminate()
+    if (slot.looks === looksMax(slot)) void slot.worker.terminate()
   }
 }
+
+const looksMax = ({ hasAnswered }: Slot): number => (hasAnswered ? looks : startLooks)
 
 interface Around {
   readonly slots: Set<Slot>
@@ -205,9 +213,10 @@ interface Around {
 
 const start = (spawn: Spawn, { slots, answered, assign }: Around): Slot => {
   const cancelled = new Int32Array(new SharedArrayBuffer(4))
-  const slot: Slot = { worker: spawn(cancelled), cancelled, entry: undefined, looks: 0 }
+  const slot: Slot = { worker: spawn(cancelled), cancelled, entry: undefined, looks: 0, hasAnswered: false }
   let detail = "the thread ended"
   slot.worker.on("message", (answer: WorkerAnswer) => {
+    slot.hasAnswered = true
     answered(slot, answer)
     assign()
   })
@@ -217,7 +226,7 @@ const start = (spawn: Spawn, { slots, answered, assign }: Around): Slot => {
   // A dead thread is replaced by the next search, not here: one that cannot start must not be started for ever.
   slot.worker.on("exit", (code) => {
     slots.delete(slot)
-    const why = slot.looks >= looks ? "the thread gave no answer and was ended" : detail
+    const why = slot.looks >= looksMax(slot) ? "the thread gave no answer and was ended" : detail
     finish(slot.entry, failure(new WorkerDied({ detail: `${why} (exit ${code})` })))
     assign()
   })
