@@ -8,6 +8,7 @@ import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
 import { lookAlikes } from "../config/lookAlikes.ts"
 import { refuseSharedFolder } from "../config/ownFiles.ts"
+import { ProcessContext } from "../config/ProcessContext.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { WrittenTreasury } from "../config/TreasuryFile.ts"
 import { tryCode } from "../config/tryCode.ts"
@@ -81,7 +82,7 @@ export const schemaOfFiles = () =>
 /** What the files say, with what is doubtful of its keys and its network. */
 const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
-  yield* needCertificates(process.env, found.mode)
+  yield* needCertificates((yield* ProcessContext).env, found.mode)
   return { found, keys: yield* checkKeys(found, false), network: yield* checkNetwork(found.treasury) }
 })
 

@@ -3,6 +3,7 @@ import { resolve } from "node:path"
 import { Cause, Console, Effect, Exit, Option } from "effect"
 import { ConfigError, formatProblem } from "../config/ConfigError.ts"
 import { readEnvironment } from "../config/Environment.ts"
+import { ProcessContext } from "../config/ProcessContext.ts"
 import { storeDirIn } from "../config/storeDirIn.ts"
 import { loadTreasury } from "../config/Treasury.ts"
 import { failWith } from "./CliFailure.ts"
@@ -32,8 +33,9 @@ const warn = (lines: ReadonlyArray<string>, dataDir: string) =>
  */
 export const dataDirOf = Effect.fnUntraced(function* (chosen: Chosen, purpose: "ask" | "stop" = "ask") {
   if (Option.isSome(chosen.data)) return resolve(chosen.data.value)
-  const environment = yield* Effect.exit(readEnvironment(process.env))
-  const named = Exit.isSuccess(environment) ? environment.value.dataDir : process.env["COFFERER_DATA_DIR"]
+  const { env } = yield* ProcessContext
+  const environment = yield* Effect.exit(readEnvironment(env))
+  const named = Exit.isSuccess(environment) ? environment.value.dataDir : env["COFFERER_DATA_DIR"]
   const lines = Exit.isSuccess(environment) ? [] : wrongs(environment.cause)
   const found = named === undefined ? yield* ofFiles(chosen, purpose) : { dir: named, lines: [] }
   const dataDir = resolve(found.dir ?? defaultDataDir)

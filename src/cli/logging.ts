@@ -1,6 +1,7 @@
 import type { LogLevel } from "effect"
-import { Option } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
+import { ProcessContext } from "../config/ProcessContext.ts"
 import * as Logging from "../telemetry/Logging.ts"
 import type { Setup } from "./setup.ts"
 
@@ -20,9 +21,13 @@ export const loggingLayer = (
   /** 1: standard output; 2: standard error, for commands whose result is on the other. */
   descriptor: 1 | 2 = 1,
 ) =>
-  Logging.layer({
-    level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
-    format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
-    startedAt,
-    descriptor,
-  })
+  Layer.unwrap(
+    Effect.map(ProcessContext, (context) =>
+      Logging.layer({
+        level: levels[setup.environment.logLevel ?? setup.treasury.logLevel] ?? "Info",
+        format: Option.getOrElse(output, () => (process.stdout.isTTY ? "text" : "json")),
+        startedAt,
+        ...(descriptor === 1 && context.output !== process.stdout ? { destination: context.output } : { descriptor }),
+      }),
+    ),
+  )

@@ -1,5 +1,6 @@
 import { Console, Effect } from "effect"
 import { Flag } from "effect/cli"
+import { ProcessContext } from "../config/ProcessContext.ts"
 import { visible, visibleJson } from "../domain/visible.ts"
 import { type CliFailure, failWith } from "./CliFailure.ts"
 
@@ -22,16 +23,18 @@ export const printResult = (output: Output, value: unknown, text: () => string):
 
 /** Text as it is, once the reader has taken what came before. A reader that has seen enough ends the command. */
 export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>
-  Effect.callback((resume) => {
-    const failed = (error: NodeJS.ErrnoException) =>
-      resume(error.code === "EPIPE" ? Effect.interrupt : Effect.fail(failWith("failure", error.message)))
-    process.stdout.once("error", failed)
-    process.stdout.write(text, (error) => {
-      if (error !== null && error !== undefined) return
-      process.stdout.off("error", failed)
-      resume(Effect.void)
-    })
-  })
+  Effect.flatMap(ProcessContext, ({ output }) =>
+    Effect.callback((resume) => {
+      const failed = (error: NodeJS.ErrnoException) =>
+        resume(error.code === "EPIPE" ? Effect.interrupt : Effect.fail(failWith("failure", error.message)))
+      output.once("error", failed)
+      output.write(text, (error) => {
+        if (error !== null && error !== undefined) return
+        output.off("error", failed)
+        resume(Effect.void)
+      })
+    }),
+  )
 
 /** Columns padded to the widest cell; two spaces between. A line break inside a cell begins no row. */
 export const table = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {

@@ -6,6 +6,7 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import { needCertificates } from "../config/Environment.ts"
 import { isEmbedded } from "../config/lintTreasury.ts"
 import { refuseSharedFolder, secureDataDir } from "../config/ownFiles.ts"
+import { ProcessContext } from "../config/ProcessContext.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
 import { drain, prepare, prepareOrWait, runLoops } from "../daemon.ts"
@@ -54,7 +55,7 @@ const flags = {
 /** What the files say, with what is doubtful of its network and its keys. */
 const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
-  yield* needCertificates(process.env, found.mode)
+  yield* needCertificates((yield* ProcessContext).env, found.mode)
   return { found, warnings: [...(yield* checkNetwork(found.treasury)), ...(yield* checkKeys(found, true))] }
 })
 

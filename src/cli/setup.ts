@@ -5,6 +5,7 @@ import { Argument, Flag } from "effect/cli"
 import { type Environment, lowerMode, readEnvironment } from "../config/Environment.ts"
 import { parseListen } from "../config/Fields.ts"
 import { secureDataDir } from "../config/ownFiles.ts"
+import { ProcessContext } from "../config/ProcessContext.ts"
 import { readUtf8 } from "../config/readBytes.ts"
 import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
 import { databaseFile } from "../store/Database.ts"
@@ -59,7 +60,7 @@ export const defaultDataDir = ".cofferer"
 
 /** Loads the file and settles what the environment and the flags may settle. */
 export const setup = Effect.fnUntraced(function* (chosen: Chosen) {
-  const environment = yield* readEnvironment(process.env)
+  const environment = yield* readEnvironment((yield* ProcessContext).env)
   const treasury = yield* loadTreasury(...filesOf(chosen))
   const written = Option.getOrUndefined(chosen.data) ?? environment.dataDir ?? treasury.storeDir ?? defaultDataDir
   return {
