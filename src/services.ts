@@ -254,7 +254,7 @@ export interface Machine {
   readonly notifier: Layer.Layer<Notifier, ConfigError>
 }
 
-const realMachine = (options: DaemonOptions): Machine => ({
+export const realMachine = (options: DaemonOptions): Machine => ({
   http: Transport.layerHttp,
   work: ProofOfWork.layer,
   metrics: metricsLayer(options),

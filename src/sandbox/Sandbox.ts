@@ -6,8 +6,11 @@ import { HttpRouter } from "effect/http"
 import type { PublicKey } from "../domain/Hex.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
 import type { Included } from "./Chain.ts"
+import { answerRequest, type Request } from "./http/answerRequest.ts"
 import { ownHost } from "./http/ownHost.ts"
-import { makeRateLimiter } from "./http/RateLimiter.ts"
+import type { Outcome } from "./http/perform.ts"
+import { makeRateLimiter, type RateLimiter } from "./http/RateLimiter.ts"
+import type { World } from "./http/Route.ts"
 import { exactPaths, layerRoutes } from "./http/Server.ts"
 import { publicKeyOf, writeKeys } from "./Keys.ts"
 import { openLedgerFile } from "./LedgerFile.ts"
@@ -54,6 +57,8 @@ export class Sandbox extends Context.Service<
     readonly publicKey: (name: string) => PublicKey
     readonly ledger: LedgerView
     readonly stepBlock: Effect.Effect<void, SandboxError>
+    /** Answers a request without a socket. */
+    readonly answer: (request: Request) => Effect.Effect<Outcome>
     /** Never ends by itself: fails when blocks can no longer be made or kept. Join it, or the network dies unseen. */
     readonly join: Effect.Effect<never, SandboxError>
   }
@@ -74,7 +79,10 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   if (chain.height === 0) yield* node.stepBlock
   // The server waits for its WebSockets when it ends: its scope must not end before they are told to.
   const serving = yield* Scope.fork(yield* Effect.scope)
-  const port = yield* Scope.provide(listen({ ...options, scenario }, node), serving)
+  const profile = profiles[scenario.profile]
+  const world: World = { node, scenario, profile }
+  const limiter = scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
+  const port = yield* Scope.provide(listen({ ...options, scenario }, world, limiter), serving)
   yield* Effect.addFinalizer(() => node.endNews)
   const producer = yield* Effect.forkScoped(options.clock === "manual" ? Effect.never : produce(node, scenario))
   const { host } = scenario.listen
@@ -87,6 +95,7 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
     publicKey: (name) => publicKeyOf(scenario.seed, name),
     ledger: viewLedger(node),
     stepBlock: node.stepBlock,
+    answer: (request) => answerRequest(world, limiter, request),
     join: Effect.raceFirst(Fiber.join(producer), node.broken),
   })
 })
@@ -131,7 +140,11 @@ const viewLedger = (node: LedgerNode): LedgerView => ({
   head: node.read(({ height, hash, time }) => ({ height, hash, time })),
 })
 
-const listen = (options: SandboxOptions, node: LedgerNode): Effect.Effect<number, SandboxError, Scope.Scope> =>
+const listen = (
+  options: SandboxOptions,
+  world: World,
+  limiter: RateLimiter | undefined,
+): Effect.Effect<number, SandboxError, Scope.Scope> =>
   Effect.gen(function* () {
     const { scenario } = options
     const { host, port } = scenario.listen
@@ -144,10 +157,7 @@ const listen = (options: SandboxOptions, node: LedgerNode): Effect.Effect<number
             () => open(host, 0),
           ),
         )
-    const profile = profiles[scenario.profile]
-    const limiter =
-      scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
-    const app = yield* HttpRouter.toHttpEffect(layerRoutes({ node, scenario, profile }, limiter)).pipe(
+    const app = yield* HttpRouter.toHttpEffect(layerRoutes(world, limiter)).pipe(
       Effect.provideService(HttpRouter.RouterConfig, exactPaths),
     )
     yield* server.serve(ownHost(host)(app))
