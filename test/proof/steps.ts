@@ -1,0 +1,44 @@
+import { keptMutants } from "../mutants/kept.ts"
+import { mechanicalMutants } from "../mutants/mechanical.ts"
+import type { Step } from "./runSteps.ts"
+
+const parts = (last: number, size: number): ReadonlyArray<readonly [first: number, until: number]> =>
+  Array.from({ length: Math.ceil(last / size) }, (_, i) => [i * size + 1, Math.min(last, (i + 1) * size)])
+
+/** One script of package.json with its arguments. */
+const step = (name: string, script: string, text: string): Step => ({
+  name,
+  command: ["npm", "run", "-s", script, "--", ...text.split(" ")],
+})
+
+/** A range of seeds or mutants as steps of about twenty minutes: a restart repeats one of them at most. */
+const ranged = (name: string, script: string, last: number, size: number, text: string): ReadonlyArray<Step> =>
+  parts(last, size).map(([first, until]) =>
+    step(`${name} ${first}-${until}`, script, `--first ${first} --until ${until} ${text}`),
+  )
+
+const seeded = (name: string, script: string, seeds: number, text: string): ReadonlyArray<Step> =>
+  parts(seeds, 1).map(([seed]) => step(`${name} ${seed}`, script, `${text} --seed ${seed}`))
+
+/** Every long proof of the project. Simulations keep their figures, mutants what they tried, in the directory. */
+export const stepsOf = (dir: string): ReadonlyArray<Step> => {
+  const worlds = (gateways: string, seeds: number, size: number) =>
+    ranged(gateways, "sim", seeds, size, `--gateways ${gateways} --figures ${dir}/${gateways}.json`)
+  const mutants = (kind: string, count: number, size: number, text: string) =>
+    ranged(kind, "mutants", count, size, `--${kind} ${text} --table ${dir}/${kind}.jsonl`)
+  return [
+    { name: "lies", command: ["npm", "run", "-s", "lies"] },
+    step("lies-http", "lies", "--http"),
+    ...["statements", "limits", "traffic", "month", "calm", "year"].map((name) => step(name, "sim", `--${name}`)),
+    step("reads", "crash", "--reads"),
+    ...seeded("kills", "crash", 2, "--kills 250"),
+    ...seeded("power", "crash", 4, "--power 25"),
+    step("bench", "bench", "--check"),
+    ...worlds("honest", 10_000, 1_000),
+    ...worlds("hostile", 10_000, 1_000),
+    ...worlds("both", 2_000, 1_000),
+    ...worlds("lying", 2_000, 500),
+    ...mutants("kept", keptMutants.length, 10, "--seeds 300"),
+    ...mutants("mechanical", mechanicalMutants().length, 100, "--seeds 0 --workers 2"),
+  ]
+}
