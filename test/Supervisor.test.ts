@@ -22,7 +22,7 @@ describe("the supervisor", () => {
     ["a defect", Effect.die(new Error("bug"))],
     ["an end by itself", Effect.void as Effect.Effect<never>],
   ] as const) {
-    it.effect(`starts a loop again after ${what}, later each time, and gives up at the sixth`, () =>
+    it.effect(`restarts a loop after ${what} with growing delays, six times at most`, () =>
       Effect.gen(function* () {
         const { starts, loop } = watch(0, end)
         const fiber = yield* Effect.forkChild(supervise([supervised("bad", loop)]))
@@ -39,7 +39,7 @@ describe("the supervisor", () => {
     )
   }
 
-  it.effect("forgets failures that lie ten minutes back, and waits the shortest time after a healthy minute", () =>
+  it.effect("forgets failures older than ten minutes and waits the shortest time", () =>
     Effect.gen(function* () {
       const { starts, loop } = watch(150_000, Effect.fail("now and then"))
       const fiber = yield* Effect.forkChild(supervise([supervised("slow", loop)]))

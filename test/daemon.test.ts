@@ -12,9 +12,10 @@ import { Settings } from "../src/store/Settings.ts"
 import { Draining } from "../src/submitter/Draining.ts"
 import { submitOnce } from "../src/submitter/Submitter.ts"
 import { flow, paid, round, states } from "./support/Flow.ts"
-import { deskText } from "./support/Operators.ts"
+import { deskFields } from "./support/Operators.ts"
 import { at, request } from "./support/TestClient.ts"
 import { chainId } from "./support/TestSandbox.ts"
+import { waitUntil } from "./support/until.ts"
 
 const halts = Effect.map(
   Effect.flatMap(Brake, (brake) => brake.halts),
@@ -43,7 +44,7 @@ describe("the daemon at its start", () => {
     ),
   )
 
-  it.effect("halts while a HALT file lies in its data directory, and ends that halt alone once it is gone", () =>
+  it.effect("halts while a HALT file exists, and ends that halt alone", () =>
     flow((options) =>
       Effect.gen(function* () {
         const file = join(options.dataDir, "HALT")
@@ -75,7 +76,7 @@ describe("the daemon at its start", () => {
     ),
   )
 
-  it.effect("leaves a halt in force whose HALT file is gone, where operators are to end it", () =>
+  it.effect("keeps a halt that operators must end when its HALT file goes", () =>
     flow(
       (options) =>
         Effect.gen(function* () {
@@ -86,7 +87,7 @@ describe("the daemon at its start", () => {
           yield* prepare(options)
           assert.deepStrictEqual(yield* halts, ["halt_file: ana: audit"])
         }),
-      { more: deskText() },
+      { more: deskFields() },
     ),
   )
 })
@@ -113,7 +114,11 @@ describe("the daemon at its end", () => {
         const fault = { operation: "submit", kind: "accept_drop_answer", count: 1 }
         yield* request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
         const sending = yield* Effect.forkChild(submitOnce())
-        while (at(yield* request(client, "/sandbox/ledger"), "mempool.0") === undefined) yield* Effect.yieldNow
+        const mempool = Effect.map(request(client, "/sandbox/ledger"), (reply) => at(reply, "mempool.0"))
+        yield* waitUntil(
+          "a transaction in the mempool",
+          Effect.map(mempool, (first) => first !== undefined),
+        )
         const draining = yield* Draining
         assert.strictEqual(yield* draining.sending, 1)
         const patient = yield* Effect.forkChild(drain(3_600_000))

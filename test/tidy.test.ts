@@ -421,7 +421,7 @@ describe("the project is tidy", () => {
     assert.lengthOf(readmeIsShort("ü".repeat(readmeBytesMax / 2 + 1)), 1)
   })
 
-  it("leads from the README to each page of docs, to the rules and to the code", () => {
+  it("links from the README to each page, the rules and the code", () => {
     const paths = pages.map(({ path }) => path).filter((path) => path.startsWith("docs/"))
     assert.isAbove(paths.length, 8)
     assert.deepStrictEqual(pagesAreListed(readme ?? "", [...paths, "config/RULES.md", "src/README.md"]), [])

@@ -10,7 +10,7 @@ import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { testStore } from "../support/TestStore.ts"
 
 describe("an alert", () => {
-  it.effect("reaches a webhook that was down, with the same id each time, and holds up no other receiver", () =>
+  it.effect("reaches a webhook that was down, with one id for every attempt", () =>
     Effect.gen(function* () {
       const calls: Array<{ headers: IncomingHttpHeaders; body: string }> = []
       let status = 500

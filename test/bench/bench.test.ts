@@ -9,8 +9,11 @@ const late = figure("late", [9, 11, 10], { unit: "ms", better: "lower" })
 
 const bench = (...args: ReadonlyArray<string>) =>
   new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
-    const child = execFile(process.execPath, ["test/bench/main.ts", ...args], { cwd: root }, (_, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
+    const child = execFile(
+      process.execPath,
+      ["test/bench/main.ts", ...args],
+      { cwd: root, timeout: 50_000 },
+      (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
     )
   })
 
@@ -52,7 +55,7 @@ describe("the bench runner", () => {
     assert.match(stderr, /^bench: .*\nusage: npm run bench -- \[--json\] \[--check\] \[--minutes N\] \[NAME \.\.\.\]/)
   })
 
-  it("names every benchmark, and has a goal above or at the floor for each figure", async () => {
+  it("names every benchmark and has a sound goal for each figure", async () => {
     const { code, stdout } = await bench("--help")
     assert.strictEqual(code, 0)
     for (const name of ["sandbox", "poller"]) assert.match(stdout, new RegExp(`^ {2}${name} +measures`, "m"))

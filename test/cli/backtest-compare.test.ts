@@ -37,7 +37,7 @@ const play = (file: string, ...args: ReadonlyArray<string>) =>
   callCofferer(["backtest", "-c", file, "--history", past, "--fee", "0.1%", ...args])
 
 describe("payments that people must approve, over the past", () => {
-  it("are counted as approved half an hour after their decision, and the report says so", async () => {
+  it("are counted as approved half an hour after their decision", async () => {
     const { code, stdout, stderr } = await play(asked)
     assert.strictEqual(code, 0, stderr)
     assert.match(
@@ -117,7 +117,7 @@ describe("two sets of rules over one past", () => {
     assert.isAbove(find("outside the band").here, 0)
   })
 
-  it("are drawn both, told apart by line and by name, for light and dark pages", async () => {
+  it("are both drawn, distinct by line and name, on light and dark pages", async () => {
     const svg = join(dir, "both.svg")
     const { code, stderr } = await play(plain, "--against", low, "--chart", svg)
     assert.strictEqual(code, 0, stderr)

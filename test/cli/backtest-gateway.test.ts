@@ -8,20 +8,28 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt, withSandbox } from "../support/TestSandbox.ts"
+import { treasuryText } from "../support/treasury.ts"
 
-const treasuryText = (url: string) => `
-version: 1
-name: past
-network: { chainId: sandbox-1, gateways: { only: "${url}" } }
-assets: { USDT: { id: ${usdt}, decimals: 6 } }
-parties:
-  alice: { publicKey: "${publicKeyOf("test", "alice")}", signer: { file: nowhere/alice } }
-  bob: { publicKey: "${publicKeyOf("test", "bob")}" }
-rules:
-  - { name: keep-bob, topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "40", target: "100" }] } }
-  - { name: bob-low, notify: { when: { balance: { party: bob, asset: USDT, below: "40" } } } }
-policy: { allow: [{ from: alice, to: [bob], asset: USDT, perTransfer: "100", per24h: "400", transfersPer24h: 4 }] }
-`
+const past = (url: string) =>
+  treasuryText({
+    name: "past",
+    network: { chainId: "sandbox-1", gateways: { only: url } },
+    assets: { USDT: { id: usdt, decimals: 6 } },
+    parties: {
+      alice: { publicKey: publicKeyOf("test", "alice"), signer: { file: "nowhere/alice" } },
+      bob: { publicKey: publicKeyOf("test", "bob") },
+    },
+    rules: [
+      {
+        name: "keep-bob",
+        topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "40", target: "100" }] },
+      },
+      { name: "bob-low", notify: { when: { balance: { party: "bob", asset: "USDT", below: "40" } } } },
+    ],
+    policy: {
+      allow: [{ from: "alice", to: ["bob"], asset: "USDT", perTransfer: "100", per24h: "400", transfersPer24h: 4 }],
+    },
+  })
 
 const blocks = Effect.fnUntraced(function* (sandbox: Sandbox["Service"], count: number) {
   for (let i = 0; i < count; i++) yield* sandbox.stepBlock
@@ -40,13 +48,13 @@ const blockTime = (client: TestClient) =>
   })
 
 describe("backtest of what the gateway holds", () => {
-  it.live("reads it all without a store, pays and tells by it, and knows where it knows nothing", () =>
+  it.live("runs without a store and says where it lacks knowledge", () =>
     withSandbox({}, (client, sandbox) =>
       Effect.gen(function* () {
         const dir = mkdtempSync(join(tmpdir(), "cofferer-past-"))
         const file = join(dir, "treasury.yaml")
         const data = join(dir, "data")
-        writeFileSync(file, treasuryText(client.url))
+        writeFileSync(file, past(client.url))
         const run = (...more: ReadonlyArray<string>) =>
           Effect.promise(() => callCofferer(["backtest", "-c", file, "-d", data, "--history", "gateway", ...more]))
         yield* Effect.gen(function* () {

@@ -2,27 +2,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { cofferer, type Daemon, root, start } from "../support/Cofferer.ts"
-import { callCofferer } from "../support/CommandLine.ts"
+import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
+import { fastSandbox, skipToSecondNeed } from "../support/fastSandbox.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-backtest-"))
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
-/** The demonstration at five blocks a second, on ports of its own. */
-const faster = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
-  .replaceAll('"http://127.0.0.1:3008"', '"http://127.0.0.1:1"')
-  .replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"')
-  .replace("blockInterval: 1s", "blockInterval: 200ms")
-  .replace("rateLimit: on", "rateLimit: off")
-  .replace("poll: { busy: 1s, idle: 1s }", "poll: { busy: 100ms, idle: 100ms }")
-  .replace("requestDeadline: 2s", "requestDeadline: 500ms")
-  .replace("for: 3s", "for: 200ms")
-  .replace("cooldown: 20s", "cooldown: 1s")
-  .replace("difficulty: 15", "difficulty: 6")
-  // On a busy machine too the first payment is there before the second one is needed.
-  .replace("{ block: 31, amount", "{ block: 91, amount")
-  .replace("{ block: 30, operation", "{ block: 90, operation")
+const faster = fastSandbox()
 
 interface Payment {
   readonly rule: string
@@ -46,19 +33,20 @@ describe("backtest", () => {
 
   beforeAll(async () => {
     writeFileSync(file, faster)
-    const daemon: Daemon = start(["run", file, "--sandbox", "--data", data, "--output", "json"], {
-      cwd: dir,
+    const daemon: Here = startHere(["run", file, "--sandbox", "--data", data, "--output", "json"], {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
+    const network = String((await daemon.line((line) => line["msg"] === "gateway"))["url"])
     const first = await daemon.line(confirmed)
+    await skipToSecondNeed(network)
     await daemon.line((line) => confirmed(line) && line !== first)
     await daemon.stop()
-    const { stdout } = await cofferer(["export", "--format", "jsonl", "-c", file, "-d", data])
+    const { stdout } = await callCofferer(["export", "--format", "jsonl", "-c", file, "-d", data])
     real = stdout
       .trim()
       .split("\n")
       .map((line) => contentOf(JSON.parse(line)))
-  }, 180_000)
+  })
 
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
@@ -72,8 +60,8 @@ describe("backtest", () => {
   })
 
   it("says the same of files that export wrote", async () => {
-    const balances = await cofferer(["export", "--what", "balances", "-c", file, "-d", data])
-    const payments = await cofferer(["export", "--what", "payments", "--format", "jsonl", "-c", file, "-d", data])
+    const balances = await callCofferer(["export", "--what", "balances", "-c", file, "-d", data])
+    const payments = await callCofferer(["export", "--what", "payments", "--format", "jsonl", "-c", file, "-d", data])
     writeFileSync(join(dir, "past.csv"), balances.stdout)
     writeFileSync(join(dir, "payments.jsonl"), payments.stdout)
     const files = ["--history", join(dir, "past.csv"), "--payments", join(dir, "payments.jsonl")]

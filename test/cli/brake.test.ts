@@ -35,7 +35,7 @@ describe("pause and resume at the command line", () => {
     ),
   )
 
-  it.effect("say what was not paused, and what stays so with the command that ends it", () =>
+  it.effect("say what stays paused, and by which command that ends", () =>
     controlled((options) =>
       Effect.gen(function* () {
         const resume = (...more: ReadonlyArray<string>) => run(options, "resume", "--reason", "done", ...more)

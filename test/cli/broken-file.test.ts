@@ -1,22 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import type { View } from "../../src/status/View.ts"
-import { type Daemon, root, start } from "../support/Cofferer.ts"
-import { callCofferer } from "../support/CommandLine.ts"
+import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
+import { fastSandbox } from "../support/fastSandbox.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-broken-"))
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
-const sound = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
-  .replaceAll('"127.0.0.1:3008"', '"127.0.0.1:0"')
-  .replace("blockInterval: 1s", "blockInterval: 200ms")
-  .replace("rateLimit: on", "rateLimit: off")
-  .replace("difficulty: 15", "difficulty: 4")
-  .replace("poll: { busy: 1s, idle: 1s }", "poll: { busy: 100ms, idle: 100ms }")
-  .replace("for: 3s", "for: 200ms")
+const sound = fastSandbox()
 
 const call = (...args: ReadonlyArray<string>) => callCofferer([...args, "-c", file, "--data", data])
 
@@ -24,8 +18,7 @@ describe("beside a broken file, where no daemon runs", () => {
   let id = ""
   beforeAll(async () => {
     writeFileSync(file, sound)
-    const daemon: Daemon = start(["run", file, "--sandbox", "--data", data, "--output", "json"], {
-      cwd: dir,
+    const daemon: Here = startHere(["run", file, "--sandbox", "--data", data, "--output", "json"], {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
     await daemon.line(({ msg }) => msg === "confirmed")

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
-import { cofferer, root } from "../support/Cofferer.ts"
+import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 
 const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
@@ -59,7 +59,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 describe("check", () => {
   it("says what the example permits at worst, and exits 0", async () => {
-    const { code, stdout, stderr } = await cofferer(["check", "config/sandbox.yaml"])
+    const { code, stdout, stderr } = await callCofferer(["check", "config/sandbox.yaml"])
     assert.strictEqual(code, 0, stderr)
     assert.include(stdout, "ok   2 rules, 2 parties, 1 asset, mode live")
     const reserve = "100,000 USDT (25,000 each time, 10 transfers)"
@@ -73,11 +73,11 @@ describe("check", () => {
   it("refuses what takes any certificate for that of a gateway, where money moves", async () => {
     const env = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }
     for (const command of [["check"], ["run", "--data", join(dir, "data")]]) {
-      const { code, stdout, stderr } = await cofferer([...command, "config/sandbox.yaml"], { env })
+      const { code, stdout, stderr } = await callCofferer([...command, "config/sandbox.yaml"], { env })
       assert.deepStrictEqual([code, stdout], [3, ""])
       assert.match(stderr, /environment {2}NODE_TLS_REJECT_UNAUTHORIZED is 0: .*; unset it, and name /)
     }
-    const shadow = await cofferer(["check", "config/sandbox.yaml"], { env: { ...env, COFFERER_MODE: "shadow" } })
+    const shadow = await callCofferer(["check", "config/sandbox.yaml"], { env: { ...env, COFFERER_MODE: "shadow" } })
     assert.strictEqual(shadow.code, 0, shadow.stderr)
   })
 
@@ -89,7 +89,7 @@ describe("check", () => {
     assert.containSubset(JSON.parse(stdout) as unknown, { ok: true, rules: 2, mode: "live", warnings: [], worst })
   })
 
-  it("warns of a watermark whose folder others may write, with which the daemon does not start", async () => {
+  it("warns of a watermark in a folder that others may write", async () => {
     const folder = join(dir, "open-marks")
     mkdirSync(folder)
     chmodSync(folder, 0o777)
@@ -156,7 +156,7 @@ describe("wrong calls", () => {
     ],
     [["resume", "--reason", "x", "--data", "/nonexistent"], 4, /no daemon runs/],
   ] as const)("%j exits %i with one message on standard error", async (args, expected, says) => {
-    const { code, stdout, stderr } = await cofferer(args)
+    const { code, stdout, stderr } = await callCofferer(args)
     assert.strictEqual(code, expected, stderr)
     assert.strictEqual(stdout, "")
     assert.match(stderr, says)
@@ -169,19 +169,19 @@ describe("wrong calls", () => {
   })
 
   it("an unknown COFFERER_ variable names the nearest", async () => {
-    const { code, stderr } = await cofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_DATADIR: "x" } })
+    const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_DATADIR: "x" } })
     assert.strictEqual(code, 3)
     assert.include(stderr, "did you mean COFFERER_DATA_DIR?")
   })
 
   it("an environment variable of the wrong form is told with its remedy", async () => {
-    const { code, stderr } = await cofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_LISTEN: "9464" } })
+    const { code, stderr } = await callCofferer(["check", "config/sandbox.yaml"], { env: { COFFERER_LISTEN: "9464" } })
     assert.strictEqual(code, 3)
     assert.include(stderr, 'COFFERER_LISTEN is "9464"; write host:port')
   })
 
   it("help is a result: standard output, exit 0", async () => {
-    const { code, stdout } = await cofferer(["run", "--help"])
+    const { code, stdout } = await callCofferer(["run", "--help"])
     assert.strictEqual(code, 0)
     assert.include(stdout, "--sandbox")
   })

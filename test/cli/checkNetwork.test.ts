@@ -77,7 +77,7 @@ describe("a file that is wrong in several places", () => {
   }
   const right = /parties\.hot\.publicKey is not the key that the sandbox makes for hot; write publicKey: "a194a757/
 
-  it("is told at once of a missing key, a missing part of the network and a receiver's key", async () => {
+  it("gets every error at once: network part, rule key, receiver key", async () => {
     const text = good
       .replace(missing, "")
       .replace(wrong, 'publicKey: "b294b757')
@@ -96,7 +96,7 @@ describe("a file that is wrong in several places", () => {
 })
 
 describe("check", () => {
-  it("refuses a pin whose decimals differ from the file's own network, with the right ones", async () => {
+  it("refuses a pin with wrong decimals and names the right ones", async () => {
     const { code, stderr } = await checked(good.replace("8b83802bba, decimals: 6", "8b83802bba, decimals: 8"))
     assert.strictEqual(code, 3)
     assert.match(stderr, /:12:\d+ {2}USDT has 8 decimals here and 6 under sandbox\.assets: .*; write 6/)

@@ -6,7 +6,7 @@ import { instantOf } from "../../src/cli/export.ts"
 import { type ExportAsked, type ExportRow, exportColumns, exportPage } from "../../src/status/exports.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 describe("a cell of an export", () => {

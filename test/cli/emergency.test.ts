@@ -34,30 +34,28 @@ const broken: ReadonlyArray<readonly [title: string, text: (data: string) => str
 ]
 
 describe("commands of an emergency, where the treasury file is broken", () => {
-  it.effect.each(broken)(
-    "reach the daemon that runs well, by %s, and tell what is wrong as a warning",
-    ([, text, says]) =>
-      controlled((options) =>
-        Effect.gen(function* () {
-          const config = ["--config", fileWith(text(options.dataDir))]
-          const halted = yield* run("halt", ...reason, ...config)
-          assert.deepStrictEqual([halted.code, halted.stdout.slice(0, 7)], [0, "halted:"], halted.stderr)
-          assert.match(halted.stderr, /^warn /)
-          assert.match(halted.stderr, says)
-          assert.include(halted.stderr, `goes on with the data directory ${options.dataDir}; --data DIR names another`)
-          assert.lengthOf(yield* (yield* Brake).halts, 1)
-          const resumed = yield* run("resume", ...reason, ...config)
-          assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "resumed all\n"], resumed.stderr)
-          const paused = yield* run("pause", "--scope", "rule:keep-bob", ...reason, ...config)
-          assert.strictEqual(paused.code, 0, paused.stderr)
-          assert.lengthOf(yield* (yield* Brake).pauses, 1)
-          for (const asked of [["status"], ["intents"], ["explain", "keep-bob"], ["verify"]]) {
-            const answer = yield* run(...asked, ...config)
-            assert.strictEqual(answer.code, 0, `${asked[0]}: ${answer.stderr}`)
-            assert.isNotEmpty(answer.stdout)
-          }
-        }),
-      ),
+  it.effect.each(broken)("reach a healthy daemon by %s and warn of what is wrong", ([, text, says]) =>
+    controlled((options) =>
+      Effect.gen(function* () {
+        const config = ["--config", fileWith(text(options.dataDir))]
+        const halted = yield* run("halt", ...reason, ...config)
+        assert.deepStrictEqual([halted.code, halted.stdout.slice(0, 7)], [0, "halted:"], halted.stderr)
+        assert.match(halted.stderr, /^warn /)
+        assert.match(halted.stderr, says)
+        assert.include(halted.stderr, `goes on with the data directory ${options.dataDir}; --data DIR names another`)
+        assert.lengthOf(yield* (yield* Brake).halts, 1)
+        const resumed = yield* run("resume", ...reason, ...config)
+        assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "resumed all\n"], resumed.stderr)
+        const paused = yield* run("pause", "--scope", "rule:keep-bob", ...reason, ...config)
+        assert.strictEqual(paused.code, 0, paused.stderr)
+        assert.lengthOf(yield* (yield* Brake).pauses, 1)
+        for (const asked of [["status"], ["intents"], ["explain", "keep-bob"], ["verify"]]) {
+          const answer = yield* run(...asked, ...config)
+          assert.strictEqual(answer.code, 0, `${asked[0]}: ${answer.stderr}`)
+          assert.isNotEmpty(answer.stdout)
+        }
+      }),
+    ),
   )
 
   it.effect("are told nothing of the file where --data says the directory", () =>
@@ -100,7 +98,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
   })
 
-  it("pause a daemon that does not understand by the HALT file, and say that this stops everything", async () => {
+  it("pause everything by the HALT file if the daemon does not understand", async () => {
     const data = join(dir, "hanging")
     mkdirSync(data)
     const server = createServer((_, response) => response.end("nonsense"))

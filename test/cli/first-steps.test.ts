@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
-import { root, start } from "../support/Cofferer.ts"
-import { callCofferer } from "../support/CommandLine.ts"
+import { root } from "../support/Cofferer.ts"
+import { callCofferer, startHere } from "../support/CommandLine.ts"
 
 const chapter = readFileSync(join(root, "config/RULES.md"), "utf8")
 const blocks = [...chapter.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block)
@@ -21,7 +21,7 @@ const written = (name: string, text: string): string => {
 const file = written("treasury.yaml", treasury)
 
 describe("the first steps of the reference", () => {
-  it("begin with a file without keys, which is warned of and played while nothing is signed", async () => {
+  it("begin with a file without keys, which warns and still runs", async () => {
     const { code, stdout, stderr } = await callCofferer(["check", file])
     assert.strictEqual(code, 0, stderr)
     const reserve = join(dir, "secrets/reserve")
@@ -104,9 +104,8 @@ describe("the first steps of the reference", () => {
       )
       .replace(/^network: \{/m, "network: { poll: { busy: 100ms, idle: 100ms },")
     written("faster.yaml", faster)
-    const files = ["-c", "treasury-soon.yaml", "-c", "faster.yaml"]
-    const daemon = start(["run", ...files, "--sandbox", "--data", "play", "--output", "json"], {
-      cwd: dir,
+    const files = ["-c", join(dir, "treasury-soon.yaml"), "-c", join(dir, "faster.yaml")]
+    const daemon = startHere(["run", ...files, "--sandbox", "--data", join(dir, "play"), "--output", "json"], {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
     try {
@@ -114,7 +113,7 @@ describe("the first steps of the reference", () => {
       assert.match(String(paid["detail"]), /^16,000\.00 USDT, fee 1\.00, tx /)
       assert.deepStrictEqual([paid["from"], paid["to"]], ["reserve", "maker-1"])
     } finally {
-      await daemon.stop("SIGKILL")
+      await daemon.stop()
     }
   }, 60_000)
 })

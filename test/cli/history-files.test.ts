@@ -34,7 +34,7 @@ describe("a file of balances", () => {
     assert.match(stderr, /mm1\.csv:5: unknown party "mm1" \(2 rows\); write its publicKey, or a name .*: reserve, hot/)
   })
 
-  it("is refused by line where a key or an id is mistyped, with the one that was meant", async () => {
+  it("is refused by line if a key or id is mistyped", async () => {
     const key = "a194a7573835335c04cde1929e1ba3076500a58b4df90a97c85f3f85d0057cfd"
     const wrong = ["b", key.slice(1)].join("")
     const { code, stderr } = await play("key.csv", header, ...past, rowOf(wrong, "1", 2), rowOf(wrong, "2", 3))
@@ -67,7 +67,7 @@ describe("a file of balances", () => {
     )
   })
 
-  it("says whose rows are left out because nobody of the treasury has such a key", async () => {
+  it("names rows that are left out because their key is unknown", async () => {
     const others = [rowOf("cd".repeat(32), "1", 2), rowOf("cd".repeat(32), "2", 3), rowOf("hot", "5", 3, "VOTE")]
     const { code, stdout, stderr } = await play("far.csv", header, ...past, ...others)
     assert.strictEqual(code, 0, stderr)
@@ -110,7 +110,7 @@ describe("a file of balances", () => {
     assert.notInclude(nope.stderr, "ENOENT")
   })
 
-  it("has conditions that held, but never long enough, told apart from those that never held", async () => {
+  it("separates conditions that held too briefly from those that never held", async () => {
     const rule = (name: string, below: string) => `  - name: ${name}
     notify: { when: { balance: { party: hot, asset: USDT, below: "${below}" } }, severity: page }
     for: 10m

@@ -5,23 +5,22 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { databaseFile } from "../../src/store/Database.ts"
-import { cofferer } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { head, payment, request, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, usdt, withSandbox } from "../support/TestSandbox.ts"
+import { treasuryText } from "../support/treasury.ts"
 
-const treasury = (url: string) => `
-version: 1
-name: ledger
-mode: live
-network: { chainId: ${chainId}, gateways: { sandbox: "${url}" } }
-assets: { USDT: { id: ${usdt}, decimals: 6 } }
-parties:
-  alice: { publicKey: "${publicKeyOf("test", "alice")}", signer: { sandbox: alice } }
-`
+const treasury = (url: string) =>
+  treasuryText({
+    name: "ledger",
+    mode: "live",
+    network: { chainId, gateways: { sandbox: url } },
+    assets: { USDT: { id: usdt, decimals: 6 } },
+    parties: { alice: { publicKey: publicKeyOf("test", "alice"), signer: { sandbox: "alice" } } },
+  })
 
 describe("the ledger's verbs on the command line", () => {
-  it.live("adopt a key's history before the first start, and recover a store, without a daemon", () =>
+  it.live("adopt a key's history and recover a store without a daemon", () =>
     withSandbox({}, (client, sandbox) =>
       Effect.gen(function* () {
         const dir = mkdtempSync(join(tmpdir(), "cofferer-ledger-"))
@@ -49,8 +48,7 @@ describe("the ledger's verbs on the command line", () => {
         const calm = yield* run("reconcile")
         assert.strictEqual(calm.code, 0, calm.stderr)
         assert.include(calm.stdout, "1 accounts compared, 1 transfers compared")
-        const adopt = ["adopt", "--reason", "the old wallet", "--data", join(dir, "data")]
-        const again = yield* Effect.promise(() => cofferer(adopt, { cwd: dir }))
+        const again = yield* run("adopt", "--reason", "the old wallet")
         assert.strictEqual(again.stdout, "adopted 0 payments made elsewhere\n")
         const recovered = yield* run("recover", "--reason", "moved to a new disk")
         assert.strictEqual(recovered.code, 0, recovered.stderr)

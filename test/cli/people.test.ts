@@ -9,9 +9,9 @@ import { journalDecision } from "../../src/engine/journalDecision.ts"
 import { storeLayer } from "../../src/services.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
-import { cofferer, type Outcome, root } from "../support/Cofferer.ts"
+import { type Outcome, root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-people-"))
 const file = join(dir, "treasury.yaml")
@@ -73,7 +73,7 @@ describe("people at the data of a daemon that does not run", () => {
   })
 
   it("export what was decided", async () => {
-    const { code, stdout } = await cofferer(["export", "--config", file, "--data", data], { cwd: dir })
+    const { code, stdout } = await callCofferer(["export", "--config", file, "--data", data])
     assert.strictEqual(code, 0)
     const lines = stdout.split("\r\n")
     assert.match(lines[0] ?? "", /^id,state,decidedAt,/)
@@ -86,7 +86,7 @@ describe("people at the data of a daemon that does not run", () => {
     )
   })
 
-  it("get no receipt of what was never signed, and hear what tells of it instead", async () => {
+  it("get no receipt for an unsigned payment, and hear what explains it", async () => {
     const out = join(dir, "receipt.json")
     for (const id of [ids.proposed, ids.reserved]) {
       const { code, stdout, stderr } = await run("receipt", id, "--file", out)
@@ -97,7 +97,7 @@ describe("people at the data of a daemon that does not run", () => {
       )
     }
     writeFileSync(out, '{"receipt":2,"journal":{"entries":[],"links":[]}}')
-    const broken = await cofferer(["receipt", "verify", out], { cwd: dir })
+    const broken = await callCofferer(["receipt", "verify", out])
     assert.deepStrictEqual([broken.code, broken.stdout], [1, ""])
     assert.match(broken.stderr, /^cofferer: receipt broken: it holds no journal entry\n$/)
   })

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { pinInto } from "../../src/config/pinInto.ts"
 import { cofferer } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
 import { headOf, headPath } from "../support/HistoryServer.ts"
 
 const id = (letter: string) => letter.repeat(64)
@@ -84,19 +85,22 @@ describe("cofferer assets --pin", () => {
       server.listen(0, "127.0.0.1", resolve)
     })
     text = fileText(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    writeFileSync(file, text, { mode: 0o640 })
+    writeFileSync(file, text)
+    chmodSync(file, 0o640)
   })
   afterAll(() => {
     server.close()
     rmSync(dir, { recursive: true, force: true })
   })
-  const pinned = (...args: ReadonlyArray<string>) => cofferer(["assets", "--pin", ...args], { cwd: dir })
+  /** In the folder of the file, as what is shown without naming the file is written nowhere. */
+  const shown = (...args: ReadonlyArray<string>) => cofferer(["assets", "--pin", ...args], { cwd: dir })
+  const pinned = (...args: ReadonlyArray<string>) => callCofferer(["assets", "--pin", file, ...args])
 
   it("shows the pins of what the file uses, and those asked for", async () => {
-    const { code, stdout, stderr } = await pinned()
+    const { code, stdout, stderr } = await shown()
     assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
     assert.strictEqual(stdout, `assets:\n  USDT: { id: "${id("a")}", decimals: 6 }\n`)
-    const asked = await pinned("--symbol", "VEGA", "--output", "json")
+    const asked = await shown("--symbol", "VEGA", "--output", "json")
     assert.deepStrictEqual(JSON.parse(asked.stdout), { assets: { VEGA: { id: id("b"), decimals: 18 } } })
     assert.strictEqual(readFileSync(file, "utf8"), text)
   })
@@ -106,26 +110,26 @@ describe("cofferer assets --pin", () => {
     assert.strictEqual(code, 6)
     assert.include(stderr, `--asset-id ${id("c")}   TWO c, enabled, 5 decimals`)
     assert.include(stderr, id("d"))
-    const chosen = await pinned("--asset-id", id("d"))
+    const chosen = await shown("--asset-id", id("d"))
     assert.strictEqual(chosen.stdout, `assets:\n  TWO: { id: "${id("d")}", decimals: 18 }\n`)
     assert.strictEqual((await pinned("--symbol", "NONE")).code, 4)
   })
 
-  it("puts them into the file, which then is in order, and refuses a pin that the listing contradicts", async () => {
-    const written = await pinned(file)
+  it("writes pins into the file and refuses one that the listing contradicts", async () => {
+    const written = await pinned()
     assert.strictEqual(written.stdout, `${file}  pinned USDT\n`)
     assert.strictEqual(
       readFileSync(file, "utf8"),
       text.replace("# people", `assets:\n  USDT: { id: "${id("a")}", decimals: 6 }\n\n# people`),
     )
     assert.strictEqual(statSync(file).mode & 0o777, 0o640)
-    assert.strictEqual((await cofferer(["check", file], { cwd: dir })).code, 0)
-    assert.include((await pinned(file)).stdout, "all pinned already")
-    const listed = await cofferer(["assets"], { cwd: dir })
+    assert.strictEqual((await callCofferer(["check", file])).code, 0)
+    assert.include((await pinned()).stdout, "all pinned already")
+    const listed = await callCofferer(["assets", file])
     assert.deepStrictEqual([listed.code, listed.stderr], [0, ""], "without --pin it lists")
     assert.match(listed.stdout, /^symbol +status +decimals.*\nUSDT +enabled +6 .*\n4 assets\n$/s)
     writeFileSync(file, readFileSync(file, "utf8").replace("decimals: 6", "decimals: 7"))
-    const other = await pinned(file)
+    const other = await pinned()
     assert.strictEqual(other.code, 6)
     assert.include(other.stderr, "take the pin away if it is wrong")
   })

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { faultKinds } from "../../src/sandbox/Faults.ts"
-import { cofferer, type Daemon, get, root, start } from "../support/Cofferer.ts"
-import { callCofferer } from "../support/CommandLine.ts"
+import { get, root } from "../support/Cofferer.ts"
+import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-fault-"))
 
@@ -13,21 +13,20 @@ const file = join(dir, "sandbox.yaml")
 const fault = (...args: ReadonlyArray<string>) => callCofferer(["sandbox", "fault", ...args, "--data", dir])
 
 describe("sandbox fault", () => {
-  let network: Daemon
+  let network: Here
   let url = ""
 
   beforeAll(async () => {
     const text = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
     writeFileSync(file, text.replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"'))
-    network = start(["sandbox", file, "--data", dir, "--output", "json"], {
-      cwd: dir,
+    network = startHere(["sandbox", file, "--data", dir, "--output", "json"], {
       env: {},
     })
     url = String((await network.line((line) => line["msg"] === "sandbox"))["url"])
   })
 
   afterAll(async () => {
-    await network.stop("SIGKILL")
+    await network.stop()
     rmSync(dir, { recursive: true, force: true })
   })
 
@@ -88,13 +87,13 @@ describe("sandbox fault", () => {
   })
 
   it("says where no network runs, and when the one that ran has ended", async () => {
-    const nowhere = await cofferer(["sandbox", "fault", "list", "--data", join(dir, "none")])
+    const nowhere = await callCofferer(["sandbox", "fault", "list", "--data", join(dir, "none")])
     assert.include(nowhere, { code: 4, stdout: "" })
     assert.match(
       nowhere.stderr,
       /^cofferer: no play-money network runs in .*none\/sandbox; name one with --url or --data\n$/,
     )
-    await network.stop("SIGTERM")
+    await network.stop()
     assert.match((await fault("list")).stderr, /^cofferer: no play-money network runs in /)
   })
 })

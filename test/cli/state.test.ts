@@ -7,7 +7,8 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { readNetworkState } from "../../src/sandbox/state/NetworkState.ts"
-import { cofferer, type Daemon, get, root, start } from "../support/Cofferer.ts"
+import { get, root } from "../support/Cofferer.ts"
+import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { scenarioOf, scenarioText } from "../support/TestSandbox.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-state-"))
@@ -66,10 +67,10 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 describe("a sandbox that begins with a network's state", () => {
-  let sandbox: Daemon
+  let sandbox: Here
   let url = ""
   const open = async () => {
-    sandbox = start(args(stateFile), { cwd: dir })
+    sandbox = startHere(args(stateFile))
     const said = await sandbox.line((line) => line["msg"] === "sandbox")
     url = String(said["url"])
     return String(said["detail"])
@@ -78,7 +79,7 @@ describe("a sandbox that begins with a network's state", () => {
   const head = { spamPowHashFunction: "sha3_24_rounds", spamPowNumberOfPastBlocks: 100, spamPowNumberOfTxPerBlock: 2 }
 
   afterAll(async () => {
-    if (sandbox.child.exitCode === null) await sandbox.stop("SIGKILL")
+    await sandbox.stop()
   })
 
   it("says whose network it is", async () => {
@@ -102,7 +103,7 @@ describe("a sandbox that begins with a network's state", () => {
     assert.containSubset(await json(`/statistics/spam/${hot}`), { statistics: { transfers: { countForEpoch: "3" } } })
   })
 
-  it("holds its money and its assets, and nothing that the scenario planned for earlier blocks", async () => {
+  it("holds its money and assets, and nothing planned for earlier blocks", async () => {
     const edges = (list: unknown, name: string) =>
       (list as Record<string, { readonly edges: ReadonlyArray<{ readonly node: Record<string, unknown> }> }>)[name]
         ?.edges
@@ -146,7 +147,7 @@ describe("a state that is none", () => {
   ]
   it.each(broken)("that %s ends the command with one line and exit 3", async (title, text, says) => {
     const path = write(`${title.replaceAll(" ", "-")}.json`, text)
-    const { code, stdout, stderr } = await cofferer([...args(path).slice(0, 4), "--data", join(dir, title)])
+    const { code, stdout, stderr } = await callCofferer([...args(path).slice(0, 4), "--data", join(dir, title)])
     assert.deepStrictEqual([code, stdout], [3, ""], stderr)
     const lines = stderr.trimEnd().split("\n")
     assert.lengthOf(lines, 1, stderr)

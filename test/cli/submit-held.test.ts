@@ -1,22 +1,16 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { type Daemon, root, start } from "../support/Cofferer.ts"
-import { callCofferer } from "../support/CommandLine.ts"
+import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
+import { fastSandbox } from "../support/fastSandbox.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-held-"))
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
 const text = (url: string) =>
-  readFileSync(join(root, "config/sandbox.yaml"), "utf8")
-    .replaceAll('"http://127.0.0.1:3008"', `"${url}"`)
-    .replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"')
-    .replace("blockInterval: 1s", "blockInterval: 200ms")
-    .replace("rateLimit: on", "rateLimit: off")
-    .replace("difficulty: 15", "difficulty: 4")
-    .replace("poll: { busy: 1s, idle: 1s }", "poll: { busy: 100ms, idle: 100ms }")
+  fastSandbox(url)
     .replace(/ {2}spenders:[\s\S]*(?= {2}faults)/, "")
     .replace(/ {2}faults:[\s\S]*/, "")
 
@@ -29,19 +23,19 @@ const call = (...args: ReadonlyArray<string>) => callCofferer([...args, "-c", fi
 const submit = (key: string, ...more: ReadonlyArray<string>) => call("submit", payment(key), ...more)
 
 describe("a payment of a person that a halt or a pause holds", () => {
-  let network: Daemon
+  let network: Here
   beforeAll(async () => {
     writeFileSync(file, text("http://127.0.0.1:1"))
-    network = start(["sandbox", file, "--data", join(dir, "network"), "--output", "json"], { cwd: dir })
+    network = startHere(["sandbox", file, "--data", join(dir, "network"), "--output", "json"])
     writeFileSync(file, text(String((await network.line(({ msg }) => msg === "sandbox"))["url"])))
     cpSync(join(dir, "network"), data, { recursive: true })
   })
   afterAll(async () => {
-    await network.stop("SIGKILL")
+    await network.stop()
     rmSync(dir, { recursive: true, force: true })
   })
 
-  it("is handed in without a daemon, says at once what holds it, and is paid once nothing does", async () => {
+  it("is submitted without a daemon and paid once nothing holds it", async () => {
     writeFileSync(join(data, "HALT"), "ana: audit\n")
     const held = await submit("alone")
     assert.strictEqual(held.code, 8, held.stderr)
@@ -57,9 +51,8 @@ describe("a payment of a person that a halt or a pause holds", () => {
     assert.deepStrictEqual([paid.code, /confirmed: 100\.00 USDT/.test(paid.stdout)], [0, true], paid.stderr)
   }, 60_000)
 
-  it("is taken by a daemon, which says what holds it, as do its story and the page's sentence", async () => {
-    const daemon = start(["run", file, "--data", data, "--output", "json"], {
-      cwd: dir,
+  it("is submitted to a daemon, which says everywhere what holds it", async () => {
+    const daemon = startHere(["run", file, "--data", data, "--output", "json"], {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
     try {

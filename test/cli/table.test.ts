@@ -1,7 +1,7 @@
 import { assert, it } from "vitest"
 import { table } from "../../src/cli/output.ts"
 
-it("shows a line break of a gateway's text as what it is: a symbol forges no row of the listing", () => {
+it("shows a line break of a gateway's text as a symbol", () => {
   const forged = "JUNK\nUSDT    enabled  6\u2028x"
   const rows = table([
     ["symbol", "status"],

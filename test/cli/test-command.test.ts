@@ -154,7 +154,7 @@ tests:
     assert.strictEqual(code, 0, `${stderr}${stdout}`)
   })
 
-  it("hears of assets that nobody pinned, under any name, one of them under the name of a pinned one", async () => {
+  it("reports unpinned assets under any name, even a pinned one's", async () => {
     const file = (assets: string) => `treasury: ${sandbox}
 tests:
   - name: newcomers
@@ -176,7 +176,7 @@ tests:
     )
   })
 
-  it("locks a rule whose last three payments failed, tells people, and goes on after its unlock", async () => {
+  it("locks a rule after three failed payments and resumes after unlock", async () => {
     const { code, stdout, stderr } = await run(`treasury: ${sandbox}
 network: { settles: 30s }
 tests:

@@ -20,7 +20,7 @@ describe("commands that the daemon proposes", () => {
     assert.strictEqual(other.status, "npm run -s cofferer -- status -c config/desks.yaml --data d")
   })
 
-  it("are typed as the program was called elsewhere, with the file and the data directory that it runs on", () => {
+  it("are typed as the program was called, with its file and directory", () => {
     const called = at("/srv/ana", { COFFERER_LAUNCHER: "/opt/cofferer/src/cofferer.sh" })
     const wrong = tryNow(found("/srv/ana/wd", "/srv/ana/wrongdesk.yaml"), called)
     assert.strictEqual(wrong.status, "/opt/cofferer/src/cofferer.sh status -c wrongdesk.yaml --data wd")

@@ -46,11 +46,11 @@ describe("a broken treasury file", () => {
       }),
   )
 
-  it.effect("with a time zone that is none is told that alone, and nothing of the rule that names its hours", () =>
+  it.effect("with an unknown time zone gets that error alone", () =>
     Effect.gen(function* () {
       const hours = 'hours: { office: { weekdays: "monday:friday", times: "08:00-18:00", location: Mars/Base } }\n'
       const error = yield* Effect.flip(load(hours + goodText.replace("for: 30s", "for: 30s\n    during: office")))
-      assert.match(error.message, /^\S+ {2}"Mars\/Base" is no time zone; [^\n]+$/)
+      assert.match(error.message, /^\S.* {2}"Mars\/Base" is no time zone; [^\n]+$/)
     }),
   )
 

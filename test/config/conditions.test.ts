@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { parse } from "yaml"
 import type { AlertRule } from "../../src/rules/Condition.ts"
 import { conditionText } from "../../src/rules/conditionText.ts"
 import { watchOnly } from "../support/treasury.ts"
@@ -7,7 +8,7 @@ import { watchOnly } from "../support/treasury.ts"
 /** A rule of the file that tells people; `text` stands beside its name. */
 const ruleOf = (text: string) =>
   Effect.map(
-    watchOnly("https://gateway.example", `  - name: told\n    ${text}\n`),
+    watchOnly("https://gateway.example", [parse(`name: told\n${text}\n`)]),
     ({ rules }) => rules.find((rule): rule is AlertRule => rule.kind === "alert")!,
   )
 
@@ -67,7 +68,7 @@ describe("a condition that people are told of", () => {
 
   it.effect("has another level to be over at, and times of its own", () =>
     Effect.gen(function* () {
-      const rule = yield* ruleOf(`notify: { when: { ${low} } }\n    for: 1m\n    cooldown: 2h\n    clear: 12`)
+      const rule = yield* ruleOf(`notify: { when: { ${low} } }\nfor: 1m\ncooldown: 2h\nclear: 12`)
       assert.containSubset(rule, { severity: "ticket", forMillis: 60_000, cooldownMillis: 7_200_000 })
       assert.strictEqual(rule.clear === undefined ? "" : conditionText(rule.clear), "not (bob/TOK is below 12)")
     }),
@@ -75,7 +76,7 @@ describe("a condition that people are told of", () => {
 
   it.effect.each([...refused])("is refused: %s", ([text, words]) =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(ruleOf(text.replace(/ \}, (for|clear|during|settle):/, " }\n    $1:")))
+      const error = yield* Effect.flip(ruleOf(text.replace(/ \}, (for|clear|during|settle):/, " }\n$1:")))
       assert.include(error.message, words)
     }),
   )

@@ -20,9 +20,14 @@ import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { trustedSocket } from "../../src/cli/trustedSocket.ts"
 import { refuseSharedFolder, secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
+import { inTime } from "../support/until.ts"
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-own-")))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+// To give a file to another user takes root.
+const isRoot = process.getuid?.() === 0
+const needsRoot = "needs root"
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777
 const secured = (path: string) => Effect.runPromise(Effect.result(secureDataDir(path)))
@@ -93,8 +98,8 @@ describe("a data directory", () => {
     assert.match(done._tag === "Failure" ? done.failure.message : "", /file {2}the data directory cannot be used \(E/)
   })
 
-  it("that is another user's link is refused: it may lead to another treasury", async () => {
-    if (process.getuid?.() !== 0) return
+  it("that is another user's link is refused: it may lead to another treasury", async ({ skip }) => {
+    skip(!isRoot, needsRoot)
     const real = join(dir, "other-treasury")
     mkdirSync(real, { mode: 0o700 })
     const link = join(dir, "foreign-link")
@@ -106,13 +111,12 @@ describe("a data directory", () => {
     assert.match("problem" in trusted ? trusted.problem : "", /foreign-link is a link of user 1002/)
   })
 
-  // To give a file to another user takes root.
-  const foreign =
-    process.getuid?.() === 0 ? [["cofferer.db"], ["cofferer.db-journal"], ["read-token"], ["control-key"], [""]] : []
-  it.each(foreign)("is refused where another user's %s lies in it", async (name) => {
+  const foreign = ["cofferer.db", "cofferer.db-journal", "read-token", "control-key", ""]
+  it.for(foreign)("is refused where another user's %s lies in it", async (name, { skip }) => {
+    skip(!isRoot, needsRoot)
     const data = join(dir, `foreign-${name}`)
     mkdirSync(data, { mode: 0o700 })
-    const path = join(data, name!)
+    const path = join(data, name)
     if (!existsSync(path)) writeFileSync(path, "")
     chownSync(path, 1002, 1002)
     const done = await secured(data)
@@ -121,8 +125,8 @@ describe("a data directory", () => {
 })
 
 describe("a data directory that others can write", () => {
-  it("is refused where they left something in it, and then is not shut either", async () => {
-    if (process.getuid?.() !== 0) return
+  it("is refused where they left something in it, and then is not shut either", async ({ skip }) => {
+    skip(!isRoot, needsRoot)
     const data = join(dir, "left")
     mkdirSync(data)
     chmodSync(data, 0o777)
@@ -139,8 +143,8 @@ describe("a data directory that others can write", () => {
     assert.strictEqual(modeOf(data), 0o700)
   })
 
-  it("is no matter where its user alone can: what is there was put there for them", async () => {
-    if (process.getuid?.() !== 0) return
+  it("is accepted if only its own user can write it", async ({ skip }) => {
+    skip(!isRoot, needsRoot)
     const data = join(dir, "given")
     mkdirSync(data, { mode: 0o700 })
     writeFileSync(join(data, "note.txt"), "")
@@ -150,7 +154,7 @@ describe("a data directory that others can write", () => {
 })
 
 describe("the folder of a watermark", () => {
-  it("is refused where others may write it, and is no matter where it is missing or none is named", async () => {
+  it("is refused if others may write it, and accepted if missing", async () => {
     const folder = join(dir, "marks")
     mkdirSync(folder, { mode: 0o700 })
     const refused = (file: string | undefined) => Effect.runPromise(Effect.result(refuseSharedFolder(file)))
@@ -172,7 +176,7 @@ describe("root's own volume with the group of the daemon", () => {
     const path = join(dir, name)
     mkdirSync(path)
     const server = createServer().listen(join(path, "cofferer.sock"))
-    await once(server, "listening")
+    await inTime("the server", once(server, "listening"))
     for (const file of ["control-key", "cofferer.db"]) {
       writeFileSync(join(path, file), "")
       chownSync(join(path, file), kept, 2000)
@@ -185,8 +189,8 @@ describe("root's own volume with the group of the daemon", () => {
     return trusted
   }
 
-  it("is spoken to by root where all that is kept there is the daemon's, and else is not", async () => {
-    if (process.getuid?.() !== 0) return
+  it("is trusted by root only if every file belongs to the daemon", async ({ skip }) => {
+    skip(!isRoot, needsRoot)
     assert.deepStrictEqual(await volume("volume", 10001), { socketPath: join(dir, "volume/cofferer.sock") })
     const planted = await volume("planted", 10002)
     assert.match("problem" in planted ? planted.problem : "", /belongs to user 10001/)

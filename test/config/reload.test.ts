@@ -1,19 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { cofferer, type Daemon, get, root, start } from "../support/Cofferer.ts"
-import { callCofferer } from "../support/CommandLine.ts"
+import { get } from "../support/Cofferer.ts"
+import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
+import { fastSandbox } from "../support/fastSandbox.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-reload-"))
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
-const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
-  .replaceAll('"http://127.0.0.1:3008"', '"http://127.0.0.1:1"')
-  .replace('listen: "127.0.0.1:3008"', 'listen: "127.0.0.1:0"')
-  .replace("difficulty: 15", "difficulty: 6")
-  .replace('perTransfer: "25_000"', 'perTransfer: "30_000"')
+const good = fastSandbox().replace('perTransfer: "25_000"', 'perTransfer: "30_000"')
 
 const changed = (from: string, to: string): string => {
   assert.include(good, from)
@@ -24,7 +21,7 @@ const reload = (...more: ReadonlyArray<string>) =>
   callCofferer(["reload", "--reason", "a test", "--data", data, "-c", file, ...more])
 
 describe("a daemon whose treasury file is changed", () => {
-  let daemon: Daemon
+  let daemon: Here
   let page = ""
 
   const metric = async (name: string): Promise<string> => {
@@ -39,13 +36,13 @@ describe("a daemon whose treasury file is changed", () => {
   beforeAll(async () => {
     writeFileSync(file, good)
     const args = ["run", file, "--sandbox", "--data", data, "--output", "json"]
-    daemon = start(args, { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
+    daemon = startHere(args, { env: { COFFERER_LISTEN: "127.0.0.1:0" } })
     page = String((await daemon.line(word("page")))["url"])
     await daemon.line(word("ready"))
   }, 60_000)
 
   afterAll(async () => {
-    if (daemon.child.exitCode === null) await daemon.stop("SIGKILL")
+    await daemon.stop()
     rmSync(dir, { recursive: true, force: true })
   })
 
@@ -55,8 +52,8 @@ describe("a daemon whose treasury file is changed", () => {
     assert.match(stdout, /^nothing changed: [0-9a-f]{12} is in force/)
   })
 
-  it("keeps the last good one, with every line and an alert, when the file is broken", async () => {
-    writeFileSync(file, changed("for: 3s", "for: 3"))
+  it("keeps the last good one and alerts when the file is broken", async () => {
+    writeFileSync(file, changed("for: 100ms", "for: 3"))
     const { code, stderr } = await reload()
     assert.strictEqual(code, 3, stderr)
     assert.match(
@@ -76,7 +73,7 @@ describe("a daemon whose treasury file is changed", () => {
     assert.match(stderr, /policy line 1, reserve -> hot, USDT: 200,000 in 24 h, before 100,000/)
     assert.include(stderr, "cofferer reload --allow-weaker --reason TEXT")
     const before = daemon.lines.length
-    daemon.child.kill("SIGHUP")
+    process.emit("SIGHUP", "SIGHUP")
     await daemon.line((line) => daemon.lines.indexOf(line) >= before && word("a new configuration was refused")(line))
     assert.match(await metric("cofferer_config_last_reload_successful"), / 0$/)
   })
@@ -88,10 +85,10 @@ describe("a daemon whose treasury file is changed", () => {
     assert.match(stderr, /:\d+:\d+ {2}network\.chainId cannot change while it runs: .*; restart to change it/)
   })
 
-  it("takes a stricter one on SIGHUP, shows its hash, and decides and signs by it", async () => {
+  it("applies a stricter one on SIGHUP and shows its hash", async () => {
     const hash = await metric('cofferer_config_hash{treasury="sandbox",part="policy"}')
     writeFileSync(file, changed('perTransfer: "30_000"', 'perTransfer: "25_000"'))
-    daemon.child.kill("SIGHUP")
+    process.emit("SIGHUP", "SIGHUP")
     const said = await daemon.line(word("reloaded"))
     assert.strictEqual(said["subject"], "policy")
     assert.include(String(said["detail"]), "by SIGHUP")
@@ -108,7 +105,7 @@ describe("a daemon whose treasury file is changed", () => {
     const { code, stdout, stderr } = await reload("--allow-weaker")
     assert.strictEqual(code, 0, stderr)
     assert.match(stdout, /^in force: policy changed, [0-9a-f]{12}\nnow permitted: policy line 1/)
-    const journal = (await cofferer(["export", "--what", "journal", "--format", "jsonl", "--data", data])).stdout
+    const journal = (await callCofferer(["export", "--what", "journal", "--format", "jsonl", "--data", data])).stdout
     const entries = journal.split("\n").filter((line) => line.includes('"config"'))
     assert.lengthOf(entries, 3, journal.slice(0, 2_000))
     assert.include(entries[0], "the first configuration")
@@ -118,7 +115,7 @@ describe("a daemon whose treasury file is changed", () => {
 
   it("decides and pays by a changed rule from the next round on", async () => {
     const raised = changed('below: "10_000", target: "25_000"', 'below: "26_000", target: "26_500"')
-    writeFileSync(file, raised.replace("for: 3s", "for: 0s").replace("cooldown: 20s", "cooldown: 1s"))
+    writeFileSync(file, raised.replace("for: 100ms", "for: 0s"))
     const { code, stdout, stderr } = await reload()
     assert.strictEqual(code, 0, stderr)
     assert.match(stdout, /^in force: rules changed/)
@@ -127,7 +124,7 @@ describe("a daemon whose treasury file is changed", () => {
     assert.match(String(paid["detail"]), /USDT, fee/)
   }, 60_000)
 
-  it("decides by code, and by other code once it is told to read it again", async () => {
+  it("decides by code, and by new code after a reload", async () => {
     const codeFile = join(dir, "rules.ts")
     const withRules = good.replace(/^rules:\n(?: .*\n)*/m, "rules: ./rules.ts\n")
     assert.notStrictEqual(withRules, good)
@@ -158,7 +155,7 @@ describe("a daemon whose treasury file is changed", () => {
   }, 60_000)
 
   it("was not stopped by any of it", async () => {
-    assert.isNull(daemon.child.exitCode)
+    assert.isFalse(daemon.lines.some(word("stopped")))
     assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
   })
 })

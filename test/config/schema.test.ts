@@ -54,7 +54,7 @@ describe("the JSON Schema of treasury files", () => {
     assert.strictEqual(complaints(text), "No errors")
   })
 
-  it("takes a file of rules in TypeScript in the place of rules and among them, and code nowhere else", () => {
+  it("accepts a file of rules in TypeScript under rules alone", () => {
     const withRules = (rules: string) => complaints(goodText.replace(/^rules:\n(?: .*\n)*/m, `rules: ${rules}\n`))
     assert.strictEqual(withRules("./rules.ts"), "No errors")
     const news = "{ name: news, notify: { asset: any, becomes: [enabled] } }"

@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import { compiledDir, root } from "../support/Cofferer.ts"
+import { inTime } from "../support/until.ts"
 
 const node = join(root, "node_modules/.bin/node")
+
+/** Milliseconds that a line is awaited: a busy machine may take a tenth of it. */
+const lineMillisMax = 300_000
 
 export type Line = Readonly<Record<string, unknown>>
 
@@ -68,6 +72,9 @@ export const startProcess = (options: ProcessOptions): Process => {
     child,
     ended,
     complaint: () => complaint,
-    line: (accept) => new Promise((resolve) => waiting.push({ accept, resolve })),
+    line: (accept) => {
+      const next = new Promise<Line | undefined>((resolve) => waiting.push({ accept, resolve }))
+      return inTime(`a line of ${options.entry} ${options.args[0]}`, next, lineMillisMax)
+    },
   }
 }

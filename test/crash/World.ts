@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { haltFile } from "../../src/config/files.ts"
 import { lockScope } from "../../src/rules/stops.ts"
 import type { IntentView } from "../../src/status/View.ts"
+import { inTime } from "../support/until.ts"
 import type { Circumstance } from "./failpoints.ts"
 import type { Testimony } from "./judge.ts"
 import { type Line, type Process, startProcess } from "./Life.ts"
@@ -113,7 +114,7 @@ const startNetwork = async ({ dir, file, env }: Pick<Parts, "dir" | "file" | "en
 
 const stopped = async (running: Process): Promise<void> => {
   running.child.kill("SIGTERM")
-  await running.ended
+  await inTime("the end of the network", running.ended, 120_000)
 }
 
 const arm = async ({ networkUrl }: Parts, faults: ReadonlyArray<object>): Promise<void> => {
@@ -249,6 +250,6 @@ const rest = async (parts: Parts, how: Rest): Promise<void> => {
     quiet = intents?.every(({ open }) => !open) ? quiet + 1 : 0
   }
   daemon.child.kill("SIGTERM")
-  const { code } = await daemon.ended
+  const { code } = await inTime("the end of the daemon", daemon.ended, 120_000)
   if (up === undefined || code !== 0) throw new Error(`the daemon came to no good end: ${code}: ${daemon.complaint()}`)
 }

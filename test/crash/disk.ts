@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import type { Dice } from "../support/Dice.ts"
 
 /** Files by name. */
@@ -132,8 +133,8 @@ export const compilePowerCut = (dir: string): string | undefined => {
   const compiler = found.find((path) => existsSync(path))
   if (compiler === undefined || process.platform !== "linux") return undefined
   const library = join(dir, "powercut.so")
-  const source = new URL("powercut.c", import.meta.url).pathname
-  execFileSync(compiler, ["-shared", "-fPIC", "-O1", "-Wall", "-o", library, source, "-ldl"])
+  const source = fileURLToPath(new URL("powercut.c", import.meta.url))
+  execFileSync(compiler, ["-shared", "-fPIC", "-O1", "-Wall", "-o", library, source, "-ldl"], { timeout: 120_000 })
   return library
 }
 

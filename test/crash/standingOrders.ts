@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { Command } from "../../src/domain/Command.ts"
 import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { waitUntil } from "../support/until.ts"
 
 /** So far away that no test comes to it: nobody is paid by them. */
 const startEpoch = 1_000_000n
@@ -24,9 +25,14 @@ export const beginOrders = Effect.fnUntraced(function* (
     if (at(reply, "code") !== 0) return yield* Effect.die(`a standing order is refused: ${reply.text}`)
     ids.push(order.transferId)
     const { height } = last
-    while (last.height <= height) last = yield* head(client)
+    const next = Effect.map(head(client), (now) => {
+      last = now
+      return now.height > height
+    })
+    yield* waitUntil("the next block", next)
   }
   const isThere = (ledger: unknown) => ids.every((id) => JSON.stringify(ledger).includes(id))
-  while (!isThere(at(yield* request(client, "/sandbox/ledger"), "executed"))) yield* Effect.yieldNow
+  const executed = Effect.map(request(client, "/sandbox/ledger"), (reply) => at(reply, "executed"))
+  yield* waitUntil("the standing orders", Effect.map(executed, isThere))
   return ids
 })

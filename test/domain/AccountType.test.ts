@@ -8,7 +8,7 @@ import {
 } from "../../src/domain/AccountType.ts"
 
 describe("AccountType", () => {
-  it("knows the 29 types of the specification and five later ones, each with a number of its own", () => {
+  it("knows 29 specified types and five later ones, each numbered", () => {
     const numbers = Object.values(accountTypeNumbers)
     assert.strictEqual(specifiedAccountTypes.length, 29)
     assert.strictEqual(numbers.length, 34)

@@ -6,7 +6,7 @@ describe("a quorum", () => {
     assert.deepStrictEqual([1, 2, 3, 4, 5].map(majorityOf), [1, 2, 2, 3, 3])
   })
 
-  it("has begun the newest block that so many name: one ahead of all, or behind all, moves nothing", () => {
+  it("believes the newest block that enough gateways have reached", () => {
     assert.strictEqual(quorumTip([7n], 1), 7n)
     assert.strictEqual(quorumTip([10n ** 18n, 100n, 101n], 2), 101n)
     assert.strictEqual(quorumTip([0n, 100n, 101n], 2), 100n)

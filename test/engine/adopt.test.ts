@@ -13,31 +13,43 @@ import { reloadConfig } from "../../src/status/reloadConfig.ts"
 import { type RuleMemory, RuleStates } from "../../src/store/RuleStates.ts"
 import { alice, bob } from "../support/Flow.ts"
 import { chainId, usdt } from "../support/TestSandbox.ts"
+import { type Fields, treasuryText } from "../support/treasury.ts"
+
+type Rules = ReadonlyArray<Fields>
 
 const monthly = "0 9 1 * *"
 const daily = "0 9 * * *"
-const fee = (cron: string) => `  - name: fee
-    payout: { from: alice, to: bob, asset: USDT, amount: "40" }
-    schedule: { cron: "${cron}", location: UTC, missed: once }
-`
-const text = (rules: string) => `
-version: 1
-name: adopt
-mode: observe
-network: { chainId: ${chainId}, gateways: { sandbox: "http://127.0.0.1:1" } }
-assets: { USDT: { id: ${usdt}, decimals: 6 } }
-parties:
-  alice: { publicKey: "${alice}", signer: { sandbox: alice } }
-  bob: { publicKey: "${bob}" }
-  eve: { publicKey: "${publicKeyOf("test", "eve")}" }
-rules:
-  - name: keep-eve
-    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "10", target: "20" }] }
-${rules}
-policy:
-  allow:
-    - { from: alice, to: [bob, eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 40 }
-`
+const fee = (cron: string, payout: Fields = {}, name = "fee"): Rules => [
+  {
+    name,
+    payout: { from: "alice", to: "bob", asset: "USDT", amount: "40", ...payout },
+    schedule: { cron, location: "UTC", missed: "once" },
+  },
+]
+const text = (rules: Rules) =>
+  treasuryText({
+    name: "adopt",
+    mode: "observe",
+    network: { chainId, gateways: { sandbox: "http://127.0.0.1:1" } },
+    assets: { USDT: { id: usdt, decimals: 6 } },
+    parties: {
+      alice: { publicKey: alice, signer: { sandbox: "alice" } },
+      bob: { publicKey: bob },
+      eve: { publicKey: publicKeyOf("test", "eve") },
+    },
+    rules: [
+      {
+        name: "keep-eve",
+        topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "10", target: "20" }] },
+      },
+      ...rules,
+    ],
+    policy: {
+      allow: [
+        { from: "alice", to: ["bob", "eve"], asset: "USDT", perTransfer: "200", per24h: "400", transfersPer24h: 40 },
+      ],
+    },
+  })
 
 const seconds = (time: string): number => Date.parse(time) / 1_000
 const memoryOf = (more: Pick<RuleMemory, "rule" | "subject"> & Partial<RuleMemory>): RuleMemory => ({
@@ -73,9 +85,9 @@ const installed = <E>(use: (machine: ReturnType<typeof machineIn>) => Effect.Eff
 
 const machineIn = (dir: string) => {
   const file = join(dir, "treasury.yaml")
-  const write = (rules: string) => Effect.sync(() => writeFileSync(file, text(rules)))
+  const write = (rules: Rules) => Effect.sync(() => writeFileSync(file, text(rules)))
   return {
-    start: <A, E>(rules: string, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
+    start: <A, E>(rules: Rules, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
       Effect.gen(function* () {
         yield* write(rules)
         const treasury = yield* loadTreasury(file)
@@ -83,7 +95,7 @@ const machineIn = (dir: string) => {
         const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
         return yield* prepare(options).pipe(Effect.andThen(use), Effect.provide(layer))
       }),
-    reload: (rules: string) =>
+    reload: (rules: Rules) =>
       Effect.gen(function* () {
         yield* write(rules)
         const reloaded = yield* reloadConfig({ author: "tester", reason: "a test", allowWeaker: false })
@@ -122,7 +134,7 @@ describe("a payout whose plan is another one than before", () => {
         fee(daily),
         Effect.gen(function* () {
           yield* remember(paidInMarch)
-          yield* reload("")
+          yield* reload([])
           assert.strictEqual(yield* episodeOf(fees), paidInMarch.episode)
           yield* reload(fee(daily))
           assert.strictEqual(yield* episodeOf(fees), today)
@@ -136,19 +148,19 @@ describe("a payout whose plan is another one than before", () => {
       Effect.gen(function* () {
         yield* start(fee(monthly), remember(paidInMarch))
         assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), today)
-        yield* start("", Effect.void)
+        yield* start([], Effect.void)
         yield* TestClock.adjust("30 days")
         assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), seconds("2026-04-09T09:00:00Z"))
       }),
     ),
   )
 
-  it.effect("owes what an outage kept from being paid, where the plan is as it was", () =>
+  it.effect("owes what an outage kept from being paid under the same plan", () =>
     installed(({ start, reload }) =>
       Effect.gen(function* () {
         yield* start(fee(daily), remember(paidInMarch))
         assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), paidInMarch.episode)
-        const dearer = fee(daily).replace('"40"', '"50"')
+        const dearer = fee(daily, { amount: "50" })
         assert.strictEqual(yield* start(dearer, episodeOf(fees)), paidInMarch.episode)
         yield* start(dearer, reload(fee(daily)))
         assert.strictEqual(yield* start(fee(daily), episodeOf(fees)), paidInMarch.episode)
@@ -158,10 +170,13 @@ describe("a payout whose plan is another one than before", () => {
 })
 
 describe("a rule that is gone", () => {
-  const tops = `  - name: keep-bob
-    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
-    for: 30m
-`
+  const tops: Rules = [
+    {
+      name: "keep-bob",
+      topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "100", target: "200" }] },
+      for: "30m",
+    },
+  ]
   const bobs = { rule: "keep-bob", subject: "bob/USDT" }
   const eves = { rule: "keep-eve", subject: "eve/USDT" }
   const timed = (of: typeof bobs) =>
@@ -184,13 +199,13 @@ describe("a rule that is gone", () => {
           tops,
           Effect.gen(function* () {
             yield* rememberBoth
-            yield* reload("")
+            yield* reload([])
             assert.deepStrictEqual(yield* timerOf(bobs), [7, undefined, 0])
             assert.deepStrictEqual(yield* timerOf(eves), [7, timed(eves).firingSince, 1])
           }),
         )
         yield* start(tops, remember(timed(bobs)))
-        assert.deepStrictEqual(yield* start("", timerOf(bobs)), [7, undefined, 0])
+        assert.deepStrictEqual(yield* start([], timerOf(bobs)), [7, undefined, 0])
       }),
     ),
   )
@@ -198,7 +213,7 @@ describe("a rule that is gone", () => {
   it.effect("begins anew when it comes back, though an earlier process left it its timer", () =>
     installed(({ start, reload }) =>
       start(
-        "",
+        [],
         Effect.gen(function* () {
           yield* rememberBoth
           yield* reload(tops)
@@ -213,7 +228,7 @@ describe("a rule that is gone", () => {
       Effect.gen(function* () {
         yield* start(tops, rememberBoth)
         assert.deepStrictEqual(yield* start(tops, timerOf(bobs)), [7, timed(bobs).firingSince, 1])
-        assert.deepStrictEqual(yield* start(`${tops}${fee(daily)}`, timerOf(bobs)), [7, timed(bobs).firingSince, 1])
+        assert.deepStrictEqual(yield* start([...tops, ...fee(daily)], timerOf(bobs)), [7, timed(bobs).firingSince, 1])
       }),
     ),
   )
@@ -221,9 +236,9 @@ describe("a rule that is gone", () => {
   const held = memoryOf({ ...paidInMarch, firingSince: 1, reason: "short", detail: "alice has 3.00", state: "holding" })
   for (const [how, rules] of [
     ["has another plan", fee(daily)],
-    ["has another name", fee(monthly).replace("name: fee", "name: dues")],
-    ["pays somebody else", fee(monthly).replace("to: bob", "to: eve")],
-    ["is gone", ""],
+    ["has another name", fee(monthly, {}, "dues")],
+    ["pays somebody else", fee(monthly, { to: "eve" })],
+    ["is gone", []],
   ] as const) {
     const said = /^ticket fee: bob\/USDT was due and held \(short: alice has 3\.00\).* what is owed .*"cofferer submit"/
     it.effect(`tells people where it was due and held, and now ${how}`, () =>
@@ -232,7 +247,7 @@ describe("a rule that is gone", () => {
           fee(monthly),
           Effect.gen(function* () {
             yield* remember(held)
-            yield* reload(fee(monthly).replace('"40"', '"50"'))
+            yield* reload(fee(monthly, { amount: "50" }))
             assert.deepStrictEqual(yield* told, [], "it is owed as before")
             yield* reload(rules)
             const [ticket, ...others] = yield* told

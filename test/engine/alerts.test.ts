@@ -88,7 +88,7 @@ const told = Effect.map(
 )
 
 describe("conditions over a real store", () => {
-  it.effect("give one alert and one recovery for a balance that swings around its level for a day", () => {
+  it.effect("give one alert and one recovery for a balance that swings all day", () => {
     const store = testStore()
     const swing = (from: number, to: number) =>
       Effect.gen(function* () {
@@ -117,7 +117,7 @@ describe("conditions over a real store", () => {
     }).pipe(Effect.provideService(EngineOptions, settings([low])), Effect.ensuring(Effect.sync(store.remove)))
   })
 
-  it.effect("know a balance of the past from the stored rows, a moment and a restart later too", () => {
+  it.effect("know a past balance from stored rows, also after a restart", () => {
     const store = testStore()
     const hour = 3_600_000
     return Effect.gen(function* () {
@@ -149,10 +149,12 @@ describe("conditions over a real store", () => {
   })
 })
 
-const all = "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [page, ticket, info], to: [log] }] }\n"
+const all = {
+  alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["page", "ticket", "info"], to: ["log"] }] },
+}
 
 describe("alerts of the engine", () => {
-  it.effect("come while money is halted and paused, when data are missing, and forbid what they inhibit", () =>
+  it.effect("fire during halts, pauses and missing data, and inhibit rules", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -175,12 +177,24 @@ describe("alerts of the engine", () => {
         }),
       {
         more: all,
-        rules: `    inhibitedBy: bob-low
-  - name: bob-low
-    notify: { when: { balance: { party: bob, asset: USDT, below: "100" } }, severity: page }
-  - name: blind
-    notify: { when: { any: [{ stale: { longerThan: 5m } }, { held: { rule: keep-bob, reason: stale, longerThan: 1h } }] } }
-`,
+        keepBob: { inhibitedBy: "bob-low" },
+        rules: [
+          {
+            name: "bob-low",
+            notify: { when: { balance: { party: "bob", asset: "USDT", below: "100" } }, severity: "page" },
+          },
+          {
+            name: "blind",
+            notify: {
+              when: {
+                any: [
+                  { stale: { longerThan: "5m" } },
+                  { held: { rule: "keep-bob", reason: "stale", longerThan: "1h" } },
+                ],
+              },
+            },
+          },
+        ],
       },
     ),
   )

@@ -113,8 +113,8 @@ describe("a rule in TypeScript in a running treasury", () => {
           assert.strictEqual((yield* stateOf("half"))?.reason, "in_band")
         }),
       {
-        rules: `  - ${file}`,
-        more: "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }\n",
+        rules: [file],
+        more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
       },
     ),
   )
@@ -135,8 +135,8 @@ describe("a rule in TypeScript in a running treasury", () => {
           assert.lengthOf(yield* alerts, 1)
         }),
       {
-        rules: `  - ${loops}`,
-        more: "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }\n",
+        rules: [loops],
+        more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
       },
     ),
   )
@@ -161,13 +161,13 @@ describe("a rule in TypeScript in a running treasury", () => {
           assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code has not answered yet"])
         }),
       {
-        rules: `  - ${loops}`,
-        more: "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }\n",
+        rules: [loops],
+        more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
       },
     ),
   )
 
-  it.effect("is asked anew in the same look where what it is told has changed meanwhile, three times at most", () =>
+  it.effect("is evaluated again up to three times if its input changes meanwhile", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -199,7 +199,7 @@ describe("a rule in TypeScript in a running treasury", () => {
           const [, seen] = [yield* look(late(0)), yield* stateOf("calm")]
           assert.strictEqual(seen?.reason, "in_band")
         }),
-      { rules: `  - ${calm}` },
+      { rules: [calm] },
     ),
   )
 })

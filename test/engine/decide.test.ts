@@ -11,10 +11,11 @@ import { flow, paid, round, states } from "../support/Flow.ts"
 import { one } from "../support/TestSandbox.ts"
 
 const proposed = new Set(["submit", "confirm"])
-const eveRule = (priority: number) => `  - name: keep-eve
-    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "100", target: "190" }] }
-    priority: ${priority}
-`
+const eveRule = (priority: number) => ({
+  name: "keep-eve",
+  topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "100", target: "190" }] },
+  priority,
+})
 /** What each rule did last: its reason, or that it acts. */
 const reasons = Effect.map(
   Effect.flatMap(RuleStates, (store) => store.all),
@@ -46,12 +47,12 @@ describe("deciding", () => {
               [winner],
             )
           }),
-        { alice: ', floor: { USDT: "700" }', rules: eveRule(priority) },
+        { alice: { floor: { USDT: "700" } }, rules: [eveRule(priority)] },
       ),
     )
   }
 
-  it.effect("is durable once: the same need, looked at again, makes no second payment and writes nothing", () =>
+  it.effect("is durable once: an unchanged need pays and writes nothing more", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, proposed)
@@ -69,7 +70,7 @@ describe("deciding", () => {
     ),
   )
 
-  it.effect("counts each need as an episode of its own, with an id of its own", () =>
+  it.effect("counts each need as its own episode with its own id", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 6; i++) yield* round(options, sandbox)
@@ -85,7 +86,7 @@ describe("deciding", () => {
     ),
   )
 
-  it.effect("pays in mode live what was only rehearsed before, though the need never went away", () =>
+  it.effect("pays in live mode what was only rehearsed before", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -102,7 +103,7 @@ describe("deciding", () => {
     ),
   )
 
-  it.effect("takes the same key of a person for the same payment alone: each part of it counts", () =>
+  it.effect("accepts a person's key again for the identical payment only", () =>
     flow((options) =>
       Effect.gen(function* () {
         const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "20" }

@@ -73,7 +73,7 @@ describe("a rule whose payments come to nothing", () => {
           for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
           assert.deepStrictEqual(yield* locks, [], "one failure after the unlock: the old ones do not count")
         }),
-      { more: "alerts: { receivers: { log: { log: {} } }, routes: [{ severity: [ticket], to: [log] }] }\n" },
+      { more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } } },
     ),
   )
 })

@@ -9,10 +9,11 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
 import { one } from "../support/TestSandbox.ts"
 
-const divide = `  - name: divide
-    split: { from: alice, asset: USDT, above: "900", target: "800", to: { bob: 70, eve: 30 } }
-    onShort: hold
-`
+const divide = {
+  name: "divide",
+  split: { from: "alice", asset: "USDT", above: "900", target: "800", to: { bob: 70, eve: 30 } },
+  onShort: "hold",
+}
 const undone = new Set(["submit", "confirm"])
 
 /** Alone in force, with changes. */
@@ -69,11 +70,11 @@ const halves = (
             }),
         })
       }),
-    { rules: divide },
+    { rules: [divide] },
   )
 
 describe("another attempt of one part of a split", () => {
-  it.effect("is wanted while the other part is to be paid, though the account is in its band", () =>
+  it.effect("is wanted while the other part is unpaid, though the balance is in band", () =>
     halves(({ second }) =>
       Effect.gen(function* () {
         assert.strictEqual(yield* second(), "wanted")

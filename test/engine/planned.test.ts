@@ -6,12 +6,16 @@ import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { flow } from "../support/Flow.ts"
 import { rounds, ruleState } from "../support/Intents.ts"
+import type { Fields } from "../support/treasury.ts"
 
 /** The clock stands at 2027-01-15 08:00 UTC. */
-const wage = (cron: string, more = "") => `  - name: wage
-    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
-    schedule: { cron: "${cron}"${more} }
-`
+const wage = (cron: string, more: Fields = {}) => [
+  {
+    name: "wage",
+    payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
+    schedule: { cron, ...more },
+  },
+]
 const told = Effect.map(
   Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
   (all) => all.filter(({ subject }) => subject === "wage").map(({ severity, detail }) => `${severity} ${detail}`),
@@ -27,7 +31,7 @@ const pause = Effect.flatMap(Brake, (brake) =>
 const resume = Effect.flatMap(Brake, (brake) => brake.resume({ scope, reason: "looked", author: "ana" }))
 
 describe("a planned payment that is held before it is decided", () => {
-  it.effect("calls people once it is late, and each day, and is paid once what holds it is gone", () =>
+  it.effect("calls people once late and each day, then is paid once", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -73,7 +77,7 @@ describe("a planned payment that is held before it is decided", () => {
           assert.strictEqual((yield* ruleState("wage"))?.reason, "short")
           assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short: alice has /)
         }),
-      { rules: wage("1 8 15 * *"), alice: ', floor: { USDT: "1000000" }' },
+      { rules: wage("1 8 15 * *"), alice: { floor: { USDT: "1000000" } } },
     ),
   )
 })

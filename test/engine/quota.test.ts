@@ -33,7 +33,7 @@ const payment = (idempotencyKey: string) => ({
 })
 
 describe("the network's transfers of an epoch", () => {
-  it.effect("are shared by priority, those kept are for people alone, and the next epoch goes on", () =>
+  it.effect("are shared by priority, keep some for people, and reset each epoch", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -67,15 +67,20 @@ describe("the network's transfers of an epoch", () => {
           assert.containSubset(yield* quota, { limit: 5, used: 2 })
         }),
       {
-        change: { transfersPerEpoch: "5", epochLength: "1h" },
-        alice: ", transfersKept: 2",
-        rules: `  - name: keep-eve
-    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "5", target: "20" }] }
-    priority: 200
-  - name: skim
-    sweep: { from: alice, to: eve, asset: USDT, above: "700", target: "650" }
-    priority: 900
-`,
+        scenario: { transfersPerEpoch: 5, epochLength: "1h" },
+        alice: { transfersKept: 2 },
+        rules: [
+          {
+            name: "keep-eve",
+            topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "5", target: "20" }] },
+            priority: 200,
+          },
+          {
+            name: "skim",
+            sweep: { from: "alice", to: "eve", asset: "USDT", above: "700", target: "650" },
+            priority: 900,
+          },
+        ],
         transfersPer24h: 20,
       },
     ),

@@ -10,6 +10,7 @@ import { Rehearsals } from "../../src/store/Rehearsals.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { bob, flow, paid, round, states } from "../support/Flow.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
 
 /** Everything that was decided, but when. */
 const decisions = Effect.flatMap(
@@ -22,7 +23,7 @@ const details = Effect.map(
 )
 
 describe("a treasury that rehearses", () => {
-  it.effect("sees its rehearsed payment in the balance, and is silent until there is a new need", () =>
+  it.effect("counts its rehearsed payment in the balance until there is a new need", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -45,7 +46,9 @@ describe("a treasury that rehearses", () => {
         yield* flow(
           (options, sandbox) =>
             Effect.gen(function* () {
-              while ((yield* (yield* Outbox).recent(1)).length === 0) yield* round(options, sandbox)
+              const intents = Effect.flatMap(Outbox, ({ recent }) => recent(1))
+              const isDecided = Effect.map(intents, (all) => all.length > 0)
+              yield* waitUntil("an intent", isDecided, round(options, sandbox))
               said.push(JSON.stringify(yield* decisions))
             }),
           { mode },
@@ -58,13 +61,18 @@ describe("a treasury that rehearses", () => {
 })
 
 describe("a rule on trial", () => {
-  const trial = `  - name: try-eve
-    mode: shadow
-    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "100", target: "190" }] }
-  - name: ask-alice
-    mode: shadow
-    request: { from: bob, to: alice, asset: USDT, below: "100_000", target: "200_000" }
-`
+  const trial = [
+    {
+      name: "try-eve",
+      mode: "shadow",
+      topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "100", target: "190" }] },
+    },
+    {
+      name: "ask-alice",
+      mode: "shadow",
+      request: { from: "bob", to: "alice", asset: "USDT", below: "100_000", target: "200_000" },
+    },
+  ]
 
   it.effect("decides beside those that pay, takes nothing from them, and asks nobody", () =>
     flow(

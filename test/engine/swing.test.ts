@@ -9,20 +9,26 @@ import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
-import { attemptOf } from "../contract/OutboxContract.ts"
-import { arrange, keys, now, payment, treasuryFrom } from "../support/Explained.ts"
+import { arrange, explainedTreasury, keys, now, payment } from "../support/Explained.ts"
+import { attemptOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const minute = 60_000
-const swinging = treasuryFrom({
-  instead: `  - name: keep
-    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_000", target: "2_000" }] }
-    for: 10m
-    cooldown: 1d
-  - name: low
-    notify: { when: { balance: { party: hot, asset: USDT, below: "1_000" } }, severity: page }
-    clear: "1_200"
-    cooldown: 1d`,
+const swinging = explainedTreasury({
+  instead: [
+    {
+      name: "keep",
+      topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
+      for: "10m",
+      cooldown: "1d",
+    },
+    {
+      name: "low",
+      notify: { when: { balance: { party: "hot", asset: "USDT", below: "1_000" } }, severity: "page" },
+      clear: "1_200",
+      cooldown: "1d",
+    },
+  ],
 })
 
 const metrics = Metrics.layer({
@@ -86,7 +92,7 @@ const reasonOf = (rule: string) =>
   )
 
 describe("a balance that swings around its threshold for a day", () => {
-  it.effect("gets one payment, and people one alert and one recovery, with a restart in the middle", () => {
+  it.effect("causes one payment, one alert and one recovery, despite a restart", () => {
     const store = testStore()
     const layer = () => Layer.mergeAll(Attention.layer, metrics).pipe(Layer.provideMerge(store.layer()))
     const account: Account = { outside: 0n, paid: 0n }

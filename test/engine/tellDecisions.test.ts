@@ -37,7 +37,7 @@ const stale = "the newest final block is 31.0 s old; the limit is 30.0 s"
 const toStale = (subject: string) => change(subject, ["in_band", "stale"], stale)
 
 describe("what a round tells", () => {
-  it.effect("is one line where the same is true of all that a rule looks at", () =>
+  it.effect("is one line where all subjects of a rule share a reason", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* told(2, [toStale("a/TOK"), toStale("b/TOK")]), [
         `hold       keep    stale: ${stale}`,

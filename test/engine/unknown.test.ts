@@ -54,11 +54,13 @@ describe("an account whose balance nothing tells", () => {
 })
 
 const setup: FlowSetup = {
-  rules: `  - name: keep-eve
-    topUp: { from: carol, levels: [{ party: bob, asset: USDT, below: "5000", target: "5100" }] }
-`,
-  more: `    - { from: carol, to: [bob], asset: USDT, perTransfer: "9000", per24h: "9000", transfersPer24h: 4 }
-`,
+  rules: [
+    {
+      name: "keep-eve",
+      topUp: { from: "carol", levels: [{ party: "bob", asset: "USDT", below: "5000", target: "5100" }] },
+    },
+  ],
+  allow: [{ from: "carol", to: ["bob"], asset: "USDT", perTransfer: "9000", per24h: "9000", transfersPer24h: 4 }],
 }
 /** Rounds of all loops, ten seconds apart. */
 const minutes = (count: number, [options, sandbox]: Parameters<Flow>) =>
@@ -74,7 +76,7 @@ const isOnce = Effect.gen(function* () {
 })
 
 describe("a payer whose balance nothing tells", () => {
-  it.effect("calls people though one look of each four minutes finds knowledge that is too old", () =>
+  it.effect("calls people if one look in four minutes finds old data", () =>
     lives(
       [
         (...args) =>
@@ -91,7 +93,7 @@ describe("a payer whose balance nothing tells", () => {
     ),
   )
 
-  it.effect("calls people though the process begins anew each four minutes, and finds old knowledge first", () => {
+  it.effect("calls people if the process restarts every four minutes with old data", () => {
     const short: Flow = (...args) =>
       Effect.gen(function* () {
         yield* TestClock.adjust("40 seconds")

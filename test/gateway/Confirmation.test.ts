@@ -126,7 +126,7 @@ layer(live, { excludeTestServices: true })("Confirmation", (it) => {
     }),
   )
 
-  it.effect("lists all transfers of a key over all pages, oldest first, as of the lowest block", () =>
+  it.effect("lists all transfers of a key from every page, oldest first", () =>
     Effect.gen(function* () {
       const pages = new Map<string | null, Handler>([
         [null, json(pageOf(["a", "b"], "p1", true), 200, atHeight(120))],

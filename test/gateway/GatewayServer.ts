@@ -5,6 +5,7 @@ import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
 import type { SubmitType } from "../../src/gateway/schema/Submission.ts"
 import { Transport } from "../../src/gateway/Transport.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { waitUntil } from "../support/until.ts"
 
 /** A request as it arrived. */
 export interface Arrived {
@@ -62,13 +63,7 @@ export const startGateway = (handler: Handler): Effect.Effect<GatewayServer, nev
           return new Promise<void>((resolve) => server.close(() => resolve()))
         }),
     )
-    const allClosed = Effect.callback<void>((resume) => {
-      const look = () => {
-        if (sockets.size === 0) resume(Effect.void)
-        else for (const socket of sockets) socket.once("close", () => setImmediate(look))
-      }
-      look()
-    })
+    const allClosed = waitUntil("the end of all connections", () => sockets.size === 0)
     const port = (server.address() as AddressInfo).port
     const self: GatewayServer = { url: `http://127.0.0.1:${port}`, arrived, sockets, handler, allClosed }
     return self

@@ -32,7 +32,7 @@ const gauge = Effect.gen(function* () {
 })
 
 describe("the health of gateways", () => {
-  it.effect("says by how much one lags behind what a majority began, and asks the others first", () =>
+  it.effect("shows how far one lags behind the majority, and asks others first", () =>
     Effect.gen(function* () {
       yield* rows("a", 94n)
       yield* rows("b", 100n)
@@ -45,7 +45,7 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("leaves out one whose chain begins again, until it is back or says nothing for ten minutes", () =>
+  it.effect("leaves out one whose chain restarts until it returns or falls silent", () =>
     Effect.gen(function* () {
       const health = yield* Health
       const told = (height: bigint, timestamp: bigint) =>
@@ -71,7 +71,7 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("shows the newest block that one named, and counts its lag from the older of both", () =>
+  it.effect("shows the newest reported block and counts lag from the older one", () =>
     Effect.gen(function* () {
       yield* chain("a", 1n)
       yield* rows("a", 24n)
@@ -80,7 +80,7 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("quarantines who goes back more than ten blocks, until it is where it was and half a minute passed", () =>
+  it.effect("quarantines one that goes back ten blocks until it recovers", () =>
     Effect.gen(function* () {
       yield* rows("a", 100n)
       yield* rows("a", 90n)
@@ -130,7 +130,7 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("is down after five failures in a row, and tried like the others after a minute without one", () =>
+  it.effect("is down after five failures and tried again after a minute", () =>
     Effect.gen(function* () {
       for (let i = 0; i < 4; i++) yield* ended("a", "timeout", "no answer")
       assert.deepStrictEqual((yield* states)[0], "up")
@@ -146,7 +146,7 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("is banned as long as its limiter keeps to it, whatever was on its way before; a quarantine is worse", () =>
+  it.effect("is banned as long as its limiter says; only quarantine is worse", () =>
     Effect.gen(function* () {
       const limiters = yield* Effect.forEach(["a", "b"], (name) =>
         Effect.tap(makeLimiter({ requestsPerSecond: 10, waitMillisMax: 1_000 }), ({ pace }) =>
@@ -172,7 +172,7 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("ends a quarantine that began while our clock was ahead as soon as any other", () =>
+  it.effect("ends a quarantine on time though our clock was ahead", () =>
     Effect.gen(function* () {
       const health = yield* Health
       yield* TestClock.setTime(30 * 3_600_000)
@@ -186,7 +186,7 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("says how slowly it is asked, while its refusals leave fewer than one request a second", () =>
+  it.effect("shows the request rate while refusals keep it below one a second", () =>
     Effect.gen(function* () {
       const limiter = yield* makeLimiter({ requestsPerSecond: 10, waitMillisMax: 60_000 })
       yield* (yield* Health).follow("a", limiter.pace)

@@ -60,19 +60,17 @@ describe("the limiter of one gateway", () => {
     [50, 10],
     [4, 2],
     [1, 0.5],
-  ] as const)(
-    "sends half of %i a second where that is advertised, and never more than where nothing is",
-    ([limit, rate]) =>
-      Effect.gen(function* () {
-        const limiter = yield* make()
-        yield* limiter.hear(advertise(limit, limit * 5))
-        const sent = yield* hammer(limiter)
-        const burst = Math.floor(Math.min(50, Math.max(1, 5 * rate)))
-        assert.strictEqual(sent(), burst)
-        yield* pass(20)
-        assert.closeTo(sent(), burst + 20 * rate, 2)
-        assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: rate, waiting: 1 })
-      }),
+  ] as const)("sends half of %i a second if advertised, and its maximum otherwise", ([limit, rate]) =>
+    Effect.gen(function* () {
+      const limiter = yield* make()
+      yield* limiter.hear(advertise(limit, limit * 5))
+      const sent = yield* hammer(limiter)
+      const burst = Math.floor(Math.min(50, Math.max(1, 5 * rate)))
+      assert.strictEqual(sent(), burst)
+      yield* pass(20)
+      assert.closeTo(sent(), burst + 20 * rate, 2)
+      assert.deepStrictEqual(yield* limiter.pace, { state: "free", perSecond: rate, waiting: 1 })
+    }),
   )
 
   it.effect("reckons a limit of a longer time by the second", () =>
@@ -121,7 +119,7 @@ describe("the limiter of one gateway", () => {
       }),
   )
 
-  it.effect("slows down where others leave little of the limit, and is as fast as before when they leave", () =>
+  it.effect("slows down while others use the limit, and recovers after", () =>
     Effect.gen(function* () {
       const limiter = yield* make()
       yield* limiter.hear(advertise(20, 5))
@@ -136,7 +134,7 @@ describe("the limiter of one gateway", () => {
     }),
   )
 
-  it.effect("halves its rate at a 429, once for all requests on their way, and recovers within minutes", () =>
+  it.effect("halves its rate once for a burst of 429, and recovers", () =>
     Effect.gen(function* () {
       const limiter = yield* make()
       const refusal = Effect.fail<GatewayReason>({ _tag: "RateLimited" }).pipe(Effect.delay("10 millis"))
@@ -282,7 +280,7 @@ describe("the limiter of one gateway", () => {
     }),
   )
 
-  it.effect("lets the urgent go before a poll of a few turns earlier, where turns are rare", () =>
+  it.effect("lets an urgent request pass a slightly older poll if turns are rare", () =>
     Effect.gen(function* () {
       const limiter = yield* make(1)
       yield* limiter.hear(advertise(2, 0))
@@ -305,7 +303,7 @@ describe("the limiter of one gateway", () => {
     }),
   )
 
-  it.effect("has as many reads of a name on their way as it may have, and writes beside each other", () =>
+  it.effect("bounds concurrent reads of one name, and not writes", () =>
     Effect.gen(function* () {
       const limiter = yield* make()
       let now = 0

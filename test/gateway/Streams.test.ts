@@ -7,7 +7,8 @@ import { Streams, type Watched } from "../../src/gateway/Streams.ts"
 import { concerns, type StreamKind } from "../../src/gateway/streamHint.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { recordedFrames } from "../support/Recordings.ts"
-import { flood, type Opened, passUntil, type StreamServer, startStreams, turn } from "../support/StreamServer.ts"
+import { flood, type Opened, passUntil, type StreamServer, startStreams } from "../support/StreamServer.ts"
+import { turn } from "../support/until.ts"
 import { live, openTransport } from "./GatewayServer.ts"
 
 const alice = "a".repeat(64)
@@ -58,7 +59,7 @@ describe("messages of streams", () => {
     assert.isTrue(both.includes(true) && both.includes(false))
   })
 
-  it("concern nobody where they have another form, and are words where they end the stream", () => {
+  it("are ignored in another form, and reported if they end the stream", () => {
     const keys = new Set([alice])
     const odd = [
       "null",
@@ -198,7 +199,7 @@ describe("streams of a gateway", () => {
     ),
   )
 
-  it.effect("are opened again when nothing was said for five minutes, at once and without end", () =>
+  it.effect("are reopened without end after five minutes of silence", () =>
     real(
       Effect.gen(function* () {
         const server = yield* startStreams()

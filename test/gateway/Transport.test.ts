@@ -329,7 +329,7 @@ layer(live, { excludeTestServices: true })("Transport", (it) => {
     }),
   )
 
-  it.effect("never shows the value of a header, not even of one that cannot be sent", () =>
+  it.effect("never shows a header's value, even one that cannot be sent", () =>
     Effect.gen(function* () {
       const secret = "hunter2-hunter2"
       const server = yield* startGateway((_r, _a, socket) => socket.resetAndDestroy())

@@ -27,7 +27,7 @@ describe("the head that gateways agree on", () => {
     assert.isUndefined(agreedHead([head(100n)], 2))
   })
 
-  it("asks for the work that a quorum asks for, and for none where two differ", () => {
+  it("asks for the work of a quorum, and for none if two differ", () => {
     const short = { pow: { ...pow, pastBlocks: 1 } }
     assert.deepStrictEqual(agreedHead([head(100n, short), head(100n), head(100n)], 2), head(100n))
     assert.deepStrictEqual(agreedHead([head(101n, short), head(101n), head(100n)], 2)?.pow, pow)
@@ -85,7 +85,7 @@ describe("what gateways say of one transfer", () => {
     assert.deepStrictEqual([seen.found?.status, seen.gateway], ["done", "a+c"])
   })
 
-  it("is no end that only one of them tells, nor two ends that differ in what was paid, when, or what it cost", () => {
+  it("is no end if one tells it alone, or if two ends differ", () => {
     const others = [
       transfer({ status: "rejected" }),
       transfer({ amount: baseUnits(6n) }),
@@ -114,7 +114,7 @@ describe("what gateways say of one transfer", () => {
     assert.isTrue(agreedSighting([sighting("a", other)], 1).agreed, "the only gateway")
   })
 
-  it("is absence only where none knows it, up to the lowest block that they name, if all name one", () => {
+  it("is absent if nobody knows it, up to the lowest common block", () => {
     const none = agreedSighting([sighting("a", undefined, 90n), sighting("b", undefined, 50n)], 2)
     assert.deepStrictEqual([none.found, none.mark?.height], [undefined, 50n])
     const one = agreedSighting([sighting("a", undefined), sighting("b", transfer({ status: "pending" }))], 2)
@@ -162,7 +162,7 @@ describe("what gateways list together", () => {
     assert.isFalse(agreedListing([a, c], 2, none).complete)
   })
 
-  it("goes on with each gateway by its own cursor, and keeps those of who did not answer", () => {
+  it("follows each gateway's own cursor and keeps those that failed", () => {
     const first = agreedListing(
       [told("a", listing([], { cursor: "1" })), told("c", listing([], { cursor: "3" }))],
       2,
@@ -180,7 +180,7 @@ describe("what gateways list together", () => {
     assert.deepStrictEqual(at('{"__proto__":"x"}'), [undefined, undefined, undefined])
   })
 
-  it("is of standing orders what a quorum tells alike, and nothing is known where none is told by enough", () => {
+  it("trusts standing orders that a quorum lists alike, and no others", () => {
     const order = (more: Partial<ObservedTransfer> = {}) => transfer({ status: "pending", recurring: true, ...more })
     const other = order({ asset: "vega", timestamp: 9_000n })
     const agreed = (...lists: ReadonlyArray<TransferListing>) => {

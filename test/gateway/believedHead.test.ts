@@ -143,7 +143,7 @@ describe("the newest block of one gateway", () => {
     }),
   )
 
-  it.effect("does not go back within its epoch, and goes on where nodes behind it differ by little", () =>
+  it.effect("does not go back within its epoch if nodes differ by little", () =>
     withStore((store) => {
       const shown = { a: { head: 1_000n, rows: undefined } as Shown }
       return Effect.gen(function* () {
@@ -275,7 +275,7 @@ describe("the newest block of three gateways, of which two must agree", () => {
     }),
   )
 
-  it.effect("is not that of one left out for another reason, nor of one that is elsewhere", () =>
+  it.effect("does not count one left out, nor one on another chain", () =>
     withStore((store) => {
       const shown = three()
       return Effect.gen(function* () {
@@ -295,7 +295,7 @@ describe("the newest block of three gateways, of which two must agree", () => {
     }),
   )
 
-  it.effect("may be taken by people where the latest answers agree on it, and no row headers contradict it", () =>
+  it.effect("may be accepted by people if the latest answers agree", () =>
     withStore((store) => {
       const shown = three()
       const trustable = Effect.map(

@@ -54,7 +54,7 @@ const failing = (cause: unknown) =>
   )
 
 describe("layers of one gateway", () => {
-  it.effect("give every service over a client without sockets, with the deadline on the test's clock", () =>
+  it.effect("give every service over a client without sockets", () =>
     Effect.gen(function* () {
       for (const [i, call] of (yield* calls).entries()) {
         const fiber = yield* Effect.forkChild(Effect.flip(call), { startImmediately: true })

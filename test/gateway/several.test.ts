@@ -52,7 +52,7 @@ const several = (answers: Answers) =>
 const first = (answers: Answers) => Effect.flatMap(Gateways, (gateways) => gateways.first(asking(answers)))
 
 describe("asking several gateways", () => {
-  it.effect("gives all answers in the order of the configuration, without a wait where all came", () =>
+  it.effect("returns all answers in the order of the configuration", () =>
     Effect.gen(function* () {
       const answers = { a: say("1"), b: say("2"), c: say("3") }
       assert.deepStrictEqual(yield* several(answers), ["a 1", "b 2", "c 3"])

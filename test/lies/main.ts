@@ -1,16 +1,17 @@
 import { parseArgs } from "node:util"
+import { makeDice } from "../support/Dice.ts"
 import { casesOf } from "./cases.ts"
 import { nameOf } from "./LieCase.ts"
 import { tryOverHttp } from "./overHttp.ts"
 import type { Fault, LieVerdict } from "./runCase.ts"
 import { tryAll } from "./tryAll.ts"
 
-const usage = `usage: npm run lies -- [--only TEXT] [--first N] [--count N] [--all] [--http] [--trace] [--told] [--workers N]
+const usage = `usage: npm run lies -- [--only TEXT] [--first N] [--count N] [--draw N [--dice S]] [--all] [--http] [--trace] [--told] [--workers N]
 
   --only     the cases whose name holds this text, or the case of this number
   --first    the first case to be tried, by its place in the list; default 1
   --count    how many
-  --step     of these each so many-th one; default 1
+  --draw     this many of them, drawn by --dice (default 1)
   --all      every lie for every time and from every place, instead of the list
   --http     twenty of them over real HTTP, with real threads and seconds: some minutes
   --trace    prints what goes over the wire
@@ -28,7 +29,8 @@ const readArguments = () => {
         only: { type: "string", default: "" },
         first: { type: "string", default: "1" },
         count: { type: "string", default: "99999" },
-        step: { type: "string", default: "1" },
+        draw: { type: "string" },
+        dice: { type: "string", default: "1" },
         workers: { type: "string", default: "2" },
         all: { type: "boolean", default: false },
         trace: { type: "boolean", default: false },
@@ -53,13 +55,20 @@ if (values.help) {
 if (values.http) process.exit((await tryOverHttp((line) => console.log(line))) > 0 ? 1 : 0)
 const first = whole("first", values.first)
 const count = whole("count", values.count)
-const step = whole("step", values.step)
 const isMeant = (number: number, name: string) => String(number) === values.only || name.includes(values.only)
-const numbers = casesOf(values.all)
+const listed = casesOf(values.all)
   .filter((one) => isMeant(one.number, nameOf(one)))
-  .filter((_, index) => index >= first - 1 && (index - first + 1) % step === 0)
-  .slice(0, count)
+  .slice(first - 1, first - 1 + count)
   .map(({ number }) => number)
+const dice = makeDice(`lies ${values.dice}`)
+const numbers =
+  values.draw === undefined
+    ? listed
+    : listed
+        .map((number) => ({ number, rank: dice.next() }))
+        .toSorted((a, b) => a.rank - b.rank)
+        .slice(0, whole("draw", values.draw))
+        .map(({ number }) => number)
 if (numbers.length === 0) fail("no such case")
 
 const began = performance.now()

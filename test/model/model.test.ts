@@ -75,7 +75,7 @@ const mistakes: ReadonlyArray<readonly [string, Partial<Rules>, RegExp]> = [
 const trace = ({ violation }: Explored): string => `${violation?.what}:\n  ${violation?.trace.join("\n  ")}`
 
 describe("every order of events in a small world", () => {
-  it("pays at most once, calls nothing dead that lives, and can always come to an end", () => {
+  it("pays at most once, kills nothing alive, and can always end", () => {
     const found = explore(productRules)
     assert.isUndefined(found.violation, trace(found))
     assert.strictEqual(found.stuck, 0, "worlds from which the intent can never be settled")

@@ -5,13 +5,14 @@ import {
   isFinalAttempt,
   mayMoveAttempt,
 } from "../../src/domain/Attempt.ts"
-import { IntentId, TransferId } from "../../src/domain/Hex.ts"
+import { TransferId } from "../../src/domain/Hex.ts"
 import { type Intent, type IntentState, isFinalIntent, mayMoveIntent } from "../../src/domain/Intent.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { classifyAnswer, classifyError, type SendVerdict } from "../../src/submitter/classify.ts"
 import * as evidence from "../../src/submitter/evidence.ts"
 import { maySend } from "../../src/submitter/schedule.ts"
 import { type Facts, judgeVerb, type Verb } from "../../src/submitter/verbs.ts"
+import { attemptOf as attemptWith, intentOf } from "../support/Payments.ts"
 
 /**
  * One intent in a small world: a window of five blocks, three attempts, two replicas on one store, a mempool that
@@ -84,31 +85,17 @@ export const start: World = { intent: "reserved", tries: [], awaits: [-1, -1] }
 const now = 1_000n
 
 /** The attempt as the product's functions see it, at a distance of its anchor from the newest block. */
-const attemptOf = (k: number, t: Try): Attempt => ({
-  intentId: IntentId.make("a".repeat(64)),
-  k: k + 1,
-  chainId: "c",
-  party: "b".repeat(64),
-  nonce: BigInt(k + 1),
-  anchorHeight: now - BigInt(t.age),
-  anchorHash: "",
-  windowBlocks,
-  inputData: new Uint8Array(),
-  signature: "",
-  transferId: TransferId.make(String(k).repeat(64)),
-  difficulty: 1,
-  workIndex: 0,
-  work: undefined,
-  hashBare: undefined,
-  hashPrefixed: undefined,
-  state: t.state,
-  framing: undefined,
-  sends: t.sent ? 1 : 0,
-  nextAt: 0,
-  nextHeight: 0n,
-  createdAt: 0,
-  updatedAt: 0,
-})
+const attemptOf = (k: number, t: Try): Attempt =>
+  attemptWith(intentOf("a"), k + 1, {
+    nonce: BigInt(k + 1),
+    anchorHeight: now - BigInt(t.age),
+    windowBlocks,
+    transferId: TransferId.make(String(k).repeat(64)),
+    state: t.state,
+    sends: t.sent ? 1 : 0,
+    createdAt: 0,
+    updatedAt: 0,
+  })
 
 const answer = (success: boolean, code: number, data = ""): SendVerdict =>
   classifyAnswer({ success, txHash: "", code, data, log: "", height: 0n }, false)

@@ -37,7 +37,7 @@ const agreedOf = (all: ReadonlyArray<Given>, quorum = 2, since = 10n) => {
 }
 
 describe("rows that gateways give alike", () => {
-  it("reach up to the newest block that a quorum has begun, in whatever order they came", () => {
+  it("reach up to the newest block that a quorum has begun", () => {
     const { answer, by, apart } = agreedOf(
       given(rowsOf(30n, [row(25n), row(12n)]), rowsOf(20n, [row(12n)]), rowsOf(22n, [row(12n)])),
     )
@@ -96,7 +96,7 @@ describe("rows that gateways give alike", () => {
     assert.strictEqual(agreedOf(given(rowsOf(20n, [], { height: 0n }), rowsOf(22n, []))).answer.height, 0n, "not known")
   })
 
-  it("hold nothing that one liar of three made up, and miss nothing, whatever it says", () => {
+  it("hold nothing that one liar of three invented, and miss nothing", () => {
     for (let seed = 0; seed < 500; seed++) {
       const dice = makeDice(`agreed ${seed}`)
       const some = (from: number, n: number) =>
@@ -129,7 +129,7 @@ describe("rows held against several listings", () => {
   })
   const three = { gateways: 3, quorum: 2 }
 
-  it("are right where a quorum agrees, in doubt where one cannot any more, else another is asked", () => {
+  it("are right by quorum, in doubt without one, else another is asked", () => {
     assert.strictEqual(judged(of("a", ""), { gateways: 1, quorum: 1 }), "agreed")
     assert.strictEqual(judged(of("", "a"), { gateways: 1, quorum: 1 }), "drift")
     assert.strictEqual(judged(of("ab", "c"), three), "agreed")

@@ -163,7 +163,7 @@ describe("the asset listing", () => {
     ),
   )
 
-  it.live("tells once that an asset is gone, after two listings without it, and once that it is back", () =>
+  it.live("alerts once after two listings without an asset, and once when it returns", () =>
     withNode(
       (node, look) =>
         Effect.gen(function* () {
@@ -193,7 +193,7 @@ describe("the asset listing", () => {
     ),
   )
 
-  it.live("tells what else changed: what an amount is worth as a ticket, limits and quanta as news", () =>
+  it.live("reports a changed value as a ticket, and limits and quanta as news", () =>
     withNode((node, look) =>
       Effect.gen(function* () {
         yield* look
@@ -211,7 +211,7 @@ describe("the asset listing", () => {
     ),
   )
 
-  it.live("tells each newcomer that people could take for a pinned asset, by symbol or by name", () =>
+  it.live("reports each newcomer that resembles a pinned asset by symbol or name", () =>
     withNode((node, look) =>
       Effect.gen(function* () {
         yield* look
@@ -251,7 +251,7 @@ describe("the asset listing", () => {
     ),
   )
 
-  it.live("believes no listing that names an asset twice and differently, nor one older than the last", () =>
+  it.live("rejects listings that are older or name one asset in two ways", () =>
     withNode((node, look) =>
       Effect.gen(function* () {
         const now = BigInt(Date.now()) * 1_000_000n
@@ -274,7 +274,7 @@ describe("the asset listing", () => {
 })
 
 describe("a pinned asset", () => {
-  it.live("is stopped in the moment its listing contradicts the pin, over restarts, until they agree", () =>
+  it.live("stops as soon as its listing contradicts the pin, until they agree", () =>
     withNode(
       (node, look) =>
         Effect.gen(function* () {
@@ -305,7 +305,7 @@ describe("a pinned asset", () => {
     ),
   )
 
-  it.live("may be let go by a person; the same contradiction does not stop it again, another does", () =>
+  it.live("may be released by a person, until a different contradiction stops it", () =>
     withNode((node, look) =>
       Effect.gen(function* () {
         node.assets = [{ ...usdt, status: "STATUS_PENDING_LISTING" }, vega]

@@ -54,7 +54,7 @@ const tenDays = () => {
 }
 
 describe("the past", () => {
-  it.effect("that a gateway forgot while nobody read gets a name, and what is left of it is read", () =>
+  it.effect("that a gateway forgot is named, and what is left is read", () =>
     Effect.gen(function* () {
       const history = tenDays()
       const { run } = yield* openPoller(history)
@@ -102,7 +102,7 @@ describe("the past", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("is read from when it is asked for, and said to be missing where the gateway has nothing of it", () =>
+  it.effect("is read from the requested start, and reported missing where it is", () =>
     Effect.gen(function* () {
       const history = tenDays()
       history.keptFrom = start + 3n * day
@@ -120,7 +120,7 @@ describe("the past", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("that goes on being read after days is looked at again for what was forgotten meanwhile", () =>
+  it.effect("that is read for days is checked again for what was forgotten meanwhile", () =>
     Effect.gen(function* () {
       const history = tenDays()
       history.pageMax = 50
@@ -151,7 +151,7 @@ describe("the past", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("is kept as it was first told; another balance for it is told to people once", () =>
+  it.effect("keeps its first version, and a different balance raises one alert", () =>
     Effect.gen(function* () {
       const history = { ...newHistory([row(start, 5n)]), begun: { height: 9n, timestamp: start + day } }
       const { run } = yield* openPoller(history)
@@ -179,7 +179,7 @@ describe("the past", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("stands still, with a ticket, where one account type of one block exceeds every page", () =>
+  it.effect("stops with a ticket where one block exceeds every page", () =>
     Effect.gen(function* () {
       const many = Array.from({ length: 9 }, (_, i) => row(start + second, BigInt(i), alice, `${i}`.repeat(64)))
       const history = {
@@ -215,7 +215,7 @@ describe("the past", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("of a gateway that knows no times is not guessed at: it is read by cursors when told so", () =>
+  it.effect("of a gateway without times is read by cursors when configured", () =>
     Effect.gen(function* () {
       const history = { ...tenDays(), begun: { height: 9n, timestamp: start + day + second }, knowsTimes: false }
       const { run } = yield* openPoller(history)

@@ -15,8 +15,8 @@ import { ticking } from "../support/ticking.ts"
 const looking = new Set(["submit", "confirm", "reconcile"])
 /** Bob loses one USDT with each block. */
 const spending: FlowSetup = {
-  network: ", reconcile: 1s",
-  change: { spenders: '[{ from: bob, to: eve, asset: USDT, every: { blocks: 1, amount: "1" } }]' },
+  network: { reconcile: "1s" },
+  scenario: { spenders: [{ from: "bob", to: "eve", asset: "USDT", every: { blocks: 1, amount: "1" } }] },
 }
 const drifts = Effect.map(
   Effect.flatMap(Drifts, (store) => store.all),
@@ -63,7 +63,7 @@ describe("comparing rows with the gateway's own balances", () => {
     ),
   )
 
-  it.effect("tells people once where it cannot be done for five minutes, shows it, and tells when it can again", () =>
+  it.effect("alerts once after five minutes of failures, shows it, and reports its return", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -95,7 +95,7 @@ describe("comparing rows with the gateway's own balances", () => {
     ),
   )
 
-  it.effect("calls drift what differs twice, alerts once, holds the account's rules, and ends when both agree", () =>
+  it.effect("reports drift after two differences, holds the rules, and ends on agreement", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -135,7 +135,7 @@ describe("comparing rows with the gateway's own balances", () => {
     ),
   )
 
-  it.effect("holds nothing with a gateway that tells no balances, whose own rows are read again", () =>
+  it.effect("holds nothing if the gateway tells no balances and rereads its rows", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -144,7 +144,7 @@ describe("comparing rows with the gateway's own balances", () => {
           assert.isTrue(yield* (yield* Drifts).isChecked)
           assert.deepStrictEqual(yield* drifts, [])
         }),
-      { ...spending, change: { ...spending.change, profile: "specification" } },
+      { ...spending, scenario: { ...spending.scenario, profile: "specification" } },
     ),
   )
 

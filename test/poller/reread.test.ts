@@ -26,7 +26,7 @@ const rows: ReadonlyArray<BalanceChange> = Array.from({ length: count }, (_, i) 
 const end = rows.at(-1)!.timestamp + second
 
 describe("reading rows a second time", () => {
-  it.effect("holds no more rows in memory than the gateway shows and some, whatever it forgot of them", () =>
+  it.effect("holds hardly more rows in memory than the gateway shows", () =>
     Effect.gen(function* () {
       const history = { ...newHistory(rows), begun: { height: 1n, timestamp: start } }
       const { run } = yield* openPoller(history)

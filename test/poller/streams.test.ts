@@ -7,8 +7,9 @@ import { streamLoop } from "../../src/poller/StreamLoop.ts"
 import { Signals, type Topic } from "../../src/store/Signals.ts"
 import { live, openTransport } from "../gateway/GatewayServer.ts"
 import { alice, bob, flow, paid, round, states } from "../support/Flow.ts"
-import { flood, type Opened, passUntil, type StreamServer, startStreams, turn } from "../support/StreamServer.ts"
+import { flood, type Opened, passUntil, type StreamServer, startStreams } from "../support/StreamServer.ts"
 import { listening } from "../support/TestStream.ts"
+import { turn, waitUntil } from "../support/until.ts"
 
 const day = 86_400_000
 /** The wake itself is at most such a step before it is seen. */
@@ -37,7 +38,7 @@ const balance = JSON.stringify({
 const lying = (opened: Opened) => flood(opened, opened.url.pathname.endsWith("accounts") ? balance : result)
 
 describe("news by streams", () => {
-  it.effect("wake who confirms when a transaction of ours is in a block, and who reads balances when one moved", () =>
+  it.effect("wake the confirm loop for our transactions and the poller for balances", () =>
     flow((options, sandbox, client) =>
       Effect.scoped(
         Effect.gen(function* () {
@@ -45,17 +46,17 @@ describe("news by streams", () => {
           const balances = yield* counting("balances")
           yield* Effect.forkScoped(streamLoop({ senders: [alice], holders: [bob] }))
           yield* listening(client, 2)
-          while (confirm.length < 1 || balances.length < 1) yield* turn
+          yield* waitUntil("both to be woken", () => confirm.length > 0 && balances.length > 0)
           yield* TestClock.adjust("20 seconds")
           for (let i = 0; i < 4; i++) yield* round(options, sandbox, new Set(["confirm"]))
-          while (confirm.length < 2 || balances.length < 2) yield* turn
+          yield* waitUntil("both to be woken again", () => confirm.length > 1 && balances.length > 1)
           assert.strictEqual((yield* paid(sandbox)).length, 1)
         }),
       ),
     ),
   )
 
-  it.effect("wake a loop ten times in a row at most, then once a second, whatever a gateway tells", () =>
+  it.effect("wake a loop ten times in a row, then once a second", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const server = yield* startStreams()
@@ -112,7 +113,7 @@ describe("a daemon whose gateway's streams are", () => {
               assert.isUndefined(loops.pollUnsafe(), "no loop gave up")
               assert.isAbove(server?.asked() ?? 0, 0)
             }).pipe(Effect.scoped)
-          yield* flow(use, { network: ", streams: true", front })
+          yield* flow(use, { network: { streams: true }, front })
         }),
       ),
     )

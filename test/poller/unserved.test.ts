@@ -8,7 +8,16 @@ import { Epochs } from "../../src/store/Epochs.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { feeTermsOf } from "../../src/submitter/feeTermsOf.ts"
 import { alice, type Flow, flow } from "../support/Flow.ts"
-import { altered, type Front, honest, type Manner, rewritten, startFront, startFronts } from "../support/Fronts.ts"
+import {
+  addressesOf,
+  altered,
+  type Front,
+  honest,
+  type Manner,
+  rewritten,
+  startFront,
+  startFronts,
+} from "../support/Fronts.ts"
 import { usdt } from "../support/TestSandbox.ts"
 
 const notFound = JSON.stringify({ code: 5, message: "Not Found", details: [] })
@@ -40,7 +49,7 @@ const behind = (use: (front: Front, ...args: Parameters<Flow>) => ReturnType<Flo
       })
     return flow((...args) => (front === undefined ? Effect.die("no front") : use(front, ...args)), {
       front: started,
-      change: { transfersPerEpoch: "5", epochLength: "10d" },
+      scenario: { transfersPerEpoch: 5, epochLength: "10d" },
     })
   })
 
@@ -80,7 +89,7 @@ describe("an epoch that the gateway told", () => {
     ),
   )
 
-  it.effect("counts for 26 hours where it cannot be read any more, and again once it can", () =>
+  it.effect("counts for 26 hours while unreadable, and again once it is readable", () =>
     behind((front, options) =>
       Effect.gen(function* () {
         yield* look(options)
@@ -101,7 +110,7 @@ describe("an epoch that the gateway told", () => {
     ),
   )
 
-  it.effect("is read at once where an older version stored it, and does not count before", () =>
+  it.effect("is read at once, and ignored before, if an older version stored it", () =>
     behind((_, options) =>
       Effect.gen(function* () {
         yield* look(options)
@@ -153,7 +162,7 @@ describe("a count of transfers that the gateway told", () => {
 })
 
 describe("parameters of the network that the gateway told", () => {
-  it.effect("are forgotten once it has no such operation: what is written down of the fee is in force", () =>
+  it.effect("are forgotten once the operation is gone, and the configured fee applies", () =>
     behind((front) =>
       Effect.gen(function* () {
         yield* read
@@ -183,7 +192,7 @@ describe("parameters of the network that the gateway told", () => {
     ),
   )
 
-  it.effect("bound an epoch and amounts until they can be read again, however long that takes", () =>
+  it.effect("bound an epoch and amounts until they can be read again", () =>
     behind((front, options) =>
       Effect.gen(function* () {
         front.manner = (request, ask) =>
@@ -220,7 +229,7 @@ describe("parameters of the network that the gateway told", () => {
           gateways: (url) =>
             Effect.map(startFronts(url), (three) => {
               fronts = three
-              return three.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+              return addressesOf(three)
             }),
         },
       )

@@ -90,7 +90,7 @@ layer(metricsLayer)("recorded answers", (it) => {
     }),
   )
 
-  it.effect("every transfer that the ledger does not know is found absent, up to the block it looked at", () =>
+  it.effect("every transfer unknown to the ledger is absent, up to its block", () =>
     Effect.gen(function* () {
       assert.strictEqual(absent.length, 6)
       for (const recorded of absent) {

@@ -79,7 +79,7 @@ describe("recorded transactions", () => {
     },
   )
 
-  it("are rebuilt from their parts, as a request and as bytes, 534 times in the timeline and 22 times elsewhere", () => {
+  it("are rebuilt from their parts, 534 times in the timeline and 22 elsewhere", () => {
     const heads = new Map<string, string>()
     for (const { kind, body } of recordedTimeline()) {
       if (kind !== "height" || typeof body !== "object" || body === null) continue

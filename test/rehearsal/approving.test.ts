@@ -73,7 +73,7 @@ describe("a payment that people must approve, in a test", () => {
         .replace("500.00 TOK more", "500 more"),
     ))
 
-  it("lapses after its time, is told of when the time grows short, and is decided anew", () =>
+  it("lapses after its time, with a warning before, and is decided again", () =>
     passes(
       "lapse",
       `- { at: 1m, approve: { by: [ana] } }
@@ -103,7 +103,7 @@ describe("a payment that people must approve, in a test", () => {
       "    ends: { payments: 1 }\n",
     ))
 
-  it("waits where the payer has spent the money meanwhile, and is signed once it is there again", () =>
+  it("waits if the payer spent the money, and is signed later", () =>
     passes(
       "floor",
       `- { at: 1m, set: { vault: { TOK: "500" } } }

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Decision } from "../../src/domain/Decision.ts"
-import type { IntentId, PublicKey, TransferId } from "../../src/domain/Hex.ts"
+import type { PublicKey, TransferId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { decide } from "../../src/rules/decide.ts"
 import { explainSubject } from "../../src/rules/explain.ts"
@@ -13,6 +13,7 @@ import type { Snapshot } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { round } from "../../src/rules/step.ts"
 import { worstCase } from "../../src/rules/worstCase.ts"
+import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const now = Date.parse("2026-03-02T10:00:00Z")
@@ -66,24 +67,19 @@ const said = (decision: Decision): string =>
     ? `${decision.reason}: ${decision.detail}`
     : decision.payments.map(({ toKey, amount, assetId }) => `${toKey.slice(0, 1)} ${amount}${assetId}`).join()
 
-const intent = (toKey: TransferId, part: Partial<Intent> = {}): Intent => ({
-  id: "" as IntentId,
-  treasury: "",
-  rule: "end",
-  subject: `reserve: ${toKey}`,
-  episode: 1,
-  command: "cancel",
-  payment: { from: "reserve", fromKey: key, to: "", toKey, asset: "", assetId: "", amount: baseUnits(0n) },
-  decimals: 0,
-  feeMax: 0n,
-  state: "in_flight",
-  detail: "",
-  fee: undefined,
-  settledAt: undefined,
-  createdAt: now - 100_000,
-  updatedAt: now - 90_000,
-  ...part,
-})
+const intent = (toKey: TransferId, part: Partial<Intent> = {}): Intent =>
+  intentOf("", {
+    rule: "end",
+    subject: `reserve: ${toKey}`,
+    command: "cancel",
+    payment: { from: "reserve", fromKey: key, to: "", toKey, asset: "", assetId: "", amount: baseUnits(0n) },
+    decimals: 0,
+    feeMax: 0n,
+    state: "in_flight",
+    createdAt: now - 100_000,
+    updatedAt: now - 90_000,
+    ...part,
+  })
 
 describe("a rule that ends standing orders", () => {
   it("ends the oldest of those that are meant, and moves nothing", () => {
@@ -155,7 +151,7 @@ describe("a rule that ends standing orders", () => {
     )
   })
 
-  it("that is on trial tells of each once, as if it were ended, however long ago that was", () => {
+  it("on trial reports each once, however old it is", () => {
     const told = intent(one, { state: "rehearsed", updatedAt: now - 80_000 })
     const rehearsal = { rule: "end", since: 0, payments: 1, moved: new Map(), ended: new Set([one]) }
     const after = overlaid(snapshot({ settled: [told] }), [rehearsal])

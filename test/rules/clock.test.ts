@@ -32,7 +32,7 @@ describe("what was done later than now", () => {
     assert.isFalse(isLater(1_000, 1_000))
   })
 
-  it("begins now where it is the beginning of a condition, and goes on from there", () => {
+  it("begins now as the start of a condition, and continues from there", () => {
     const ahead = { firingSince: 9_000_000, observations: 2, lastObservation: 5n }
     const same = advance(ahead, { firing: true, now: 1_000, observation: 5n })
     assert.deepStrictEqual(same, { ...ahead, firingSince: 1_000 })

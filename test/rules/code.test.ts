@@ -45,7 +45,7 @@ describe("an operator's function", () => {
     assert.match(answer("lack" as never), /^its code fails: need is not a function/)
   })
 
-  it("is not asked again for a minute where it did not end, or until the file is read again", () => {
+  it("waits a minute after a timeout, or for a new file", () => {
     let asked = 0
     let ends = false
     const need = () => {
@@ -69,7 +69,7 @@ describe("an operator's function", () => {
     assert.strictEqual(asked, 8)
   })
 
-  it("is thought about once at a time, and asked again where it is told something else", async () => {
+  it("runs one question at a time, and again for new facts", async () => {
     const asked: Array<bigint | undefined> = []
     const answers: Array<() => void> = []
     const told = (units: bigint) => ({ ...seen, balances: { "hot/TOK": units } })
@@ -121,7 +121,7 @@ describe("an operator's function", () => {
     assert.isTrue(holdsFor(resting, { ...seen, ...change }), "it rests, whatever it is told")
   })
 
-  it("need not name an only receiver, and is known to have looked at the time", () => {
+  it("need not name its only receiver, and may read the time", () => {
     assert.strictEqual(
       answer(() => ({ pay: "1" }), [hot]),
       "hot 100",
@@ -193,7 +193,7 @@ describe("a rule of code", () => {
     assert.isAbove(payments, 10)
   })
 
-  it("that looks at the time is asked when the time has come, by jumping as by looking in every second", () => {
+  it("that reads the time is asked when due, by jumps or seconds", () => {
     const random = randomOf(7)
     let payments = 0
     for (const world of worldsOf(5, 1)) {
@@ -216,7 +216,7 @@ describe("a rule of code", () => {
     assert.isAbove(payments, 0)
   })
 
-  it("reserves what its answer says, never more than its receivers and the policy let through", () => {
+  it("reserves its answer, within its receivers and the policy", () => {
     const [world] = worldsOf(3, 3)
     if (world === undefined) return assert.fail("no world")
     const rule = inCode(topUpOf(world))

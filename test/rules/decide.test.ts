@@ -10,6 +10,7 @@ import type { Level, Party, PayingRule, SweepRule, TopUpRule } from "../../src/r
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { idle, type Timer } from "../../src/rules/Timer.ts"
+import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const usdt = { symbol: "USDT", id: "ab".repeat(32), decimals: 2 }
@@ -81,32 +82,27 @@ const snapshotOf = (world: World): Snapshot => ({
   ...world.snapshot,
 })
 
-const intent = (state: IntentState, more: Partial<Intent> = {}): Intent => ({
-  id: "cd".repeat(32) as IntentId,
-  treasury: "t",
-  rule: "keep",
-  subject: "hot/USDT",
-  episode: 1,
-  payment: {
-    from: "reserve",
-    fromKey: reserve.publicKey,
-    to: "hot",
-    toKey: hot.publicKey,
-    asset: "USDT",
-    assetId: usdt.id,
-    amount: units(210),
-  },
-  decimals: 2,
-  command: "transfer",
-  feeMax: 42n,
-  state,
-  detail: "no proof",
-  fee: undefined,
-  settledAt: undefined,
-  createdAt: now - 5_000,
-  updatedAt: now - 5_000,
-  ...more,
-})
+const intent = (state: IntentState, more: Partial<Intent> = {}): Intent =>
+  intentOf("1", {
+    id: "cd".repeat(32) as IntentId,
+    subject: "hot/USDT",
+    payment: {
+      from: "reserve",
+      fromKey: reserve.publicKey,
+      to: "hot",
+      toKey: hot.publicKey,
+      asset: "USDT",
+      assetId: usdt.id,
+      amount: units(210),
+    },
+    decimals: 2,
+    feeMax: 42n,
+    state,
+    detail: "no proof",
+    createdAt: now - 5_000,
+    updatedAt: now - 5_000,
+    ...more,
+  })
 
 const run = (world: World, timer: Timer = ripe, using: Partial<TopUpRule> = {}) =>
   judged({ ...rule, ...using }, snapshotOf(world), timer).decision
@@ -267,7 +263,7 @@ describe("a sweep", () => {
     assert.strictEqual(decision._tag === "Hold" && decision.reason, "paused")
   })
 
-  it("is paused by each pause that stops it, and says how each of them ends", () => {
+  it("is paused by each pause that stops it, and names each end", () => {
     const scopes = ["party:hot", "asset:VEGA", "rule:keep", "party:hot"]
     const pauses = scopes.map((scope, i) => ({ scope, reason: `why ${i}` }))
     const [subject] = subjectsOf(sweep)
@@ -284,7 +280,7 @@ describe("a sweep", () => {
     assert.strictEqual(endedBy.paused(one), `a person ends the pause: ${commands[1]}`)
   })
 
-  it("pays what the account can, the highest fee included, where all of it is wanted", () => {
+  it("pays the balance less the highest fee if all is wanted", () => {
     const all = { ...sweep, levels: [{ ...level, trigger: units(200), target: units(0) }] }
     const { decision } = judged(all, snapshotOf({ hot: 250 }), ripe)
     assert.strictEqual(decision._tag, "Act")

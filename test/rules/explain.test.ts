@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import { type HoldReason, holdReasons } from "../../src/domain/Decision.ts"
-import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
 import { type Intent, type IntentState, intentStates, isFinalIntent } from "../../src/domain/Intent.ts"
 import { judge } from "../../src/rules/decide.ts"
 import { explainSubject } from "../../src/rules/explain.ts"
@@ -11,6 +11,7 @@ import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
+import { intentOf as intentWith } from "../support/Payments.ts"
 import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const now = 1_800_000_000_000
@@ -87,13 +88,9 @@ const ruleOf = (dice: Dice, name: string): PayingRule => {
 const intentOf = (dice: Dice, state: IntentState): Intent => {
   const [from, to] = [dice.pick(parties)!, dice.pick(parties)!]
   const [fromKey, toKey] = [from.publicKey, to.publicKey]
-  return {
-    id: String(dice.below(9)).repeat(64) as IntentId,
-    treasury: "t",
+  return intentWith(String(dice.below(9)), {
     rule: dice.pick(["keep", "other"])!,
     subject: dice.pick(["hot/TOK", "eve/TOK"])!,
-    episode: 1,
-    command: "transfer",
     payment: {
       from: from.name,
       fromKey,
@@ -107,11 +104,10 @@ const intentOf = (dice: Dice, state: IntentState): Intent => {
     feeMax: 1n,
     state,
     detail: "as it is",
-    fee: undefined,
     settledAt: isFinalIntent(state) ? BigInt(now - dice.below(9_000)) * 1_000_000n : undefined,
     createdAt: now - 90_000,
     updatedAt: now - dice.below(90_000),
-  }
+  })
 }
 
 const snapshotOf = (dice: Dice): Snapshot => {

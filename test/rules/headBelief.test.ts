@@ -201,7 +201,7 @@ describe("a belief in heads", () => {
     ["an outage of a week is none", [...honest(0, 5), [604_800, 605_800n, 605_790n]], [605_800n, undefined]],
   ])("%s", (_, told, expected) => assert.deepStrictEqual(shown(play(told)), [...expected]))
 
-  it("counts a new epoch where the chain went back, and none where it went on", () => {
+  it("counts a new epoch if the chain went back, and only then", () => {
     const back = play([[0, 1_000n], ...seconds(1, 31).map((s): Told => [s, BigInt(s), BigInt(s)])])
     assert.strictEqual(back.trusted?.epoch, 1)
     const on = play([[0, 1_000n], ...seconds(1, 31).map((s): Told => [s, wild + BigInt(s)])])
@@ -209,7 +209,7 @@ describe("a belief in heads", () => {
     assert.strictEqual(play(honest(0, 5), back).trusted?.height, 1_005n)
   })
 
-  it("goes on counting over a clock that is put back, and waits no longer than 30 seconds of it", () => {
+  it("continues over a clock that is put back, for 30 seconds at most", () => {
     const doubtful = play([[0, 1_000n], ...seconds(1, 20).map((s): Told => [s, BigInt(s), BigInt(s)])])
     const later = seconds(21, 52).map((s): Told => [s - 90_000, BigInt(s), BigInt(s)])
     assert.deepStrictEqual(shown(play(later.slice(0, 29), doubtful)), [1_000n, 49n])
@@ -290,7 +290,7 @@ describe("a belief in heads", () => {
       assert.deepStrictEqual(later.block, { height: 70n, timestamp: nanos(70) })
     })
 
-    it("has no anchor in row headers above the head, or far ahead of the clock", () => {
+    it("has no anchor in row headers far above head or clock", () => {
       const told = (height: bigint, second: number) =>
         seconds(1, 30).reduce(
           (belief, s) =>
@@ -306,7 +306,7 @@ describe("a belief in heads", () => {
       assert.strictEqual(told(1_001n, 0), 1_001n)
     })
 
-    it("is none after a lie of some seconds, even where head and row headers lie alike", () => {
+    it("ends after a short lie, even if head and row headers agree", () => {
       const lied = seconds(1, 8).reduce((belief, s) => node(belief, s, 1_900n + BigInt(s)), known)
       const belief = seconds(9, 60).reduce((one, s) => node(one, s, 1_000n + BigInt(s)), lied)
       assert.deepStrictEqual([belief.trusted?.height, belief.doubt, belief.trusted?.epoch], [1_060n, undefined, 1])

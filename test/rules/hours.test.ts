@@ -40,7 +40,7 @@ describe("opening hours", () => {
 })
 
 describe("planned windows", () => {
-  it("count from their beginning to before their end; the one that ends last is named", () => {
+  it("include their beginning and exclude their end; the last one is named", () => {
     const windows = [
       { name: "short", from: 10, until: 20 },
       { name: "long", from: 15, until: 30 },

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cron, Result } from "effect"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Decision, Payment } from "../../src/domain/Decision.ts"
-import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { decide } from "../../src/rules/decide.ts"
 import type { Memory } from "../../src/rules/Look.ts"
@@ -12,6 +12,7 @@ import { plannedAfter, plannedUntil } from "../../src/rules/Schedule.ts"
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
+import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
@@ -73,22 +74,16 @@ const moves = (decision: Decision): ReadonlyArray<string> =>
     ? [`${decision.reason}: ${decision.detail}`]
     : decision.payments.map(({ from, to, amount }) => `${from} ${amount} ${to}`)
 
-const outgoing: Omit<Intent, "payment"> = {
-  id: "cd".repeat(32) as IntentId,
-  treasury: "t",
+const outgoing = intentOf("cd", {
   rule: "submit",
   subject: "by hand",
-  episode: 1,
-  command: "transfer",
   decimals: 0,
   feeMax: 0n,
   state: "confirmed",
-  detail: "",
-  fee: undefined,
   settledAt: BigInt(now) * 1_000_000n,
   createdAt: now,
   updatedAt: now,
-}
+})
 
 describe("a rebalance", () => {
   const rule: RebalanceRule = {
@@ -112,7 +107,7 @@ describe("a rebalance", () => {
     assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 0, b: 0, c: 0 }))), ["in_band: all of them are empty"])
   })
 
-  it("brings all to their shares at once, with one transfer less than there are accounts", () => {
+  it("restores all shares at once with the fewest transfers", () => {
     assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 1_000, b: 0, c: 0 }))), ["a 300 b", "a 100 c"])
     assert.deepStrictEqual(moves(run(rule, snapshotOf({ a: 300, b: 300, c: 400 }))), ["c 300 a"])
   })
@@ -212,7 +207,7 @@ describe("a split", () => {
     assert.isAtMost(held.a, 1_000)
   })
 
-  it("keeps its weights where its floor leaves less than all, and pays none where that is too little", () => {
+  it("keeps its weights above the floor, and pays none if too little remains", () => {
     const short = { ...rule, onShort: "partial" as const, floor: new Map([[asset.id, units(600)]]) }
     assert.deepStrictEqual(moves(run(short, snapshotOf({ a: 1_109 }))), ["a 350 b", "a 150 c"])
     const choosy = { ...short, min: new Map([[asset.id, units(151)]]) }
@@ -302,7 +297,7 @@ describe("a payout", () => {
     }
   })
 
-  it("pays what is planned after today although a clock that was ahead concluded later times", () => {
+  it("pays what is planned next although a fast clock concluded later times", () => {
     const ahead = { ...ripe, episode: Date.parse("2026-01-20T01:30:00Z") / 1_000 }
     const now = at("2026-01-10T12:00:00Z")
     const judged = decide(subjectsOf(rule)[0]!, now, ahead)
@@ -312,7 +307,7 @@ describe("a payout", () => {
     assert.strictEqual(next.planned, Date.parse("2026-01-11T01:30:00Z") / 1_000)
   })
 
-  it("is due at each of several times that the clocks skip, also for a process that runs through all of them", () => {
+  it("is due at each skipped time, also for a process that catches up", () => {
     const twice = { ...schedule, plans: [{ cron: Result.getOrThrow(Cron.parse("15,45 2 * * *", "Europe/Zurich")) }] }
     const found = new Set<string>()
     for (let time = Date.parse("2026-03-28T23:00:00Z"); time < Date.parse("2026-03-30T12:00:00Z"); time += 300_000) {
@@ -325,7 +320,7 @@ describe("a payout", () => {
     assert.strictEqual(new Date(next).toISOString(), "2026-03-29T01:45:00.000Z")
   })
 
-  it("is due at its time in its place, once on each day of the year, clocks changed or not", () => {
+  it("is due once on each local day, clocks changed or not", () => {
     let memory = done("2025-12-31T01:30:00Z")
     let last = ""
     let paid = 0
@@ -341,7 +336,7 @@ describe("a payout", () => {
     assert.strictEqual(paid, 365)
   })
 
-  it("is made up for once after an outage, or let go where the rule says so", () => {
+  it("is paid once after an outage, or dropped if the rule says so", () => {
     const after = at("2026-01-10T12:00:00Z")
     assert.strictEqual(planned(after, done("2026-01-05T01:30:00Z")), "2026-01-10T01:30:00.000Z")
     const skip = { ...rule, schedule: { ...schedule, missed: "skip" as const } }

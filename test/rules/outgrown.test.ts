@@ -1,34 +1,31 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { treasuryOf } from "../../src/config/Treasury.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
 import { outgrown, type PastNeeds } from "../../src/rules/outgrown.ts"
+import { type Fields, treasuryFrom } from "../support/treasury.ts"
 
 const [reserve, one, two] = ["a".repeat(64), "b".repeat(64), "e".repeat(64)]
 const assetId = "c".repeat(64)
-const file = (limits: string) => `
-version: 1
-name: harbor
-mode: live
-network: { chainId: c-1, gateways: { node: "http://127.0.0.1:1" } }
-assets: { USDT: { id: ${assetId}, decimals: 0 } }
-parties:
-  reserve: { publicKey: ${reserve}, signer: { sandbox: reserve } }
-  one: { publicKey: ${one} }
-  two: { publicKey: ${two} }
-rules:
-  - name: fund
-    topUp:
-      from: reserve
-      levels:
-        - { party: one, asset: USDT, balance: free, below: "10_000", target: "25_000" }
-        - { party: two, asset: USDT, balance: free, below: "10_000", target: "20_000" }
-policy:
-  maxFee: 1%
-  allow:
-    - { from: reserve, to: [one, two], asset: USDT, perTransfer: "25_000", ${limits} }
-alerts: { receivers: { log: { log: {} } } }
-`
+const level = (party: string, target: string) => ({
+  ...{ party, asset: "USDT", balance: "free", below: "10_000", target },
+})
+const harbor = (limits: Fields) =>
+  treasuryFrom({
+    name: "harbor",
+    mode: "live",
+    network: { chainId: "c-1", gateways: { node: "http://127.0.0.1:1" } },
+    assets: { USDT: { id: assetId, decimals: 0 } },
+    parties: {
+      reserve: { publicKey: reserve, signer: { sandbox: "reserve" } },
+      one: { publicKey: one },
+      two: { publicKey: two },
+    },
+    rules: [{ name: "fund", topUp: { from: "reserve", levels: [level("one", "25_000"), level("two", "20_000")] } }],
+    policy: {
+      maxFee: "1%",
+      allow: [{ from: "reserve", to: ["one", "two"], asset: "USDT", perTransfer: "25_000", ...limits }],
+    },
+    alerts: { receivers: { log: { log: {} } } },
+  })
 
 const hour = 3_600_000
 const start = Date.parse("2026-11-02T00:00:00Z")
@@ -43,9 +40,8 @@ const paid = (hours: number, amount = 25_000n, subject = "one/USDT"): PastNeeds[
 })
 const held = (hours: number, subject = "two/USDT") => ({ at: start + hours * hour, rule: "fund", subject })
 
-const found = (limits: string, past: PastNeeds) =>
-  Effect.map(Effect.flatMap(parseYaml("t.yaml", file(limits)), treasuryOf), (treasury) => outgrown(treasury, past))
-const usual = `per24h: "150_000", transfersPer24h: 20`
+const found = (limits: Fields, past: PastNeeds) => Effect.map(harbor(limits), (treasury) => outgrown(treasury, past))
+const usual = { per24h: "150_000", transfersPer24h: 20 }
 const six = [0, 3, 6, 9, 12, 15].map((hours) => paid(hours))
 
 describe("limits that the past outgrew", () => {
@@ -57,7 +53,7 @@ describe("limits that the past outgrew", () => {
           message: "150,000 per 24 h is 6 full top-ups; last month needed 7 on one day (2026-11-02)",
         },
       ])
-      const lower = yield* found(`per24h: "100_000", transfersPer24h: 5`, { payments: six, held: [] })
+      const lower = yield* found({ per24h: "100_000", transfersPer24h: 5 }, { payments: six, held: [] })
       assert.deepStrictEqual(
         lower.map(({ message }) => message),
         [

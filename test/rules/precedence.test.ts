@@ -9,6 +9,7 @@ import type { Level, Party, TopUpRule } from "../../src/rules/Rule.ts"
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import type { Timer } from "../../src/rules/Timer.ts"
+import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const now = 1_800_000_000_000
@@ -32,32 +33,27 @@ interface World {
   readonly timer: Timer
 }
 
-const intent = (state: IntentState, more: Partial<Intent> = {}): Intent => ({
-  id: state.padEnd(64, "0") as IntentId,
-  treasury: "t",
-  rule: "keep",
-  subject: "hot/TOK",
-  episode: 1,
-  payment: {
-    from: "reserve",
-    fromKey: reserve.publicKey,
-    to: "hot",
-    toKey: hot.publicKey,
-    asset: "TOK",
-    assetId: asset.id,
-    amount: units(1n),
-  },
-  decimals: 0,
-  command: "transfer",
-  feeMax: 0n,
-  state,
-  detail: "",
-  fee: undefined,
-  settledAt: undefined,
-  createdAt: now - 100_000,
-  updatedAt: now - 100_000,
-  ...more,
-})
+const intent = (state: IntentState, more: Partial<Intent> = {}): Intent =>
+  intentOf("1", {
+    id: state.padEnd(64, "0") as IntentId,
+    subject: "hot/TOK",
+    payment: {
+      from: "reserve",
+      fromKey: reserve.publicKey,
+      to: "hot",
+      toKey: hot.publicKey,
+      asset: "TOK",
+      assetId: asset.id,
+      amount: units(1n),
+    },
+    decimals: 0,
+    feeMax: 0n,
+    state,
+    detail: "",
+    createdAt: now - 100_000,
+    updatedAt: now - 100_000,
+    ...more,
+  })
 
 const policyOf = (per24h: bigint, to: Party, share: bigint): Policy => ({
   digest: "",

@@ -8,6 +8,7 @@ import type { Level, Party, PayingRule } from "../../src/rules/Rule.ts"
 import { networkFee, type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
+import { intentOf } from "../support/Payments.ts"
 import { calmSnapshot, plainRule } from "../support/Rules.ts"
 
 const day = 86_400_000
@@ -163,23 +164,18 @@ class World {
 
   start(subject: Subject, payment: Intent["payment"]): void {
     const episode = ++this.episodes
-    const intent: Intent = {
+    const intent = intentOf("", {
       id: String(episode).padStart(64, "0") as IntentId,
-      treasury: "t",
       rule: subject.rule.name,
       subject: subject.name,
       episode,
       payment,
       decimals: 0,
-      command: "transfer",
       feeMax: feeMax(policy.maxFee, payment.amount),
       state: this.random(3) === 0 ? "unknown" : "in_flight",
-      detail: "",
-      fee: undefined,
-      settledAt: undefined,
       createdAt: this.now,
       updatedAt: this.now,
-    }
+    })
     const executesAt = this.now + this.random(this.random(5) === 0 ? 7_200_000 : 30_000)
     this.flights.push({ intent, executesAt, seenAt: executesAt + this.random(60_000) })
     this.signed.push(intent)

@@ -1,29 +1,30 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { treasuryOf } from "../../src/config/Treasury.ts"
-import { withCode } from "../../src/config/withCode.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
 import { isPaying } from "../../src/rules/Rule.ts"
 import { dueAfter, plannedAfter, plannedUntil, type Schedule, timesAfter } from "../../src/rules/Schedule.ts"
+import { type Fields, treasuryFrom } from "../support/treasury.ts"
 
 /** The plan as a treasury file spells it. */
-const scheduleOf = (cron: string, more = "") =>
+const scheduleOf = (cron: string, more: Fields = {}) =>
   Effect.gen(function* () {
-    const text = `version: 1
-name: plan
-mode: observe
-network: { chainId: plan-1, gateways: { main: "https://a.gateway.example" } }
-assets: { TOK: { id: "${"c".repeat(64)}", decimals: 2 } }
-parties:
-  reserve: { publicKey: "${"1".repeat(64)}", signer: { sandbox: reserve } }
-  ops: { publicKey: "${"6".repeat(64)}" }
-rules:
-  - name: wage
-    payout: { from: reserve, to: ops, asset: TOK, amount: "1" }
-    schedule: { cron: "${cron}"${more} }
-policy: { allow: [] }
-`
-    const { rules } = yield* treasuryOf(withCode(yield* parseYaml("plan.yaml", text)))
+    const { rules } = yield* treasuryFrom({
+      name: "plan",
+      mode: "observe",
+      network: { chainId: "plan-1", gateways: { main: "https://a.gateway.example" } },
+      assets: { TOK: { id: "c".repeat(64), decimals: 2 } },
+      parties: {
+        reserve: { publicKey: "1".repeat(64), signer: { sandbox: "reserve" } },
+        ops: { publicKey: "6".repeat(64) },
+      },
+      rules: [
+        {
+          name: "wage",
+          payout: { from: "reserve", to: "ops", asset: "TOK", amount: "1" },
+          schedule: { cron, ...more },
+        },
+      ],
+      policy: { allow: [] },
+    })
     const rule = rules.filter(isPaying)[0]
     if (rule?.kind !== "payout") return assert.fail("no payout")
     return rule.schedule
@@ -54,16 +55,16 @@ describe("the last day of a month", () => {
     }),
   )
 
-  it.effect("is the last in the schedule's own zone, also where the clocks change on it", () =>
+  it.effect("is the last in the schedule's zone, also on clock changes", () =>
     Effect.gen(function* () {
-      const zurich = yield* scheduleOf("30 2 last 3 *", ", location: Europe/Zurich")
+      const zurich = yield* scheduleOf("30 2 last 3 *", { location: "Europe/Zurich" })
       // On 2024-03-31 no clock of Zurich shows half past two: it is an hour later.
       assert.deepStrictEqual(first(zurich, "2023-01-01T00:00Z", 3), [
         "2023-03-31T00:30",
         "2024-03-31T01:30",
         "2025-03-31T00:30",
       ])
-      const kiritimati = yield* scheduleOf("0 1 last 2 *", ", location: Pacific/Kiritimati")
+      const kiritimati = yield* scheduleOf("0 1 last 2 *", { location: "Pacific/Kiritimati" })
       assert.deepStrictEqual(first(kiritimati, "2023-01-01T00:00Z", 2), ["2023-02-27T11:00", "2024-02-28T11:00"])
     }),
   )
@@ -80,7 +81,7 @@ describe("the last day of a month", () => {
 
   it.effect("is found in both directions at any time", () =>
     Effect.gen(function* () {
-      const last = yield* scheduleOf("0 */8 last * *", ", location: America/New_York")
+      const last = yield* scheduleOf("0 */8 last * *", { location: "America/New_York" })
       const all: Array<number> = []
       for (const at of timesAfter(last, Date.parse("2023-12-01T00:00Z"))) {
         if (at > Date.parse("2025-04-01T00:00Z")) break
@@ -148,7 +149,7 @@ const rows: ReadonlyArray<{
 describe("what is due of a plan", () => {
   it.effect.each(rows)("$title", ({ missed, late = "1h", done, now, pays, letGo }) =>
     Effect.gen(function* () {
-      const schedule = yield* scheduleOf("0 * * * *", `, missed: ${missed}, late: ${late}`)
+      const schedule = yield* scheduleOf("0 * * * *", { missed, late })
       const at = (clock: string) => Date.parse(`2026-11-22T${clock}Z`)
       const due = dueAfter(schedule, at(done), at(now))
       assert.deepStrictEqual(

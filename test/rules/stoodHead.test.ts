@@ -29,12 +29,12 @@ describe("a block that has stood", () => {
     ["is what was told before a silence", [...honest(0, 10), [3_600, 4_600n]], 1_010n],
   ])("%s", (_, told, expected) => assert.strictEqual(play(told), expected))
 
-  it("is delayed and not stopped by a node that lags far behind others at one address", () => {
+  it("is delayed, not stopped, by a node that lags far behind", () => {
     const told = honest(0, 200).map(([s, height]): Told => [s, s % 2 === 0 ? height : height - 50n])
     assert.isAtLeast(Number(play(told)), 1_000 + 200 - 50 - 21)
   })
 
-  it("is pulled down by what contradicts a false belief, and raised by no doubted head", () => {
+  it("is lowered when a false belief is contradicted, never raised by doubt", () => {
     const at = (second: number) => start + second * 1_000
     const head = (height: bigint) => ({ height, rows: undefined })
     const lied = believed(nothingBelieved, head(1_900n), at(0))

@@ -68,14 +68,14 @@ describe("terms in the store", () => {
     assert.deepStrictEqual(read.parties.get("hot"), hot)
   })
 
-  it("keep the bounds of a head, and have the old hash where nothing else is written", () => {
+  it("keep the bounds of a head, and the old hash without them", () => {
     const far = { ...terms, head: { jumpBlocks: 5_000n, blocksPerSecond: 7n } }
     assert.deepStrictEqual(decodeTerms(encodeTerms(far))?.head, far.head)
     const plain = { ...terms, head: { jumpBlocks: 1_000n, blocksPerSecond: 20n } }
     assert.strictEqual(termsHash(plain), termsHash(terms))
   })
 
-  it("name parties and amounts as they did: who approves a payment under them reads the same text", () => {
+  it("name parties and amounts as before, so approvals read the same text", () => {
     const { policy } = decodeTerms(encodeTerms(terms))!
     assert.deepStrictEqual(namesIn(policy, { from: "a", to: "b", assetId: "u" }), {
       fromName: "hot",

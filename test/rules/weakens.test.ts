@@ -107,7 +107,7 @@ const oldOf = (what: string): Terms => {
   return what === "a lower floor" || what === "fewer transfers kept" ? { ...base, parties: strict } : base
 }
 
-it("is no weaker for a head that is bounded as where nothing is written, or closer", () => {
+it("is no weaker for a head with the default bound or less", () => {
   for (const next of [headOf(1_000n, 20n), headOf(999n, 19n)]) assert.deepStrictEqual(weakens(base, next), [])
   assert.lengthOf(weakens(headOf(10n, 2n), base), 2, "the default is further than what was written")
 })
@@ -202,7 +202,7 @@ const passes = (policy: Policy, payment: PolicyPayment, paid: ReadonlyArray<Poli
   ).permitted
 
 describe("the check of a weaker policy", () => {
-  it("lets no policy pass under which a payment goes that the old one would have refused", () => {
+  it("lets no policy pass that allows a payment the old one refused", () => {
     let compared = 0
     let paidAll = 0
     for (let seed = 0; seed < 6_000; seed++) {

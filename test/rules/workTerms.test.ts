@@ -139,7 +139,7 @@ describe("a change of the terms", () => {
   const told = (seconds: ReadonlyArray<number>) =>
     seconds.map((at, i): Told => ({ work: lie, height: 101 + 20 * i, at: 101 + at }))
 
-  it("is taken back where a head that runs ahead told it for less than ten seconds", () => {
+  it("is taken back if a head that runs ahead told it briefly", () => {
     for (const seconds of [[0], [0, 0.4], [0, 1, 2, 3, 4], [0, 9.9]]) {
       const during = play(settled, ...told(seconds))
       assert.strictEqual(kindAt(during, 102), "changed")
@@ -149,7 +149,7 @@ describe("a change of the terms", () => {
     }
   })
 
-  it("persists where it is told for ten seconds, counted anew where the clock is put back", () => {
+  it("persists after ten seconds, counted again if the clock goes back", () => {
     assert.isTrue(play(settled, ...told([0, 10]))?.changed?.persisted)
     const back = play(settled, ...told([0, -50]))
     assert.isUndefined(back?.changed?.persisted)
@@ -168,7 +168,7 @@ describe("a change of the terms", () => {
     }
   })
 
-  it.each(lies)("%s is no passing lie after ten blocks, and the wait after it is bounded", (_, change) => {
+  it.each(lies)("%s is no passing lie after ten blocks, with a bounded wait", (_, change) => {
     const lie = but(change)
     const during = play(settled, ...from(100, 110, lie))
     const odd = oddWork(lie, bounds) !== undefined
@@ -239,7 +239,7 @@ describe("a change of the terms", () => {
 })
 
 describe("people's word", () => {
-  it("ends the wait of the first terms, and that after a change, but no proof's window", () => {
+  it("ends the waits of first and changed terms, not a proof's window", () => {
     assert.isUndefined(kindAt(trustWork(see(undefined, { work: honest, height: 7 })), 7))
     const known = trustWork(see(settled, { work: but({ pastBlocks: 5 }), height: 100 }))
     assert.isUndefined(kindAt(known, 100))

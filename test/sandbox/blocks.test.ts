@@ -7,7 +7,7 @@ import { makeNode } from "../../src/sandbox/LedgerNode.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { SandboxError } from "../../src/sandbox/SandboxError.ts"
 import * as Test from "../support/TestClient.ts"
-import { one, scenarioOf, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+import { one, powOf, scenarioOf, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 
 const pay = (client: Test.TestClient, head: Test.Head, change: Partial<Test.Draft> = {}) => {
   const command = Test.payment(client, "bob", one, { asset: usdt })
@@ -18,13 +18,13 @@ const executed = (sandbox: Sandbox["Service"]) =>
   Effect.map(sandbox.ledger.executed, (all) => all.map((entry) => entry.hash))
 
 const window = (pastBlocks: number, increase = true) => ({
-  pow: `{ difficulty: 3, pastBlocks: ${pastBlocks}, txPerBlock: 2, increaseDifficulty: ${increase} }`,
+  pow: { ...powOf(pastBlocks), increaseDifficulty: increase },
 })
 
 describe("the allowance per party and height", () => {
   /** Three payments of height 1 at exact base difficulty: the blocks that took them, within the window and after. */
   const three = (profile: string) =>
-    withSandbox({ text: scenarioText("", { profile }) }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenarioText({ profile }) }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         for (let n = 0; n < 3; n++) {
@@ -38,15 +38,15 @@ describe("the allowance per party and height", () => {
     )
 
   it.live("takes two at base difficulty and never the third, though it was accepted", () =>
-    Effect.map(three('"0.79"'), (heights) => assert.deepStrictEqual(heights, [2, 2])),
+    Effect.map(three("0.79"), (heights) => assert.deepStrictEqual(heights, [2, 2])),
   )
 
   it.live("is forgotten a block too early before 0.76.3: the third comes in the last block of the window", () =>
-    Effect.map(three('"0.75"'), (heights) => assert.deepStrictEqual(heights, [2, 2, 6])),
+    Effect.map(three("0.75"), (heights) => assert.deepStrictEqual(heights, [2, 2, 6])),
   )
 
   it.live("counts surplus zero bits: 3+3+4 pay for a third, 3+3+4+3 for no fourth", () =>
-    withSandbox({}, (client, sandbox) =>
+    withSandbox({ isHere: true }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         const all = [3, 3, 4, 3].map((zeros) => pay(client, head, { zeros }))
@@ -61,7 +61,7 @@ describe("the allowance per party and height", () => {
   )
 
   it.live("takes no third at all where difficulty does not increase", () =>
-    withSandbox({ text: scenarioText("", window(5, false)) }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenarioText(window(5, false)) }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         for (const zeros of [3, 3, 9]) yield* Test.submit(client, pay(client, head, { zeros }))
@@ -72,7 +72,7 @@ describe("the allowance per party and height", () => {
   )
 
   it.live("is another one for each height and each party", () =>
-    withSandbox({}, (client, sandbox) =>
+    withSandbox({ isHere: true }, (client, sandbox) =>
       Effect.gen(function* () {
         const first = yield* Test.head(client)
         yield* Test.step(client)
@@ -99,7 +99,7 @@ describe("the window of a signed payment", () => {
     })
 
   it.live("lets the payment run twice in its last block, as networks before 0.76.3 do", () =>
-    withSandbox({}, (client, sandbox) =>
+    withSandbox({ isHere: true }, (client, sandbox) =>
       Effect.gen(function* () {
         assert.strictEqual(yield* replay(client, 5), "")
         const all = yield* sandbox.ledger.executed
@@ -111,13 +111,13 @@ describe("the window of a signed payment", () => {
   )
 
   it.live("refuses the second run one block before that", () =>
-    withSandbox({}, (client) =>
+    withSandbox({ isHere: true }, (client) =>
       Effect.map(replay(client, 4), (text) => assert.strictEqual(text, "nonce already used by party")),
     ),
   )
 
   it.live("has no such hole in 0.79", () =>
-    withSandbox({ text: scenarioText("", { profile: '"0.79"' }) }, (client) =>
+    withSandbox({ isHere: true, text: scenarioText({ profile: "0.79" }) }, (client) =>
       Effect.map(replay(client, 5), (text) => assert.strictEqual(text, "nonce already used by party")),
     ),
   )
@@ -125,7 +125,7 @@ describe("the window of a signed payment", () => {
 
 describe("a block", () => {
   it.effect("delivers a later payment when its time has come, and says done both times", () =>
-    withSandbox({ clock: "real" }, (client, sandbox) =>
+    withSandbox({ isHere: true, clock: "real" }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         const { time } = yield* sandbox.ledger.head
@@ -150,7 +150,7 @@ describe("a block", () => {
   )
 
   it.live("refuses the payment that no longer fits, and says why", () =>
-    withSandbox({}, (client, sandbox) =>
+    withSandbox({ isHere: true }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         const command = Test.payment(client, "bob", 600n * one, { asset: usdt })
@@ -176,7 +176,7 @@ describe("a block", () => {
   )
 
   it.live("has a time that rises also where the clock stands still", () =>
-    withSandbox({}, (client, sandbox) =>
+    withSandbox({ isHere: true }, (client, sandbox) =>
       Effect.gen(function* () {
         let last = 0n
         for (let n = 0; n < 50; n++) {
@@ -191,7 +191,7 @@ describe("a block", () => {
   )
 
   it.effect("comes every interval of the clock, and not before", () =>
-    withSandbox({ clock: "real" }, (_, sandbox) =>
+    withSandbox({ isHere: true, clock: "real" }, (_, sandbox) =>
       Effect.gen(function* () {
         const height = Effect.map(sandbox.ledger.head, (head) => head.height)
         assert.strictEqual(yield* height, 1)
@@ -205,25 +205,27 @@ describe("a block", () => {
     ),
   )
 
-  it.effect("begins a new epoch when its length is over: the limit of transfers starts anew", () =>
-    withSandbox({ clock: "real", text: scenarioText("", { transfersPerEpoch: "1", epochLength: "60s" }) }, (client) =>
-      Effect.gen(function* () {
-        const send = Effect.gen(function* () {
-          const head = yield* Test.head(client)
-          const reply = yield* Test.submit(client, pay(client, head))
-          yield* TestClock.adjust("1 second")
-          return Test.at(reply, "code")
-        })
-        assert.deepStrictEqual([yield* send, yield* send], [0, 89])
-        yield* TestClock.adjust("60 seconds")
-        assert.strictEqual(yield* send, 0)
-        const epoch = yield* Test.request(client, "/api/v2/epoch")
-        assert.strictEqual(Test.at(epoch, "epoch.seq"), "2")
-      }),
+  it.effect("begins a new epoch when its length is over, with fresh limits", () =>
+    withSandbox(
+      { isHere: true, clock: "real", text: scenarioText({ transfersPerEpoch: 1, epochLength: "60s" }) },
+      (client) =>
+        Effect.gen(function* () {
+          const send = Effect.gen(function* () {
+            const head = yield* Test.head(client)
+            const reply = yield* Test.submit(client, pay(client, head))
+            yield* TestClock.adjust("1 second")
+            return Test.at(reply, "code")
+          })
+          assert.deepStrictEqual([yield* send, yield* send], [0, 89])
+          yield* TestClock.adjust("60 seconds")
+          assert.strictEqual(yield* send, 0)
+          const epoch = yield* Test.request(client, "/api/v2/epoch")
+          assert.strictEqual(Test.at(epoch, "epoch.seq"), "2")
+        }),
     ),
   )
 
-  it.effect("that cannot be kept is the last thing that happens: everything fails from then on", () =>
+  it.effect("that cannot be stored is the last: everything fails after it", () =>
     Effect.gen(function* () {
       const reason = { _tag: "FileFailed", cause: "disk full" } as const
       const full = Effect.fail(new SandboxError({ operation: "block", reason }))
@@ -249,7 +251,7 @@ describe("a block", () => {
 
 describe("the same seed", () => {
   const run = (seed: string) =>
-    withSandbox({ text: scenarioText("", { seed }) }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenarioText({ seed }) }, (client, sandbox) =>
       Effect.gen(function* () {
         const hashes: Array<string> = []
         for (let n = 1; n <= 6; n++) {

@@ -8,19 +8,24 @@ import { Command } from "../../src/domain/Command.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import * as Test from "../support/TestClient.ts"
 import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+import type { Fields } from "../support/treasury.ts"
+import { waitUntil } from "../support/until.ts"
 
 const dai = "b9".repeat(32)
 
 /** Epochs of ten blocks; beside the usual assets a bridged one, of which bob has 40. */
-const scenario = (change: Readonly<Record<string, string>> = {}) =>
-  scenarioText('    - { party: bob, asset: sDAI, amount: "40", block: 4 }\n', {
-    epochLength: "10s",
-    ...change,
-  }).replace(
-    "  deposits:\n",
-    `    - { id: ${dai}, name: Dai, symbol: sDAI, decimals: 18, quantum: "1_000_000_000_000_000_000", erc20: { contractAddress: "0x83" }, status: { enabled: 3 } }
-  deposits:
-`,
+const scenario = (change: Fields = {}) =>
+  scenarioText(
+    { epochLength: "10s", ...change },
+    {
+      assets: [
+        {
+          ...{ id: dai, name: "Dai", symbol: "sDAI", decimals: 18, quantum: "1_000_000_000_000_000_000" },
+          ...{ erc20: { contractAddress: "0x83" }, status: { enabled: 3 } },
+        },
+      ],
+      deposits: [{ party: "bob", asset: "sDAI", amount: "40", block: 4 }],
+    },
   )
 
 const step = (client: Test.TestClient, count = 1) =>
@@ -33,7 +38,11 @@ const epochOf = (client: Test.TestClient) =>
 const nextEpoch = (client: Test.TestClient) =>
   Effect.gen(function* () {
     const before = yield* epochOf(client)
-    while ((yield* epochOf(client)) === before) yield* step(client)
+    yield* waitUntil(
+      "the next epoch",
+      Effect.map(epochOf(client), (now) => now !== before),
+      step(client),
+    )
     return before + 1
   })
 
@@ -87,7 +96,7 @@ describe("a recurring transfer", () => {
     ["0.75", "STATUS_DONE"],
     ["0.79", "STATUS_PENDING"],
   ] as const)("is paid at the end of each epoch with a growing amount, and then done: at once or later in %s", (row) =>
-    withSandbox({ text: scenario({ profile: `"${row[0]}"` }) }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario({ profile: row[0] }) }, (client, sandbox) =>
       Effect.gen(function* () {
         const kind = { startEpoch: 1n, endEpoch: 3n, factor: "1.1" }
         const [sent] = yield* execute(client, "alice", recurring(client, "bob", 10n * one, kind))
@@ -119,7 +128,7 @@ describe("a recurring transfer", () => {
   )
 
   it.effect("waits for its first epoch", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         yield* execute(client, "alice", recurring(client, "bob", one, { startEpoch: 3n }))
         const seen = []
@@ -136,7 +145,7 @@ describe("a recurring transfer", () => {
     ["what it cannot pay", 30n * one, "1", "could not transfer funds, not enough funds to transfer"],
     ["too small a payment", one, "0.01", "could not transfer funds, less than minimal amount requested to transfer"],
   ] as const)("is stopped for good by %s, and keeps the reason", ([, amount, factor, reason]) =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const [sent] = yield* execute(client, "bob", recurring(client, "eve", amount, { startEpoch: 1n, factor }))
         yield* nextEpoch(client)
@@ -151,8 +160,8 @@ describe("a recurring transfer", () => {
     ),
   )
 
-  it.effect("is refused in its block beside a similar one, and where its first epoch is over", () =>
-    withSandbox({ text: scenario() }, (client) =>
+  it.effect("is refused in its block beside a similar one or after its epoch", () =>
+    withSandbox({ isHere: true, text: scenario() }, (client) =>
       Effect.gen(function* () {
         yield* nextEpoch(client)
         const sent = yield* execute(
@@ -175,7 +184,7 @@ describe("a recurring transfer", () => {
   )
 
   it.effect("is cancelled by its owner alone, and only while it lasts", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const [sent] = yield* execute(client, "alice", recurring(client, "bob", one, { startEpoch: 1n }))
         yield* nextEpoch(client)
@@ -197,7 +206,7 @@ describe("a recurring transfer", () => {
   )
 
   it.effect("goes on where its signature is replayed in the last block of its window", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         const command = recurring(client, "bob", one, { startEpoch: 1n })
@@ -218,8 +227,8 @@ describe("a payment for later", () => {
   const inSeconds = (sandbox: Sandbox["Service"], seconds: bigint) =>
     Effect.map(sandbox.ledger.head, ({ time }) => time + seconds * 1_000_000_000n)
 
-  it.effect("leaves its sender at once with the fee, waits, and arrives when it is due", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+  it.effect("leaves its sender at once with the fee and arrives when due", () =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const deliverOn = yield* inSeconds(sandbox, 5n)
         const [sent] = yield* execute(
@@ -240,7 +249,7 @@ describe("a payment for later", () => {
   )
 
   it.effect("arrives twice where its signature was replayed before it was due", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         const deliverOn = yield* inSeconds(sandbox, 20n)
@@ -258,7 +267,7 @@ describe("a payment for later", () => {
   )
 
   it.effect("cannot be cancelled", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const deliverOn = yield* inSeconds(sandbox, 20n)
         const [sent] = yield* execute(client, "alice", Test.payment(client, "bob", one, { asset: usdt, deliverOn }))
@@ -286,7 +295,7 @@ describe("a withdrawal", () => {
     ])
 
   it.effect("of a built-in asset takes the money out of the network", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const [sent] = yield* execute(client, "alice", withdraw(usdt, 10n * one))
         assert.strictEqual(yield* holds(sandbox, "alice"), "990.00")
@@ -296,7 +305,7 @@ describe("a withdrawal", () => {
   )
 
   it.effect("of a bridged asset needs an address on the other chain", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         yield* step(client, 3)
         const amount = 15n * 10n ** 18n
@@ -313,8 +322,8 @@ describe("a withdrawal", () => {
     ),
   )
 
-  it.effect("above the balance is accepted and rejected in its block, one below the minimum fails there", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+  it.effect("above the balance is rejected in its block, below the minimum fails", () =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const [high, low] = yield* execute(client, "bob", withdraw(usdt, 51n * one), withdraw(usdt, 10n * one - 1n))
         assert.strictEqual(high?.error, "not enough funds to withdraw")
@@ -345,7 +354,7 @@ describe("a command that fails in its block", () => {
     ],
   ]
   it.effect.each(failing)("is told of with the text of a real network: %s", ([, command, text]) =>
-    withSandbox({ text: scenario() }, (client) =>
+    withSandbox({ isHere: true, text: scenario() }, (client) =>
       Effect.gen(function* () {
         assert.strictEqual((yield* execute(client, "alice", command))[0]?.error, text)
         assert.include(recorded, text)
@@ -356,7 +365,7 @@ describe("a command that fails in its block", () => {
 
 describe("a deposit", () => {
   it.effect("of a later block arrives in it, as soon as its asset is there", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const seen = []
         for (let height = 1; height < 6; height++) {
@@ -377,7 +386,7 @@ describe("a network without trading", () => {
 
   /** Codes of a cancelled order with too little work, with enough, and of a payment that is not covered. */
   const codes = (trading: string) =>
-    withSandbox({ text: scenario({ trading, transfersPerEpoch: "1" }) }, (client) =>
+    withSandbox({ isHere: true, text: scenario({ trading, transfersPerEpoch: "1" }) }, (client) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         const tooMuch = Test.payment(client, "bob", 5_000n * one, { asset: usdt })
@@ -394,7 +403,7 @@ describe("a network without trading", () => {
   const weak = [89, "failed to verify proof of work"]
   const uncovered = [70, "could not transfer funds, not enough funds to transfer"]
 
-  it.effect("refuses orders with code 51, after the check of work and before that of the state", () =>
+  it.effect("refuses orders with code 51, between the work and state checks", () =>
     Effect.map(codes("off"), (seen) => assert.deepStrictEqual(seen, [weak, [51, "trading disabled"], uncovered])),
   )
 
@@ -405,7 +414,7 @@ describe("a network without trading", () => {
 
 describe("a payment to the network", () => {
   it.effect("fills its treasury", () =>
-    withSandbox({ text: scenario() }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
       Effect.gen(function* () {
         const plain = Test.payment(client, "bob", 8n * one, { asset: usdt })
         assert(plain._tag === "Transfer")

@@ -5,9 +5,9 @@ import * as Test from "../support/TestClient.ts"
 import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 
 /** Work is no matter here: a hundred transactions per party and height, and a thousand per epoch. */
-const text = scenarioText("", {
-  pow: "{ difficulty: 1, pastBlocks: 50, txPerBlock: 100, increaseDifficulty: false }",
-  transfersPerEpoch: "1000",
+const text = scenarioText({
+  pow: { difficulty: 1, pastBlocks: 50, txPerBlock: 100, increaseDifficulty: false },
+  transfersPerEpoch: 1000,
 })
 
 const cancel = Command.cases.CancelTransfer.make({ transferId: "ab".repeat(32) })
@@ -42,7 +42,7 @@ const detailOf = (reply: Test.Reply) => [
 ]
 
 describe("a transaction of the explorer", () => {
-  it.live("is found by its hash in either case, in the network's order of fields, indented", () =>
+  it.live("is found by its hash in either case, with the network's fields", () =>
     withSandbox({ text }, (client, sandbox) =>
       Effect.gen(function* () {
         const command = Test.payment(client, "bob", one, { asset: usdt, reference: "rent" })
@@ -128,7 +128,7 @@ describe("the explorer's list", () => {
     ["after=4.1", ""],
     ["after=2.1&before=4.0", "3.1 3.0"],
   ]
-  it.live("is newest first; before a cursor lie the older ones, after it the newer, and the nearest are taken", () =>
+  it.live("is newest first, and pages from a cursor in both directions", () =>
     withSandbox({ text }, (client) =>
       Effect.gen(function* () {
         yield* fill(client)

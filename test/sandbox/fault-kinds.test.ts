@@ -12,7 +12,8 @@ import { worlds } from "./kinds/worlds.ts"
 const seen = { ...submissions, ...answers, ...worlds } satisfies Record<FaultKind, Seen>
 
 const text = scenarioText(
-  '    - { party: eve, asset: USDT, amount: "1_000" }\n    - { party: eve, asset: USDT, amount: "1_000" }\n',
+  {},
+  { deposits: Array.from({ length: 2 }, () => ({ party: "eve", asset: "USDT", amount: "1_000" })) },
 )
 
 describe("a fault of kind", () => {

@@ -6,6 +6,7 @@ import { formatAmount } from "../../src/domain/Amount.ts"
 import { arm, emptyFaults, hitsOf, spend } from "../../src/sandbox/Faults.ts"
 import { isMeantFor } from "../../src/sandbox/faults/kinds.ts"
 import * as Test from "../support/TestClient.ts"
+import { spent } from "../support/TestFaults.ts"
 import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 
 const armed = (client: Test.TestClient, fault: Readonly<Record<string, unknown>>) =>
@@ -17,7 +18,7 @@ const draft = (client: Test.TestClient) =>
   )
 
 describe("a lost answer", () => {
-  it.live("leaves the payment in the network: it is executed once, and the bytes are known", () =>
+  it.live("leaves the payment in the network, which executes it once", () =>
     withSandbox({}, (client, sandbox) =>
       Effect.gen(function* () {
         yield* armed(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
@@ -39,7 +40,7 @@ describe("a lost answer", () => {
     ),
   )
 
-  it.live("is kept for a payment that the network takes: a refusal is answered and spends nothing", () =>
+  it.live("remains armed until the network accepts a payment", () =>
     withSandbox({}, (client) =>
       Effect.gen(function* () {
         yield* armed(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
@@ -57,8 +58,7 @@ describe("a lost answer", () => {
       Effect.gen(function* () {
         yield* armed(client, { operation: "height", kind: "accept_drop_answer", count: 1 })
         const waiting = yield* Effect.forkChild(Effect.flip(Test.request(client, "/blockchain/height")))
-        // The request is in the sandbox once another one behind it was answered.
-        while (Test.at(yield* Test.request(client, "/sandbox/faults"), "faults.length") !== 0) yield* Effect.yieldNow
+        yield* spent(client)
         yield* TestClock.adjust("29 seconds")
         assert.isUndefined(waiting.pollUnsafe())
         yield* TestClock.adjust("1 second")
@@ -109,7 +109,7 @@ describe("other faults", () => {
       Effect.gen(function* () {
         yield* armed(client, { operation: "assets", kind: "delay", delayMillis: 2_000, count: 1 })
         const waiting = yield* Effect.forkChild(Test.request(client, "/api/v2/assets"))
-        while (Test.at(yield* Test.request(client, "/sandbox/faults"), "faults.length") !== 0) yield* Effect.yieldNow
+        yield* spent(client)
         yield* TestClock.adjust("1999 millis")
         assert.isUndefined(waiting.pollUnsafe())
         yield* TestClock.adjust("1 millis")
@@ -160,7 +160,7 @@ describe("other faults", () => {
     ),
   )
 
-  it("hit the same requests with the same seed, and about as many as the rate says", () => {
+  it("hit the same requests for one seed, at about their rate", () => {
     const run = (seed: string) => {
       const registry = emptyFaults()
       arm(registry, { operation: "any", kind: "drop_before", rate: 0.3 }, { millis: 0, height: 1 })
@@ -193,8 +193,8 @@ describe("the scenario", () => {
       const logger = Logger.make<unknown, void>(({ message }) => {
         said.push(message)
       })
-      const faults = "  faults: [{ block: 3, operation: submit, kind: accept_drop_answer, count: 1 }]\n"
-      yield* withSandbox({ text: scenarioText(faults) }, (client) =>
+      const faults = [{ block: 3, operation: "submit", kind: "accept_drop_answer", count: 1 }]
+      yield* withSandbox({ text: scenarioText({ faults }) }, (client) =>
         Effect.gen(function* () {
           assert.strictEqual(Test.at(yield* Test.submit(client, yield* draft(client)), "success"), true)
           yield* Test.step(client, 2)
@@ -212,7 +212,7 @@ describe("the scenario", () => {
 
 describe("the limiter", () => {
   it.effect("lets 100 calls through, then 20 a second; who goes on is banned for ten minutes", () =>
-    withSandbox({ text: scenarioText("", { rateLimit: "on" }) }, (client) =>
+    withSandbox({ text: scenarioText({ rateLimit: "on" }) }, (client) =>
       Effect.gen(function* () {
         const call = Test.request(client, "/blockchain/height")
         const calls = (count: number) =>
@@ -261,10 +261,10 @@ describe("the port", () => {
     ({ close }) => Effect.sync(close),
   )
 
-  it.live("that is busy is an error with a remedy, or a reason to take a free one", () =>
+  it.live("that is busy is an error with a remedy, or avoided", () =>
     Effect.gen(function* () {
       const { port } = yield* taken
-      const text = scenarioText("", { listen: `"127.0.0.1:${port}"` })
+      const text = scenarioText({ listen: `127.0.0.1:${port}` })
       const error = yield* Effect.flip(withSandbox({ text, portBusy: "error" }, () => Effect.void))
       assert.isTrue(error._tag === "SandboxError" && error.reason._tag === "PortBusy")
       assert.match(error.message, new RegExp(`port ${port} on 127.0.0.1 is in use; .*port 0`))
@@ -282,7 +282,7 @@ describe("the port", () => {
         Effect.gen(function* () {
           yield* armed(client, { operation: "height", kind: "accept_drop_answer", count: 1 })
           yield* Effect.forkDetach(Effect.flip(Test.request(client, "/blockchain/height")))
-          while (Test.at(yield* Test.request(client, "/sandbox/faults"), "faults.length") !== 0) yield* Effect.yieldNow
+          yield* spent(client)
         }),
       )
       assert.isBelow(performance.now() - started, 15_000)

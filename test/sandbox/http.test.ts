@@ -21,7 +21,7 @@ const wire = (
   Effect.tryPromise({
     try: () =>
       new Promise<Wire>((resolve, reject) => {
-        request(client.url + path, { method, headers }, (response) => {
+        request(client.url + path, { method, headers, timeout: 30_000 }, (response) => {
           const chunks: Array<Buffer> = []
           response.on("data", (chunk: Buffer) => chunks.push(chunk))
           response.on("error", reject)
@@ -225,7 +225,7 @@ describe("a browser of any origin", () => {
 
 describe("a network under a limiter", () => {
   it.live("counts neither health, nor the explorer, nor what no node answers", () =>
-    withSandbox({ text: scenarioText("", { rateLimit: "on" }) }, (client) =>
+    withSandbox({ text: scenarioText({ rateLimit: "on" }) }, (client) =>
       Effect.gen(function* () {
         const left = Effect.map(wire(client, "GET", "/blockchain/height"), (reply) =>
           Number(reply.headers["ratelimit-remaining"]),

@@ -54,7 +54,7 @@ const rows: Readonly<Record<FaultKind, ReadonlyArray<Row>>> = {
 }
 
 /** Work that nobody shows by accident. */
-const text = scenarioText("", { pow: "{ difficulty: 12, pastBlocks: 5, txPerBlock: 2, increaseDifficulty: true }" })
+const text = scenarioText({ pow: { difficulty: 12, pastBlocks: 5, txPerBlock: 2, increaseDifficulty: true } })
 
 const executions = (client: Test.TestClient, reference: string) =>
   Effect.map(Test.request(client, "/sandbox/ledger"), (reply) => {
@@ -109,7 +109,7 @@ describe("a naive client", () => {
     )
   })
 
-  it("pays twice where the answer is lost, and not at all where a lie is believed", () => {
+  it("pays twice if an answer is lost, and nothing if misled", () => {
     assert.deepInclude(told, ["`accept_drop_answer`", "paid", "2"])
     assert.deepInclude(told, ["`lying_success`", "paid", "0"])
   })

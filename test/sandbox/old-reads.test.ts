@@ -21,16 +21,25 @@ const startMillis = Date.UTC(2026, 0, 1)
 const difficulty = 6
 
 /** Epochs of three blocks, an asset that becomes enabled, and work whose rules change. */
-const text = scenarioText('    - { party: bob, asset: sDAI, amount: "40", block: 8 }\n', {
-  epochLength: "3s",
-  transfersPerEpoch: "50",
-  powChanges:
-    "[{ block: 6, difficulty: 4 }, { block: 13, difficulty: 5, pastBlocks: 8 }, { block: 18, difficulty: 2 }]",
-}).replace(
-  "  deposits:\n",
-  `    - { id: ${dai}, name: Dai, symbol: sDAI, decimals: 18, quantum: "1", erc20: { contractAddress: "0x83" }, status: { proposed: 3, pendingListing: 5, enabled: 8 } }
-  deposits:
-`,
+const text = scenarioText(
+  {
+    epochLength: "3s",
+    transfersPerEpoch: 50,
+    powChanges: [
+      { block: 6, difficulty: 4 },
+      { block: 13, difficulty: 5, pastBlocks: 8 },
+      { block: 18, difficulty: 2 },
+    ],
+  },
+  {
+    assets: [
+      {
+        ...{ id: dai, name: "Dai", symbol: "sDAI", decimals: 18, quantum: "1" },
+        ...{ erc20: { contractAddress: "0x83" }, status: { proposed: 3, pendingListing: 5, enabled: 8 } },
+      },
+    ],
+    deposits: [{ party: "bob", asset: "sDAI", amount: "40", block: 8 }],
+  },
 )
 
 type Kind = (Command & { readonly _tag: "Transfer" })["kind"]
@@ -158,7 +167,7 @@ describe("a stale read", () => {
   it.effect.each([5, 8, 11, 14])("shows all data as they were when it was armed at block %i", (armedAt) =>
     Effect.andThen(
       begin,
-      withSandbox({ text }, (client, node) =>
+      withSandbox({ isHere: true, text }, (client, node) =>
         Effect.gen(function* () {
           const then = (yield* watch(client, node, armedAt)).get(armedAt)
           yield* arm(client, { kind: "stale_read" })
@@ -196,15 +205,17 @@ describe("a fault of the scenario", () => {
   it.effect.each(armed)("%s counts from the end of the block that arms it", ([kind, height]) =>
     Effect.andThen(
       begin,
-      withSandbox({ text: `${text}  faults: [{ block: 9, operation: accounts, kind: ${kind} }]\n` }, (client, node) =>
-        Effect.gen(function* () {
-          const truth = [yield* holdings(client, "/sandbox/ledger")]
-          for (let n = 0; n < 14; n++) {
-            yield* live(client, node)
-            truth.push(yield* holdings(client, "/sandbox/ledger"))
-          }
-          assert.deepStrictEqual(yield* holdings(client, "/api/v2/accounts"), truth[height - 1])
-        }),
+      withSandbox(
+        { isHere: true, text: `${text}  faults: [{ block: 9, operation: accounts, kind: ${kind} }]\n` },
+        (client, node) =>
+          Effect.gen(function* () {
+            const truth = [yield* holdings(client, "/sandbox/ledger")]
+            for (let n = 0; n < 14; n++) {
+              yield* live(client, node)
+              truth.push(yield* holdings(client, "/sandbox/ledger"))
+            }
+            assert.deepStrictEqual(yield* holdings(client, "/api/v2/accounts"), truth[height - 1])
+          }),
       ),
     ),
   )
@@ -229,7 +240,7 @@ describe("a network that began with given accounts", () => {
   it.effect("shows what they held before their first entry in its history", () =>
     Effect.andThen(
       begin,
-      withSandbox({ state: state({ publicKey: (name) => publicKeyOf("test", name) }) }, (client, node) =>
+      withSandbox({ isHere: true, state: state({ publicKey: (name) => publicKeyOf("test", name) }) }, (client, node) =>
         Effect.gen(function* () {
           yield* arm(client, { kind: "stale_read", operation: "accounts" })
           const then = yield* holdings(client, "/api/v2/accounts")
@@ -247,7 +258,7 @@ describe("a read that was rolled back", () => {
   it.effect.each([6, 9, 12, 15])("shows data and headers of four blocks before block %i, for good", (armedAt) =>
     Effect.andThen(
       begin,
-      withSandbox({ text }, (client, node) =>
+      withSandbox({ isHere: true, text }, (client, node) =>
         Effect.gen(function* () {
           const then = (yield* watch(client, node, armedAt)).get(armedAt - 4)
           yield* arm(client, { kind: "rolled_back_read", blocks: 4 })
@@ -269,7 +280,7 @@ describe("a replica that lags", () => {
   it.effect("is always so many blocks behind, with data and headers", () =>
     Effect.andThen(
       begin,
-      withSandbox({ text }, (client, node) =>
+      withSandbox({ isHere: true, text }, (client, node) =>
         Effect.gen(function* () {
           const seen = yield* watch(client, node, 22)
           for (let height = 22; height < 30; height++) {
@@ -286,7 +297,7 @@ describe("a replica that lags", () => {
   it.effect("shows the first block where there are not so many", () =>
     Effect.andThen(
       begin,
-      withSandbox({ text }, (client, node) =>
+      withSandbox({ isHere: true, text }, (client, node) =>
         Effect.gen(function* () {
           const first = yield* look(client, node)
           yield* arm(client, { kind: "lagging_replica", blocks: 5 })
@@ -310,7 +321,7 @@ describe("reads of the past", () => {
     Effect.gen(function* () {
       yield* begin
       const dir = yield* folder
-      const seen = yield* withSandbox({ text, dir }, (client, node) =>
+      const seen = yield* withSandbox({ isHere: true, text, dir }, (client, node) =>
         Effect.gen(function* () {
           const all = yield* watch(client, node, 12)
           yield* arm(client, { kind, blocks: 6, operation: "any" })
@@ -319,7 +330,7 @@ describe("reads of the past", () => {
           return all
         }),
       )
-      yield* withSandbox({ text, dir }, (client, node) =>
+      yield* withSandbox({ isHere: true, text, dir }, (client, node) =>
         Effect.gen(function* () {
           for (let now = 15; now < 18; now++) {
             assert.deepStrictEqual((yield* look(client, node)).bodies, seen.get(heightOf(12, now))?.bodies, `${now}`)

@@ -48,11 +48,11 @@ const snapshot = (from: string, to: string): void => {
 }
 
 describe("the ledger file", () => {
-  it.live("shows the same network after a restart, with no blocks for the time it was off", () =>
+  it.live("shows the same network after a restart, without blocks in between", () =>
     Effect.gen(function* () {
       const dir = yield* folder
-      const text = scenarioText('    - { party: eve, asset: VEGA, amount: "0.000000000000000001" }\n')
-      const before = yield* withSandbox({ dir, text }, (client) =>
+      const text = scenarioText({}, { deposits: [{ party: "eve", asset: "VEGA", amount: "0.000000000000000001" }] })
+      const before = yield* withSandbox({ isHere: true, dir, text }, (client) =>
         Effect.gen(function* () {
           for (let n = 0; n < 4; n++) {
             yield* pay(client)
@@ -68,7 +68,7 @@ describe("the ledger file", () => {
           return yield* readAll(client)
         }),
       )
-      const after = yield* withSandbox({ dir, text }, readAll)
+      const after = yield* withSandbox({ isHere: true, dir, text }, readAll)
       assert.deepStrictEqual(after, before)
     }),
   )
@@ -76,8 +76,8 @@ describe("the ledger file", () => {
   it.live("goes on counting after a restart", () =>
     Effect.gen(function* () {
       const dir = yield* folder
-      const first = yield* withSandbox({ dir }, (client) => Test.step(client, 5))
-      const second = yield* withSandbox({ dir }, (client, sandbox) =>
+      const first = yield* withSandbox({ isHere: true, dir }, (client) => Test.step(client, 5))
+      const second = yield* withSandbox({ isHere: true, dir }, (client, sandbox) =>
         Effect.gen(function* () {
           const time = (yield* sandbox.ledger.head).time
           const height = yield* Test.step(client)
@@ -89,11 +89,11 @@ describe("the ledger file", () => {
     }),
   )
 
-  it.live("keeps an accepted payment through a kill: it is executed once, and its bytes stay known", () =>
+  it.live("keeps an accepted payment through a kill and executes it once", () =>
     Effect.gen(function* () {
       const dir = yield* folder
       const killed = join(dir, "killed")
-      const tx = yield* withSandbox({ dir: join(dir, "first") }, (client) =>
+      const tx = yield* withSandbox({ isHere: true, dir: join(dir, "first") }, (client) =>
         Effect.gen(function* () {
           const { tx, reply } = yield* pay(client)
           assert.strictEqual(Test.at(reply, "success"), true)
@@ -101,7 +101,7 @@ describe("the ledger file", () => {
           return tx
         }),
       )
-      yield* withSandbox({ dir: killed }, (client, sandbox) =>
+      yield* withSandbox({ isHere: true, dir: killed }, (client, sandbox) =>
         Effect.gen(function* () {
           const known = yield* Test.submit(client, tx)
           assert.strictEqual(Test.at(known, "details.0.message"), "tx already exists in cache")
@@ -120,7 +120,7 @@ describe("the ledger file", () => {
   it.live("remembers what was used: no replay after a restart", () =>
     Effect.gen(function* () {
       const dir = yield* folder
-      const { head, tid } = yield* withSandbox({ dir }, (client) =>
+      const { head, tid } = yield* withSandbox({ isHere: true, dir }, (client) =>
         Effect.gen(function* () {
           const head = yield* Test.head(client)
           const { tx } = yield* pay(client, { nonce: 3n })
@@ -128,7 +128,7 @@ describe("the ledger file", () => {
           return { head, tid: tx.tid }
         }),
       )
-      yield* withSandbox({ dir }, (client) =>
+      yield* withSandbox({ isHere: true, dir }, (client) =>
         Effect.gen(function* () {
           const nonce = yield* pay(client, { nonce: 3n, ...head })
           assert.strictEqual(Test.at(nonce.reply, "data"), "nonce already used by party")
@@ -143,7 +143,7 @@ describe("the ledger file", () => {
     Effect.gen(function* () {
       const dir = yield* folder
       const seen: Array<unknown> = []
-      yield* withSandbox({ dir: join(dir, "run") }, (client) =>
+      yield* withSandbox({ isHere: true, dir: join(dir, "run") }, (client) =>
         Effect.gen(function* () {
           for (let n = 0; n < 12; n++) {
             yield* n % 3 === 2 ? Test.step(client) : pay(client)
@@ -153,7 +153,7 @@ describe("the ledger file", () => {
         }),
       )
       for (const [n, ledger] of seen.entries()) {
-        assert.deepStrictEqual(yield* withSandbox({ dir: join(dir, String(n)) }, ledgerOf), ledger)
+        assert.deepStrictEqual(yield* withSandbox({ isHere: true, dir: join(dir, String(n)) }, ledgerOf), ledger)
       }
     }),
   )
@@ -161,9 +161,9 @@ describe("the ledger file", () => {
   it.live("of another seed is refused with a remedy", () =>
     Effect.gen(function* () {
       const dir = yield* folder
-      yield* withSandbox({ dir }, (client) => Test.step(client))
-      const text = scenarioText("", { seed: "other" })
-      const error = yield* Effect.flip(withSandbox({ dir, text }, (client) => Test.step(client)))
+      yield* withSandbox({ isHere: true, dir }, (client) => Test.step(client))
+      const text = scenarioText({ seed: "other" })
+      const error = yield* Effect.flip(withSandbox({ isHere: true, dir, text }, (client) => Test.step(client)))
       assert.isTrue(error._tag === "SandboxError" && error.reason._tag === "OtherLedger")
       assert.match(
         error.message,
@@ -177,7 +177,7 @@ describe("the keys", () => {
   it.live("lie in files of their owner alone, and follow from seed and name", () =>
     Effect.gen(function* () {
       const dir = yield* folder
-      yield* withSandbox({ dir }, (_, sandbox) =>
+      yield* withSandbox({ isHere: true, dir }, (_, sandbox) =>
         Effect.sync(() => {
           const keys = sandbox.keysDir ?? ""
           assert.strictEqual(statSync(keys).mode & 0o777, 0o700)

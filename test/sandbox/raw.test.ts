@@ -33,7 +33,7 @@ const waiting = (client: Test.TestClient) =>
 const weak = "failed to verify proof of work"
 
 describe("a raw submission", () => {
-  it.live("that waits for the check tells its code, says success all the same, and gives the text as hex", () =>
+  it.live("that waits for the check returns its code with success and hex", () =>
     withSandbox({}, (client, sandbox) =>
       Effect.gen(function* () {
         const good = yield* draftOf(client)
@@ -60,7 +60,7 @@ describe("a raw submission", () => {
     ),
   )
 
-  it.live("that waits for its block tells the height of it, also where the payment fails there", () =>
+  it.live("that waits for its block returns its height, also on failure", () =>
     withSandbox({}, (client, sandbox) =>
       Effect.gen(function* () {
         const all = Test.payment(client, "bob", 990n * one, { asset: usdt })
@@ -194,7 +194,7 @@ describe.each([
     ),
   )
 
-  it.live("tells what a submission would, repeats shape and state as info, and burns nothing at code 60", () =>
+  it.live("returns a submission's result as information, and burns nothing at code 60", () =>
     withSandbox({}, (client) =>
       Effect.gen(function* () {
         const poor = yield* draftOf(client, { command: Test.payment(client, "bob", 5_000n * one, { asset: usdt }) })

@@ -30,7 +30,7 @@ describe("the table of files in src/sandbox/README.md", () => {
     assert.deepStrictEqual(gone, [])
   })
 
-  it("tells of the files inside a folder by their names, of all where it is a short one", () => {
+  it("names all files inside a short folder", () => {
     for (const row of rows) {
       const [, first = "", text = ""] = row.split("|")
       const path = words(first)[0] ?? ""

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Test from "../support/TestClient.ts"
-import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+import { one, powOf, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 
 const path = (party: string) => `/statistics/spam/${party}`
 
@@ -25,12 +25,15 @@ const pay = (client: Test.TestClient, head: Test.Head, zeros: ReadonlyArray<numb
     }),
   )
 
-const pow = (txPerBlock: number, increaseDifficulty: boolean) =>
-  `{ difficulty: 3, pastBlocks: 20, txPerBlock: ${txPerBlock}, increaseDifficulty: ${increaseDifficulty} }`
+const pow = (txPerBlock: number, increaseDifficulty: boolean) => ({
+  ...powOf(20),
+  txPerBlock,
+  increaseDifficulty,
+})
 
 describe("spam statistics", () => {
-  it.live("of anyone tell the limits of the epoch and the newest block, in the network's order of fields", () =>
-    withSandbox({}, (client) =>
+  it.live("return the epoch's limits and newest block, with the network's fields", () =>
+    withSandbox({ isHere: true }, (client) =>
       Effect.gen(function* () {
         const { hash } = yield* Test.head(client)
         const policy = (maxForEpoch: string, minTokensRequired: string) => ({
@@ -77,7 +80,7 @@ describe("spam statistics", () => {
   )
 
   it.live("climb the ladder: where all work is exact, each pair on a height needs one bit more than the last", () =>
-    withSandbox({ text: scenarioText("", { pow: pow(2, true) }) }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenarioText({ pow: pow(2, true) }) }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         const alice = sandbox.publicKey("alice")
@@ -102,7 +105,7 @@ describe("spam statistics", () => {
   )
 
   it.live("credit surplus bits of earlier work, and never ask for less than the base", () =>
-    withSandbox({ text: scenarioText("", { pow: pow(2, true) }) }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenarioText({ pow: pow(2, true) }) }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         const alice = sandbox.publicKey("alice")
@@ -119,7 +122,7 @@ describe("spam statistics", () => {
   )
 
   it.live("expect nothing more on a full height where difficulty does not increase", () =>
-    withSandbox({ text: scenarioText("", { pow: pow(1, false) }) }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenarioText({ pow: pow(1, false) }) }, (client, sandbox) =>
       Effect.gen(function* () {
         const head = yield* Test.head(client)
         yield* pay(client, head, [5])
@@ -139,8 +142,8 @@ describe("spam statistics", () => {
     ),
   )
 
-  it.live("are the party's own, count what is in blocks, and forget a height with its window", () =>
-    withSandbox({}, (client, sandbox) =>
+  it.live("belong to one party, count included work, and forget old heights", () =>
+    withSandbox({ isHere: true }, (client, sandbox) =>
       Effect.gen(function* () {
         const [alice, bob] = [sandbox.publicKey("alice"), sandbox.publicKey("bob")]
         const head = yield* Test.head(client)
@@ -161,10 +164,10 @@ describe("spam statistics", () => {
     ),
   )
 
-  it.live("follow a change of the rules: each height is judged by those of its time", () =>
+  it.live("follow a change of rules: each height keeps its own", () =>
     withSandbox(
       {
-        text: scenarioText("  powChanges: [{ block: 3, difficulty: 6, txPerBlock: 5 }]\n"),
+        text: scenarioText({ powChanges: [{ block: 3, difficulty: 6, txPerBlock: 5 }] }),
       },
       (client, sandbox) =>
         Effect.gen(function* () {

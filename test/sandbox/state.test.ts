@@ -15,11 +15,22 @@ const state: NetworkState = {
 }
 
 describe("a scenario on top of a network's state", () => {
-  const plan = `  spenders:
-    - { from: alice, to: bob, asset: USDT, at: [{ block: 4, amount: "1" }, { block: 12, amount: "2" }] }
-  powChanges: [{ block: 5, difficulty: 4 }, { block: 12, txPerBlock: 7 }]
-  faults: [{ block: 6, operation: height, kind: http_status, status: 500 }]
-`
+  const plan = {
+    spenders: [
+      {
+        ...{ from: "alice", to: "bob", asset: "USDT" },
+        at: [
+          { block: 4, amount: "1" },
+          { block: 12, amount: "2" },
+        ],
+      },
+    ],
+    powChanges: [
+      { block: 5, difficulty: 4 },
+      { block: 12, txPerBlock: 7 },
+    ],
+    faults: [{ block: 6, operation: "height", kind: "http_status", status: 500 }],
+  }
   it.live("leaves out what it planned for blocks that are past, and keeps what is to come", () =>
     withSandbox({ text: scenarioText(plan), state }, (client, sandbox) =>
       Effect.gen(function* () {
@@ -42,7 +53,7 @@ describe("a scenario on top of a network's state", () => {
     ),
   )
 
-  it.live("lists its own assets beside those of the state, which win where both have one", () =>
+  it.live("lists its own assets and the state's, which win", () =>
     withSandbox(
       {
         state: {

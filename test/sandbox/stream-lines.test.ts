@@ -85,10 +85,14 @@ describe("transaction results", () => {
 
 describe("accounts", () => {
   const parties = Array.from({ length: 60 }, (_, n) => `p${n}`)
-  const many = scenarioText(
-    `  spenders:\n${parties.map((to) => `    - { from: alice, to: ${to}, asset: USDT, at: [{ block: 1, amount: "1" }, { block: 2, amount: "1" }] }\n`).join("")}`,
-    { parties: `[alice, bob, eve, ${parties.join(", ")}]` },
-  )
+  const at = [
+    { block: 1, amount: "1" },
+    { block: 2, amount: "1" },
+  ]
+  const many = scenarioText({
+    parties: ["alice", "bob", "eve", ...parties],
+    spenders: parties.map((to) => ({ from: "alice", to, asset: "USDT", at })),
+  })
 
   it.live("come in pages of fifty, first what they hold and then what changes", () =>
     withSandbox({ text: many }, (client, sandbox) =>
@@ -137,7 +141,7 @@ const readLines = (client: Test.TestClient, path: string, lines: number) =>
   })
 
 describe("a stream", () => {
-  it.live("is lines of JSON where it is asked for without WebSocket; the event bus is empty then", () =>
+  it.live("is lines of JSON without WebSocket, with an empty event bus", () =>
     withSandbox({}, (client) =>
       Effect.gen(function* () {
         const reading = yield* Effect.forkChild(readLines(client, `${accounts}?type=4`, 2))
@@ -165,7 +169,7 @@ describe("a stream", () => {
 
 describe("streams", () => {
   it.live("are at most 250 from one address, and no limiter counts them", () =>
-    withSandbox({ text: scenarioText("", { rateLimit: "on" }) }, (client) =>
+    withSandbox({ text: scenarioText({ rateLimit: "on" }) }, (client) =>
       Effect.scoped(
         Effect.gen(function* () {
           const open = openStream(client, results)
@@ -201,7 +205,7 @@ describe("streams", () => {
   )
 
   it.live("are not served where the network has three operations", () =>
-    withSandbox({ text: scenarioText("", { profile: "specification" }) }, (client) =>
+    withSandbox({ text: scenarioText({ profile: "specification" }) }, (client) =>
       Effect.scoped(
         Effect.gen(function* () {
           assert.strictEqual((yield* Effect.flip(openStream(client, results)))._tag, "NoAnswer")

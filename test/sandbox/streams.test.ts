@@ -142,7 +142,7 @@ describe("streams", () => {
     }),
   )
 
-  it.effect("number the events of a block as a real network does, and name their cause", () =>
+  it.effect("number the events of a block and name their cause as a node does", () =>
     Effect.gen(function* () {
       const { sent, events } = yield* replayed
       // Not those of a withdrawal and of a profile: among them stand kinds that nobody here tells of.

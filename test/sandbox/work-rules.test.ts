@@ -8,11 +8,14 @@ const pay = (client: Test.TestClient, head: Test.Head, zeros: number) => {
   return Test.signed(client, { from: "alice", command, ...head, zeros })
 }
 
-const changes = "[{ block: 4, difficulty: 5 }, { block: 8, pastBlocks: 3 }]"
+const changes = [
+  { block: 4, difficulty: 5 },
+  { block: 8, pastBlocks: 3 },
+]
 
 describe("work whose rules change", () => {
   it.live("is asked for from the block of the change on, and judged by the rules of its anchor", () =>
-    withSandbox({ text: scenarioText("", { powChanges: changes }) }, (client, sandbox) =>
+    withSandbox({ isHere: true, text: scenarioText({ powChanges: changes }) }, (client, sandbox) =>
       Effect.gen(function* () {
         yield* Test.step(client, 2)
         const before = yield* Test.head(client)
@@ -35,7 +38,7 @@ describe("work whose rules change", () => {
   )
 
   it.live("is too old once the rules of its anchor are forgotten", () =>
-    withSandbox({ text: scenarioText("", { powChanges: changes }) }, (client) =>
+    withSandbox({ isHere: true, text: scenarioText({ powChanges: changes }) }, (client) =>
       Effect.gen(function* () {
         yield* Test.step(client, 2)
         const anchor = yield* Test.head(client)
@@ -51,7 +54,7 @@ describe("work whose rules change", () => {
   )
 
   it.live("is only told of by a fault on one operation", () =>
-    withSandbox({}, (client, sandbox) =>
+    withSandbox({ isHere: true }, (client, sandbox) =>
       Effect.gen(function* () {
         const body = JSON.stringify({ operation: "height", kind: "changed_pow", difficulty: 0 })
         yield* Test.request(client, "/sandbox/faults", { body })
@@ -68,7 +71,7 @@ describe("work whose rules change", () => {
   )
 
   it.live("changes for block producers, too, while such a fault is armed for everyone", () =>
-    withSandbox({}, (client, sandbox) =>
+    withSandbox({ isHere: true }, (client, sandbox) =>
       Effect.gen(function* () {
         const body = JSON.stringify({ operation: "any", kind: "changed_pow", difficulty: 6 })
         yield* Test.request(client, "/sandbox/faults", { body })

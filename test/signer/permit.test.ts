@@ -102,7 +102,7 @@ const refusalOf = (signer: Signer["Service"], command: Command, more: Partial<Pe
   )
 
 describe("a signature and its permit", () => {
-  it.effect("are given for the bytes that name it, and it stands in the journal before", () =>
+  it.effect("are given for the bytes that name it, after the journal entry", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
         const permit = yield* signer.permit(asked(transfer()))
@@ -148,7 +148,7 @@ describe("a signature and its permit", () => {
     ),
   )
 
-  it.effect("are not given for a permit that another one has followed, nor for one of the attempt before", () =>
+  it.effect("are refused if another permit or attempt has followed it", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
         const first = yield* signer.permit(asked(transfer()))
@@ -164,7 +164,7 @@ describe("a signature and its permit", () => {
     ),
   )
 
-  it.effect("are judged twice: a permit is none for what the policy does not allow any more", () =>
+  it.effect("are judged twice, against the policy of each time", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
         const journal = yield* Journal

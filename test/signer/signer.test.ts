@@ -199,7 +199,7 @@ describe("what the signer signs", () => {
     ),
   )
 
-  it.effect("is signed once: the same bytes give the same signature, counted once, and others none", () =>
+  it.effect("is signed once: same bytes, same signature; other bytes none", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
         const first = yield* signer.sign(request(transfer()))
@@ -450,7 +450,7 @@ describe("what the signer refuses", () => {
     ),
   )
 
-  it.effect("anything before the ledger is compared with the journal, and while a recovered store must wait", () =>
+  it.effect("anything before the ledger is compared or a restored store released", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
         const clearance = yield* Clearance
@@ -521,7 +521,7 @@ describe("what operators must approve", () => {
     )
   }
 
-  it.effect("is not signed once its time is over, nor with one that would hold for longer", () =>
+  it.effect("is not signed after its time or with a longer validity", () =>
     approving((signer) =>
       Effect.gen(function* () {
         const late = 10 * day + 7_200_000
@@ -636,7 +636,7 @@ describe("withdrawals", () => {
     ),
   )
 
-  it.effect("are refused to whom no line names, to a party, to nobody, and to an address in another form", () =>
+  it.effect("are refused to unnamed receivers, parties and other address forms", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
         assert.strictEqual(yield* refusalOf(signer, request(withdraw(`0x${"1".repeat(40)}`))), "no_line")

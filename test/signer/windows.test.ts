@@ -146,7 +146,7 @@ describe("the signer's window", () => {
     ),
   )
 
-  it.effect("counts what is open for as long as it is, and what executed late for 24 hours from then", () =>
+  it.effect("counts what is open, and late executions for 24 hours", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
         const spends = yield* SpendLog
@@ -165,7 +165,7 @@ describe("the signer's window", () => {
     ),
   )
 
-  it.effect("cannot be made to forget a payment before its 24 hours by a false word of its end", () =>
+  it.effect("cannot forget a payment early through a false end", () =>
     withSigner((signer) =>
       Effect.gen(function* () {
         const spends = yield* SpendLog
@@ -194,30 +194,27 @@ const rounds = 20
 const racing = 64
 
 describe("64 requests at once against one remaining limit", () => {
-  it.effect(
-    `never pass it, ${rounds} rounds on one store`,
-    () =>
-      withSigner(
-        (signer) =>
-          Effect.gen(function* () {
-            const spends = yield* SpendLog
-            for (let round = 0; round < rounds; round++) {
-              // A new day for each round, and other places at which one gives way to the next.
-              const now = start + round * (day + 1)
-              yield* TestClock.setTime(now)
-              const given = yield* Effect.forEach(
-                Array.from({ length: racing }, (_, i) => i),
-                (i) => refusalOf(signer, pays(`${round}/${i}`, 10n, now)),
-                { concurrency: "unbounded" },
-              ).pipe(Effect.provideService(References.MaxOpsBeforeYield, 50 + 7 * (round % 61)))
-              const signed = given.flatMap((outcome, i) => (outcome === "signed" ? [i] : []))
-              assert.strictEqual(signed.length, 1, `round ${round}: ${signed.length} of 10 against 10`)
-              assert.deepStrictEqual([...new Set(given)].toSorted(), ["signed", "window_amount"])
-              for (const i of signed) yield* spends.close(`${round}/${i}`, now)
-            }
-          }),
-        { line: { ...line, perTransfer: baseUnits(10n), per24h: baseUnits(19n) } },
-      ),
-    120_000,
+  it.effect(`never pass it, ${rounds} rounds on one store`, () =>
+    withSigner(
+      (signer) =>
+        Effect.gen(function* () {
+          const spends = yield* SpendLog
+          for (let round = 0; round < rounds; round++) {
+            // A new day for each round, and other places at which one gives way to the next.
+            const now = start + round * (day + 1)
+            yield* TestClock.setTime(now)
+            const given = yield* Effect.forEach(
+              Array.from({ length: racing }, (_, i) => i),
+              (i) => refusalOf(signer, pays(`${round}/${i}`, 10n, now)),
+              { concurrency: "unbounded" },
+            ).pipe(Effect.provideService(References.MaxOpsBeforeYield, 50 + 7 * (round % 61)))
+            const signed = given.flatMap((outcome, i) => (outcome === "signed" ? [i] : []))
+            assert.strictEqual(signed.length, 1, `round ${round}: ${signed.length} of 10 against 10`)
+            assert.deepStrictEqual([...new Set(given)].toSorted(), ["signed", "window_amount"])
+            for (const i of signed) yield* spends.close(`${round}/${i}`, now)
+          }
+        }),
+      { line: { ...line, perTransfer: baseUnits(10n), per24h: baseUnits(19n) } },
+    ),
   )
 })

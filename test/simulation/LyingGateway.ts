@@ -1,6 +1,7 @@
 import type { Dice } from "../support/Dice.ts"
+import type { Told } from "../support/wire.ts"
 import type { PlannedLie } from "./lyingPlan.ts"
-import type { Lie, Told } from "./Wire.ts"
+import type { Lie } from "./Wire.ts"
 
 /** So long a lie waits for an answer in which it fits. */
 const untoldMillis = 60_000

@@ -39,7 +39,7 @@ describe("the lies of a gateway", () => {
     assert.deepStrictEqual(balances("accounts rows: without the last row"), [{ balance: "1" }])
   })
 
-  it("give back the same answer where it has no such field, or says that already", () => {
+  it("return the same answer without such a field or with that value", () => {
     assert.strictEqual(named("height spamPowNumberOfPastBlocks: 0").tell(told), told)
     assert.strictEqual(named("accounts rows: rows backwards").tell(told), told)
     assert.strictEqual(named("height height: 0").tell({ ...told, status: 503 }).status, 503)

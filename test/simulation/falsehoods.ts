@@ -1,5 +1,5 @@
+import type { Told } from "../support/wire.ts"
 import { type FieldKind, falseValues, gone } from "./falseValues.ts"
-import type { Told } from "./Wire.ts"
 
 type Json = Record<string, unknown>
 const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)

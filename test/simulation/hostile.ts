@@ -1,5 +1,6 @@
 import type { Dice } from "../support/Dice.ts"
-import type { Lie, Told } from "./Wire.ts"
+import type { Told } from "../support/wire.ts"
+import type { Lie } from "./Wire.ts"
 
 type Json = Record<string, unknown>
 

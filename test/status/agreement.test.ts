@@ -13,11 +13,12 @@ import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { flow } from "../support/Flow.ts"
-import { deskText, operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
+import { deskFields, operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
+import { type Fields, yamlText } from "../support/treasury.ts"
 
 const manual = intentOf("3")
 
@@ -142,14 +143,14 @@ const isWithoutCall = (agrees: Agrees): boolean => agrees !== "operators"
 
 /** A treasury's file and an empty data directory, whose daemon does not run. */
 const stopped = (
-  more: string,
+  more: Fields,
   use: (where: {
     readonly dataDir: string
     readonly stored: <A>(
       effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead | ChainRules>,
     ) => Effect.Effect<A, unknown>
     /** Writes the file anew, with another end. */
-    readonly write: (more: string) => void
+    readonly write: (more: Fields | undefined) => void
     /** What a daemon that started has left in the store. */
     readonly started: Effect.Effect<void, unknown, Metrics>
     readonly run: (...args: ReadonlyArray<string>) => Effect.Effect<Awaited<ReturnType<typeof callCofferer>>>
@@ -167,7 +168,8 @@ const stopped = (
       }
       const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead | ChainRules>) =>
         effect.pipe(Effect.provide(storeLayer({ treasury, dataDir }), { local: true }))
-      const write = (next: string) => writeFileSync(file, treasury.document.text.replace(more, next))
+      const write = (next: Fields | undefined) =>
+        writeFileSync(file, treasury.document.text.replace(yamlText(more), next === undefined ? "" : yamlText(next)))
       const started = prepare({ treasury, mode: treasury.mode, dataDir }).pipe(
         Effect.provide(storeLayer({ treasury, dataDir }), { local: true }),
       )
@@ -186,7 +188,7 @@ const stopped = (
   )
 
 describe("the table of agreement", () => {
-  it("has every verb of the command line and of the socket, and the socket serves no other", () => {
+  it("has every verb of the command line and the socket, and no other", () => {
     const verbs: Readonly<Record<string, ReadonlyArray<VerbName>>> = {
       run: [],
       check: [],
@@ -271,12 +273,12 @@ describe("the table of agreement", () => {
             assert.strictEqual(done.status, 200, done.text)
             assert.isFalse(yield* walk.waits)
           }),
-        { more: deskText() },
+        { more: deskFields() },
       ),
     )
 
     it.effect(`asks two operators where no daemon runs to ${nameOf(walk)}`, () =>
-      stopped(deskText(), ({ stored, run }) =>
+      stopped(deskFields(), ({ stored, run }) =>
         Effect.gen(function* () {
           yield* stored(walk.begin)
           const asked = yield* run(...walk.args)
@@ -296,7 +298,7 @@ describe("the table of agreement", () => {
     )
 
     it.effect(`stands in nobody's way to ${nameOf(walk)} where no operators are named`, () =>
-      stopped("", ({ stored, run }) =>
+      stopped({}, ({ stored, run }) =>
         Effect.gen(function* () {
           yield* stored(walk.begin)
           const done = yield* run(...walk.args)
@@ -321,20 +323,18 @@ describe("the table of agreement", () => {
           assert.strictEqual((yield* post("halt", why)).status, 200)
           assert.isTrue(yield* isHalted("operator"))
         }),
-      { more: deskText() },
+      { more: deskFields() },
     ),
   )
 
-  it.effect("asks the operators of the terms last in force, though the file names none any more", () =>
-    stopped(deskText(), ({ stored, run, write, started }) =>
+  it.effect("asks the operators last in force, though the file names none now", () =>
+    stopped(deskFields(), ({ stored, run, write, started }) =>
       Effect.gen(function* () {
         yield* started
         yield* stored(halted("foreign_payment"))
-        const other = deskText(1).replace(
-          /ben: "[0-9a-f]+", chloe: "[0-9a-f]+"/,
-          `eve: "${operatorKey("eve").publicKey}"`,
-        )
-        for (const next of ["", other]) {
+        const { ana } = deskFields().approvals.desk.of
+        const of = { ana, eve: operatorKey("eve").publicKey }
+        for (const next of [undefined, { approvals: { desk: { need: 1, within: "4h", of } } }]) {
           write(next)
           for (const verb of ["resume", "adopt"]) {
             const asked = yield* run(verb)
@@ -348,8 +348,8 @@ describe("the table of agreement", () => {
     ),
   )
 
-  it.effect("counts a HALT file that no daemon has seen yet: nobody takes it away alone", () =>
-    stopped(deskText(), ({ dataDir, run }) =>
+  it.effect("counts an unseen HALT file, which nobody removes alone", () =>
+    stopped(deskFields(), ({ dataDir, run }) =>
       Effect.gen(function* () {
         const file = join(dataDir, "HALT")
         assert.strictEqual((yield* run("halt")).code, 0)
@@ -365,7 +365,7 @@ describe("the table of agreement", () => {
   )
 
   it.effect("keeps a halt whose file was taken away before a daemon had seen it", () =>
-    stopped(deskText(), ({ dataDir, run, started, stored }) =>
+    stopped(deskFields(), ({ dataDir, run, started, stored }) =>
       Effect.gen(function* () {
         yield* started
         for (const verb of ["halt", "pause"]) assert.strictEqual((yield* run(verb)).code, 0)
@@ -393,7 +393,7 @@ describe("the table of agreement", () => {
           for (const signature of signatures) assert.strictEqual((yield* post({ signature })).status, 403)
           assert.isTrue(yield* isHalted("store_error"))
         }),
-      { more: deskText() },
+      { more: deskFields() },
     ),
   )
 })

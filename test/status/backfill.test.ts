@@ -4,9 +4,10 @@ import { backfillOnce } from "../../src/poller/Backfill.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { round } from "../support/Flow.ts"
+import { waitUntil } from "../support/until.ts"
 
 describe("a daemon that is asked for the past", () => {
-  it.effect("reads it while it goes on, says how far it is, and has it then", () =>
+  it.effect("reads it in the background, shows its progress, and then has it", () =>
     controlled((options, sandbox) =>
       Effect.gen(function* () {
         const { network, parties, assets, keepMillis } = options.treasury
@@ -19,7 +20,8 @@ describe("a daemon that is asked for the past", () => {
         const view = yield* ask(options, "/api/v1/status")
         assert.containSubset(view.json, { backfills: [{ share: 0 }], gaps: [] })
         yield* round(options, sandbox)
-        while (yield* backfillOnce({ ...network, parties, assets, keepMillis })) yield* Effect.yieldNow
+        const isRead = Effect.map(backfillOnce({ ...network, parties, assets, keepMillis }), (hasMore) => !hasMore)
+        yield* waitUntil("all of the past", isRead)
         assert.containSubset((yield* ask(options, "/api/v1/status")).json, { backfills: [] })
         assert.isAbove(Number((yield* observations.watermark)!.timestamp), Number(before))
         const refused = yield* ask(options, "/api/v1/backfill", { since: "1" })

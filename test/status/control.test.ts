@@ -106,7 +106,7 @@ describe("the control socket", () => {
     ),
   )
 
-  it.effect("takes a payment of a person once, and refuses what the policy does not allow", () =>
+  it.effect("takes a person's payment once, and refuses what the policy forbids", () =>
     controlled((options) =>
       Effect.gen(function* () {
         const body = (amount: string, key = "rent") => ({
@@ -129,7 +129,7 @@ describe("the control socket", () => {
     ),
   )
 
-  it.effect("tells a payment from its decision to its end, by any beginning of its id", () =>
+  it.effect("shows a payment from decision to end by any prefix of its id", () =>
     controlled((options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 6; i++) yield* round(options, sandbox)

@@ -18,7 +18,6 @@ import { Lease } from "../../src/store/Lease.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
-import { attemptOf } from "../contract/OutboxContract.ts"
 import {
   arrange,
   blockTime,
@@ -31,6 +30,7 @@ import {
   seesHead,
   type Words,
 } from "../support/Explained.ts"
+import { attemptOf } from "../support/Payments.ts"
 
 interface Case {
   readonly words?: Words
@@ -113,24 +113,32 @@ const cases = {
   },
   maintenance: {
     words: {
-      more: 'maintenance: [{ name: year-end, from: "2027-01-15T07:00:00Z", until: "2027-01-15T09:00:00Z", hold: payments }]',
+      more: {
+        maintenance: [
+          { name: "year-end", from: "2027-01-15T07:00:00Z", until: "2027-01-15T09:00:00Z", hold: "payments" },
+        ],
+      },
     },
     says: /^maintenance year-end until 2027-01-15 09:00Z$/,
     endsIn: 3_600,
   },
   outside_hours: {
     words: {
-      keep: "    during: desk",
-      more: 'hours: { desk: { weekdays: "monday:friday", times: "10:00-18:00", location: UTC } }',
+      keep: { during: "desk" },
+      more: { hours: { desk: { weekdays: "monday:friday", times: "10:00-18:00", location: "UTC" } } },
     },
     says: /^outside desk; it opens 2027-01-15 10:00Z, in 2 h$/,
     endsIn: 7_200,
   },
   not_due: {
     words: {
-      instead: `  - name: keep
-    payout: { from: reserve, to: hot, asset: USDT, amount: "40" }
-    schedule: { cron: "0 9 * * *", location: UTC }`,
+      instead: [
+        {
+          name: "keep",
+          payout: { from: "reserve", to: "hot", asset: "USDT", amount: "40" },
+          schedule: { cron: "0 9 * * *", location: "UTC" },
+        },
+      ],
     },
     rows: { firing: false },
     says: /^next planned for 2027-01-15T09:00Z$/,
@@ -139,10 +147,14 @@ const cases = {
   locked: { store: pause("lock:keep"), says: /^audit of May; unlock: .*lock:keep/, after: /unlocks it: .*lock:keep/ },
   inhibited: {
     words: {
-      keep: "    inhibitedBy: alarm",
-      rules: `  - name: alarm
-    topUp: { from: reserve, levels: [{ party: eve, asset: USDT, below: "1", target: "2" }] }
-    for: 1h`,
+      keep: { inhibitedBy: "alarm" },
+      rules: [
+        {
+          name: "alarm",
+          topUp: { from: "reserve", levels: [{ party: "eve", asset: "USDT", below: "1", target: "2" }] },
+          for: "1h",
+        },
+      ],
     },
     store: remember("alarm", "eve/USDT"),
     says: /^while alarm fires$/,
@@ -150,13 +162,17 @@ const cases = {
   },
   no_data: {
     words: {
-      instead: `  - name: keep
-    topUp: { from: reserve, levels: [{ party: cold, asset: USDT, below: "1_000", target: "2_000" }] }`,
+      instead: [
+        {
+          name: "keep",
+          topUp: { from: "reserve", levels: [{ party: "cold", asset: "USDT", below: "1_000", target: "2_000" }] },
+        },
+      ],
     },
     says: /^no balance of cold\/USDT was ever seen$/,
     after: /a balance of cold\/USDT is seen/,
   },
-  stale: { words: { keep: "    maxAge: 500ms" }, says: /1\.0 s old; the limit is 0\.5 s$/, after: /newer block/ },
+  stale: { words: { keep: { maxAge: "500ms" } }, says: /1\.0 s old; the limit is 0\.5 s$/, after: /newer block/ },
   catching_up: { rows: { checked: false }, says: /not yet compared/, after: /compared/ },
   disagreement: {
     store: Effect.flatMap(Disagreement, (d) => d.note("b shows 3 where a shows 4")),
@@ -174,13 +190,13 @@ const cases = {
   },
   chain_unsettled: { store: seesHead(17), says: /\b(16|17|177)\b/, after: /settled/ },
   in_band: {
-    words: { keep: "    for: 30s" },
+    words: { keep: { for: "30s" } },
     rows: { hot: 100_000n },
     says: /^1,000\.00 is not below 1,000$/,
     after: /^hot\/USDT falls below 1,000 and stays so for 30 s, seen twice$/,
   },
   pending: {
-    words: { keep: "    for: 90s" },
+    words: { keep: { for: "90s" } },
     says: /^500\.00 is below 1,000; must stay so for 30 s$/,
     endsIn: 30,
   },
@@ -191,7 +207,7 @@ const cases = {
     after: /newer block/,
   },
   cooldown: {
-    words: { keep: "    cooldown: 10m" },
+    words: { keep: { cooldown: "10m" } },
     store: confirmed({}, blockTime - 60_000_000_000n),
     says: /^600 s left$/,
     endsIn: 600,
@@ -215,7 +231,7 @@ const cases = {
     after: /approve or reject/,
   },
   too_small: {
-    words: { keep: '    min: { USDT: "1_600" }' },
+    words: { keep: { min: { USDT: "1_600" } } },
     says: /^1,500\.00 is under the least of 1,600\.00$/,
     after: /grows to 1,600\.00/,
   },
@@ -226,9 +242,12 @@ const cases = {
   },
   policy: {
     words: {
-      policy:
-        'allow: [{ from: reserve, to: [hot], asset: USDT, perTransfer: "1_200", per24h: "20_000", transfersPer24h: 9 }]',
-      keep: "    mode: shadow\n",
+      policy: {
+        allow: [
+          { from: "reserve", to: ["hot"], asset: "USDT", perTransfer: "1_200", per24h: "20_000", transfersPer24h: 9 },
+        ],
+      },
+      keep: { mode: "shadow" },
     },
     says: /^1,500 is above 1,200 per transfer \(policy line 1\)$/,
     after: /policy line permits/,
@@ -245,8 +264,19 @@ const cases = {
   },
   fee: {
     words: {
-      policy: `maxFee: "0.01%"
-  allow: [{ from: reserve, to: [hot], asset: USDT, perTransfer: "9_000", per24h: "20_000", transfersPer24h: 9 }]`,
+      policy: {
+        maxFee: "0.01%",
+        allow: [
+          {
+            from: "reserve",
+            to: ["hot"],
+            asset: "USDT",
+            perTransfer: "9_000",
+            per24h: "20_000",
+            transfersPer24h: 9,
+          },
+        ],
+      },
     },
     says: /^the network takes 1\.50, more than maxFee allows for 1,500\.00$/,
     after: /maxFee/,
@@ -258,9 +288,13 @@ const cases = {
   },
   yielded: {
     words: {
-      rules: `  - name: first
-    topUp: { from: reserve, levels: [{ party: eve, asset: USDT, below: "1", target: "5_000" }] }
-    priority: 1`,
+      rules: [
+        {
+          name: "first",
+          topUp: { from: "reserve", levels: [{ party: "eve", asset: "USDT", below: "1", target: "5_000" }] },
+          priority: 1,
+        },
+      ],
     },
     rows: { reserve: 600_000n },
     store: remember("first", "eve/USDT"),

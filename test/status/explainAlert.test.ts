@@ -11,10 +11,9 @@ import { explanationOf } from "../../src/status/explanationOf.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { memoryKey, RuleStates } from "../../src/store/RuleStates.ts"
 import { arrange, explained, now } from "../support/Explained.ts"
+import type { Fields } from "../support/treasury.ts"
 
-const alert = (condition: string, more = ""): string => `  - name: low
-    notify: { when: ${condition}, severity: page }
-${more}`
+const alert = (when: Fields, more: Fields = {}) => [{ name: "low", notify: { when, severity: "page" }, ...more }]
 
 const answerTo = (treasury: Treasury, name: string, at?: number, subject?: string) =>
   explanationOf({ treasury, mode: "live" }, { name, at, subject })
@@ -34,18 +33,17 @@ const looksAt = (treasury: Treasury, at: number) =>
     yield* watchConditions(yield* takeSnapshot(memories.values()), memories)
   }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, "live")))
 
-const below = '{ balance: { party: hot, asset: USDT, below: "1_000" } }'
-const above = '{ balance: { party: reserve, asset: USDT, above: "200_000" } }'
-const unseen = '{ balance: { party: cold, asset: USDT, below: "1" } }'
+const belowOf = (level: string) => ({ balance: { party: "hot", asset: "USDT", below: level } })
+const below = belowOf("1_000")
+const above = { balance: { party: "reserve", asset: "USDT", above: "200_000" } }
+const unseen = { balance: { party: "cold", asset: "USDT", below: "1" } }
+const held = { held: { rule: "keep", longerThan: "5m" } }
 
 describe("explain of a rule that tells of a condition", () => {
-  it.effect("shows each comparison with what was seen, its age and its level, and what joins them", () =>
+  it.effect("shows each comparison with its value, age and level, and their joins", () =>
     explained(
       {
-        rules: alert(
-          `{ any: [{ all: [${below}, { not: ${above} }] }, ${unseen}, { held: { rule: keep, longerThan: 5m } }] }`,
-          "    for: 1m\n    cooldown: 1h",
-        ),
+        rules: alert({ any: [{ all: [below, { not: above }] }, unseen, held] }, { for: "1m", cooldown: "1h" }),
       },
       (treasury) =>
         Effect.gen(function* () {
@@ -86,10 +84,10 @@ describe("explain of a rule that tells of a condition", () => {
     ),
   )
 
-  it.effect("tells since when it fires, what runs, and what people were told, then and now", () =>
+  it.effect("shows since when it fires, what runs, and which alerts were sent", () =>
     explained(
       {
-        instead: alert(below, `    for: 20s\n    clear: { not: ${below.replace("1_000", "1_400")} }\n    cooldown: 1h`),
+        instead: alert(below, { for: "20s", clear: { not: belowOf("1_400") }, cooldown: "1h" }),
       },
       (treasury) =>
         Effect.gen(function* () {
@@ -129,7 +127,7 @@ describe("explain of a rule that tells of a condition", () => {
   )
 
   it.effect("says of a rule that tells of assets what is stored of the past", () =>
-    explained({ instead: "  - name: news\n    notify: { asset: USDT, becomes: [enabled] }\n" }, (treasury) =>
+    explained({ instead: [{ name: "news", notify: { asset: "USDT", becomes: ["enabled"] } }] }, (treasury) =>
       Effect.gen(function* () {
         yield* TestClock.setTime(now)
         const alerts = yield* AlertQueue

@@ -14,7 +14,7 @@ const reasons = Effect.map(
 )
 
 describe("how fresh a balance is", () => {
-  it.effect("is told with its block and source, and an account that was never seen is not one with nothing in it", () =>
+  it.effect("is shown with block and source, and an unseen account is not empty", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -34,8 +34,12 @@ describe("how fresh a balance is", () => {
           assert.notMatch(text, /(observation_age_seconds|account_balance)\{[^}]*party="eve"/)
         }),
       {
-        rules:
-          '  - name: keep-eve\n    topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "1", target: "2" }] }',
+        rules: [
+          {
+            name: "keep-eve",
+            topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "1", target: "2" }] },
+          },
+        ],
       },
     ),
   )
@@ -52,9 +56,13 @@ describe("how fresh a balance is", () => {
           assert.strictEqual(own, "stale")
         }),
       {
-        rules: `  - name: sweep-alice
-    sweep: { from: alice, to: bob, asset: USDT, above: "4_100", target: "4_000" }
-    maxAge: 3s`,
+        rules: [
+          {
+            name: "sweep-alice",
+            sweep: { from: "alice", to: "bob", asset: "USDT", above: "4_100", target: "4_000" },
+            maxAge: "3s",
+          },
+        ],
       },
     ),
   )

@@ -8,7 +8,7 @@ import { treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
 import { type FlowSetup, flow } from "../support/Flow.ts"
-import { deskText } from "../support/Operators.ts"
+import { deskFields } from "../support/Operators.ts"
 
 type Json = Record<string, unknown>
 
@@ -57,7 +57,7 @@ const starts = (
   )
 
 describe("a start with other gateways", () => {
-  it.effect("that leaves too few of the old ones pages people, and the journal names all", () =>
+  it.effect("that leaves too few old ones pages people, and the journal names all", () =>
     starts(
       [
         withGateways(three, "2"),
@@ -75,7 +75,7 @@ describe("a start with other gateways", () => {
     ),
   )
 
-  it.effect("that adds one to those who agree already is a ticket, and another name or order is nothing", () =>
+  it.effect("that adds one raises a ticket, and a rename or reorder does not", () =>
     starts(
       [
         withGateways(three, "2"),
@@ -104,7 +104,7 @@ describe("a start with other operators", () => {
       ([, named]) => {
         assert.match(named?.alerts.join() ?? "", /ticket: operators are named for the first time: .*chloe/)
       },
-      { more: deskText() },
+      { more: deskFields() },
     ),
   )
 })

@@ -5,7 +5,7 @@ import { doubted, headBounds } from "../../src/rules/headBelief.ts"
 import { ChainRules } from "../../src/store/ChainRules.ts"
 import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import { ask, controlled } from "../support/Control.ts"
-import { deskText, operatorSigns } from "../support/Operators.ts"
+import { deskFields, operatorSigns } from "../support/Operators.ts"
 
 const chainId = "sandbox-1"
 const why = { reason: "looked at it", author: "zoe" }
@@ -59,11 +59,11 @@ describe("what two operators agreed to once", () => {
           for (const signature of [...first, ...back]) assert.strictEqual((yield* post({ signature })).status, 403)
           assert.strictEqual((yield* rules.doubt(844n))?.kind, "changed")
         }),
-      { more: deskText() },
+      { more: deskFields() },
     ),
   )
 
-  it.effect("trusts no newest block that is doubted anew, though the doubted one grew between their signatures", () =>
+  it.effect("trusts no newest block that is doubted again between two signatures", () =>
     controlled(
       (options) =>
         Effect.gen(function* () {
@@ -89,7 +89,7 @@ describe("what two operators agreed to once", () => {
           for (const signature of [ana, ben]) assert.strictEqual((yield* post({ signature })).status, 403)
           assert.strictEqual((yield* heads).trusted?.height, 7n)
         }),
-      { more: deskText() },
+      { more: deskFields() },
     ),
   )
 })

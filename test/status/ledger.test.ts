@@ -6,7 +6,7 @@ import { at, request as get, head, payment, signed, submit } from "../support/Te
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 
 describe("the ledger's verbs", () => {
-  it.effect("adopt what a key did elsewhere: the halt shows on the page and in the metrics, and ends", () =>
+  it.effect("adopt foreign payments of a key: the halt is visible, then ends", () =>
     controlled((options, sandbox, page) =>
       Effect.gen(function* () {
         const client = { url: sandbox.url, chainId, seed: "test" }

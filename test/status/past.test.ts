@@ -53,7 +53,7 @@ describe("what a rule did at a time", () => {
 })
 
 describe("what a payment, a transaction or an unknown name is", () => {
-  it.effect("is told from its rule to where it is now, by any of its names", () =>
+  it.effect("is explained from its rule to its state, by any of its names", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const { treasury } = options

@@ -12,6 +12,7 @@ import { Turns } from "../../src/submitter/Turns.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { paid, reason, round, states } from "../support/Flow.ts"
 import { at } from "../support/TestClient.ts"
+import { turn, waitUntil } from "../support/until.ts"
 
 const by = { reason: "asked by the desk", author: "ana" }
 
@@ -158,10 +159,8 @@ describe("people at a payment", () => {
         assert.deepStrictEqual(yield* states, ["proposed"], "not even reserved")
         const look = yield* Effect.forkChild(turns.loop(id, Effect.never))
         const asked = yield* Effect.forkChild(end(options, id, "cancel"))
-        while (asked.pollUnsafe() === undefined) {
-          yield* TestClock.adjust(500)
-          yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-        }
+        const passing = Effect.andThen(TestClock.adjust(500), turn)
+        yield* waitUntil("the refusal", () => asked.pollUnsafe() !== undefined, passing)
         const refused = yield* Fiber.join(asked)
         assert.deepStrictEqual([refused.status, at(refused, "remedy")], [504, "ask again"])
         yield* Fiber.interrupt(look)

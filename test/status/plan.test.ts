@@ -5,8 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { explainText } from "../../src/cli/explainText.ts"
 import { planText } from "../../src/cli/planText.ts"
-import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
+import type { Treasury } from "../../src/config/Treasury.ts"
 import { explanationOf, type RuleAnswer } from "../../src/status/explanationOf.ts"
 import { planOf } from "../../src/status/planOf.ts"
 import { Journal } from "../../src/store/Journal.ts"
@@ -14,8 +13,9 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { Rehearsals } from "../../src/store/Rehearsals.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { callCofferer } from "../support/CommandLine.ts"
-import { arrange, explained, payment, treasuryFrom, treasuryText } from "../support/Explained.ts"
+import { arrange, explained, explainedFields, explainedTreasury, payment } from "../support/Explained.ts"
 import { testStore } from "../support/TestStore.ts"
+import { treasuryText } from "../support/treasury.ts"
 
 const live = (treasury: Treasury) => ({ treasury, mode: "live" as const })
 const shown = (treasury: Treasury, inForce?: Treasury, asLastSeen = false) =>
@@ -46,9 +46,13 @@ describe("a plan", () => {
     [50_000n, /keep hot\/USDT pays .* 500\.00 is below 1,000 \(on trial: only rehearsed\)$/m],
     [200_000n, /silent {4}keep hot\/USDT: in band, .* \(on trial\)$/m],
   ] as const)("marks a rule on trial, as its explanation does, with %d base units", ([hot, says]) => {
-    const trying = `  - name: keep
-    mode: shadow
-    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_000", target: "2_000" }] }`
+    const trying = [
+      {
+        name: "keep",
+        mode: "shadow",
+        topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
+      },
+    ]
     return explained({ instead: trying }, (treasury) =>
       Effect.gen(function* () {
         yield* arrange({ hot })
@@ -64,18 +68,22 @@ describe("a plan", () => {
   })
 
   it.effect("of rules whose trial ends leaves what the trial has counted so far", () => {
-    const rehearsing = `  - name: keep
-    mode: shadow
-    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_000", target: "2_000" }] }`
+    const rehearsing = [
+      {
+        name: "keep",
+        mode: "shadow",
+        topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
+      },
+    ]
     return explained({ instead: rehearsing }, (treasury) =>
       Effect.gen(function* () {
         yield* arrange()
         const rehearsals = yield* Rehearsals
         yield* rehearsals.of(["keep"])
         yield* rehearsals.add("keep", payment().payment, 0n)
-        const { plan, difference } = yield* shown(yield* treasuryFrom(), treasury)
+        const { plan, difference } = yield* shown(yield* explainedTreasury(), treasury)
         assert.deepStrictEqual([plan.fires, difference?.onlyChanged.length], [1, 1])
-        yield* explanationOf(live(yield* treasuryFrom()), { name: "keep" })
+        yield* explanationOf(live(yield* explainedTreasury()), { name: "keep" })
         const [kept] = yield* rehearsals.of(["keep"])
         assert.deepStrictEqual([kept?.payments, kept?.moved.size], [1, 2])
       }),
@@ -83,7 +91,7 @@ describe("a plan", () => {
   })
 
   it.effect("says what follows once a condition has held for its time", () =>
-    explained({ keep: "    for: 90s" }, (treasury) =>
+    explained({ keep: { for: "90s" } }, (treasury) =>
       Effect.gen(function* () {
         yield* arrange()
         const { plan, text } = yield* shown(treasury)
@@ -98,8 +106,8 @@ describe("a plan", () => {
     explained({}, (treasury) =>
       Effect.gen(function* () {
         yield* arrange({ hot: 0n })
-        const text = treasuryText().replace("decimals: 2", "decimals: 3")
-        const changed = yield* Effect.flatMap(parseYaml("t.yaml", text), treasuryOf)
+        const id = "c".repeat(64)
+        const changed = yield* explainedTreasury({ more: { assets: { USDT: { id, decimals: 3 } } } })
         const { difference, ...answer } = yield* shown(changed, treasury)
         assert.deepStrictEqual(
           difference?.onlyInForce.map(({ amount, units }) => [amount, units]),
@@ -131,13 +139,32 @@ describe("a plan", () => {
     explained({}, (treasury) =>
       Effect.gen(function* () {
         yield* arrange({ hot: 100_000n })
-        const changed = yield* treasuryFrom({
-          instead: `  - name: keep
-    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_500", target: "2_000" }] }
-    priority: 50`,
-          rules: `  - name: eves
-    topUp: { from: reserve, levels: [{ party: eve, asset: USDT, below: "1", target: "5" }] }`,
-          policy: `allow: [{ from: reserve, to: [hot, eve], asset: USDT, perTransfer: "8_000", per24h: "30_000", transfersPer24h: 9 }]`,
+        const changed = yield* explainedTreasury({
+          instead: [
+            {
+              name: "keep",
+              topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_500", target: "2_000" }] },
+              priority: 50,
+            },
+          ],
+          rules: [
+            {
+              name: "eves",
+              topUp: { from: "reserve", levels: [{ party: "eve", asset: "USDT", below: "1", target: "5" }] },
+            },
+          ],
+          policy: {
+            allow: [
+              {
+                from: "reserve",
+                to: ["hot", "eve"],
+                asset: "USDT",
+                perTransfer: "8_000",
+                per24h: "30_000",
+                transfersPer24h: 9,
+              },
+            ],
+          },
         })
         const { difference, plan, text } = yield* shown(changed, treasury)
         assert.strictEqual(plan.fires, 2)
@@ -169,7 +196,7 @@ describe("a plan", () => {
     ),
   )
 
-  it.effect("of a store without a daemon is that of its last look, however long ago", () =>
+  it.effect("of a store without a daemon is that of its last look", () =>
     explained({}, (treasury) =>
       Effect.gen(function* () {
         yield* arrange({ checked: false })
@@ -182,12 +209,15 @@ describe("a plan", () => {
 })
 
 describe("the commands explain and plan", () => {
-  it.live("answer from the database where no daemon runs, with the exit codes of their kind", () => {
+  it.live("answer from the database without a daemon, with their exit codes", () => {
     const store = testStore()
     const dir = mkdtempSync(join(tmpdir(), "cofferer-plan-"))
     const [file, changed] = [join(dir, "treasury.yaml"), join(dir, "changed.yaml")]
-    writeFileSync(file, treasuryText())
-    writeFileSync(changed, treasuryText({ rules: `  - name: news\n    notify: { asset: any, becomes: [enabled] }` }))
+    writeFileSync(file, treasuryText(explainedFields()))
+    writeFileSync(
+      changed,
+      treasuryText(explainedFields({ rules: [{ name: "news", notify: { asset: "any", becomes: ["enabled"] } }] })),
+    )
     const call = (...args: ReadonlyArray<string>) =>
       Effect.promise(() => callCofferer([...args, "--config", file, "--data", store.dir]))
     return Effect.gen(function* () {

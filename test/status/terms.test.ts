@@ -26,12 +26,12 @@ import { TermsLog } from "../../src/store/TermsLog.ts"
 import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
 import { expiryFrom, termsText } from "../../src/tx/Agreement.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
-import { deskText, operatorSigns } from "../support/Operators.ts"
+import { deskFields, operatorSigns } from "../support/Operators.ts"
 
 type Sandbox = Parameters<Flow>[1]
 type Services = Layer.Success<ReturnType<typeof daemonLayer>>
-const named: FlowSetup = { more: deskText(), alice: ', floor: { USDT: "50" }' }
-const unnamed: FlowSetup = { alice: ', floor: { USDT: "50" }' }
+const named: FlowSetup = { more: deskFields(), alice: { floor: { USDT: "50" } } }
+const unnamed: FlowSetup = { alice: { floor: { USDT: "50" } } }
 
 /** The same treasury with another text in place of one. */
 const changed = (options: DaemonOptions, from: string, to: string) => {
@@ -125,7 +125,7 @@ describe("a start with weaker terms where operators are named", () => {
     ),
   )
 
-  it.effect("does so for a floor, a mode, a quorum of gateways, the age of knowledge and the bounds of a head", () =>
+  it.effect("covers a floor, a mode, a quorum, an age and head bounds", () =>
     reborn(named, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -148,7 +148,7 @@ describe("a start with weaker terms where operators are named", () => {
     ),
   )
 
-  it.effect("holds a mode back, and the signer with it, until the mode may be live", () =>
+  it.effect("holds back a mode and its signer until the mode may be live", () =>
     reborn({ ...named, mode: "observe" }, (options, sandbox) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -175,7 +175,7 @@ describe("a start with weaker terms where operators are named", () => {
     ),
   )
 
-  it.effect("takes them after 24 hours, through restarts, with pages at each start and each 6 hours", () =>
+  it.effect("takes them after 24 hours, with pages at each start and every 6 hours", () =>
     reborn(named, (options, sandbox) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -256,7 +256,7 @@ describe("a start with weaker terms where operators are named", () => {
     ),
   )
 
-  it.effect("takes them at once where two operators agree, and lets two old signatures lead nowhere", () =>
+  it.effect("takes them at once if two operators agree, and old signatures stay void", () =>
     reborn(named, (options, sandbox) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -278,7 +278,7 @@ describe("a start with weaker terms where operators are named", () => {
     ),
   )
 
-  it.effect("never takes what somebody objected to, in this wait or a later one, until operators agree", () =>
+  it.effect("never takes what somebody objected to, until operators agree", () =>
     reborn(named, (options, sandbox) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -363,7 +363,7 @@ describe("a start with weaker terms where operators are named", () => {
     ),
   )
 
-  it.effect("gives a command that opens the store itself the old terms and the old operators", () =>
+  it.effect("gives a command without a daemon the old terms and operators", () =>
     reborn(named, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -377,7 +377,7 @@ describe("a start with weaker terms where operators are named", () => {
   )
 
   it.effect("tells those who were told before as well, though the file names others", () =>
-    reborn({ ...named, more: `${deskText()}\nalerts: { receivers: { desk: { log: {} } } }` }, (options, sandbox) =>
+    reborn({ ...named, more: { ...deskFields(), alerts: { receivers: { desk: { log: {} } } } } }, (options, sandbox) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
         const file = yield* wider(yield* changed(options, '"receivers":{"desk"', '"receivers":{"mine"'))
@@ -393,8 +393,8 @@ describe("a start with weaker terms where operators are named", () => {
     ),
   )
 
-  it.effect("takes pages from nobody in silence: a first step with other receivers is told to those before", () =>
-    reborn({ ...named, more: `${deskText()}\nalerts: { receivers: { desk: { log: {} } } }` }, (options) =>
+  it.effect("tells the former receivers about a first step with other receivers", () =>
+    reborn({ ...named, more: { ...deskFields(), alerts: { receivers: { desk: { log: {} } } } } }, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
         const file = yield* changed(options, '"receivers":{"desk"', '"receivers":{"mine"')
@@ -418,7 +418,7 @@ describe("a start with weaker terms where operators are named", () => {
 })
 
 describe("a start with weaker terms where nobody is named", () => {
-  it.effect("takes what the file says, with a journal entry and a ticket that names it", () =>
+  it.effect("takes the new file, with a journal entry and a ticket", () =>
     reborn(unnamed, (options) =>
       Effect.gen(function* () {
         const first = yield* life(

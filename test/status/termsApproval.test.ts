@@ -11,22 +11,43 @@ import { approveTerms, findTerms } from "../../src/status/termsApproval.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { expiryFrom, type TermsChange, termsText } from "../../src/tx/Agreement.ts"
 import { flow } from "../support/Flow.ts"
-import { deskText, operatorSigns } from "../support/Operators.ts"
-import { aliceKey, assetId, bobKey } from "../support/treasury.ts"
+import { deskFields, operatorSigns } from "../support/Operators.ts"
+import { aliceKey, assetId, bobKey, type Fields, treasuryText } from "../support/treasury.ts"
 
-const limits = `asset: TOK, perTransfer: "100", per24h: "100", transfersPer24h: 2`
-const textOf = (per24h: string, more = deskText(), floor = "5", line = "") => `
-version: 1
-name: flow
-network: { chainId: c-1, gateways: { node: "https://gateway.example" } }
-assets: { TOK: { id: ${assetId}, decimals: 2 } }
-parties:
-  alice: { publicKey: ${aliceKey}, signer: { sandbox: alice }, floor: { TOK: "${floor}" }, transfersKept: 3 }
-  bob: { publicKey: ${bobKey} }
-policy:
-  allow:
-    - { from: alice, to: [bob], asset: TOK, perTransfer: "100", per24h: "${per24h}", transfersPer24h: 2${line} }
-${more}`
+interface Terms {
+  readonly per24h?: string
+  readonly floor?: string
+  readonly transfersKept?: number
+  readonly line?: Fields
+  /** More keys of the network. */
+  readonly network?: Fields
+  /** More parties. */
+  readonly parties?: Fields
+  /** More lines of the policy. */
+  readonly allow?: ReadonlyArray<Fields>
+  /** More keys of the policy. */
+  readonly policy?: Fields
+  /** More top-level keys; the operators where nothing else is said. */
+  readonly more?: Fields
+}
+
+const limits = { asset: "TOK", perTransfer: "100", per24h: "100", transfersPer24h: 2 }
+const textOf = ({ per24h = "100", floor = "5", transfersKept = 3, more = deskFields(), ...terms }: Terms = {}) =>
+  treasuryText({
+    name: "flow",
+    network: { chainId: "c-1", gateways: { node: "https://gateway.example" }, ...terms.network },
+    assets: { TOK: { id: assetId, decimals: 2 } },
+    parties: {
+      alice: { publicKey: aliceKey, signer: { sandbox: "alice" }, floor: { TOK: floor }, transfersKept },
+      bob: { publicKey: bobKey },
+      ...terms.parties,
+    },
+    policy: {
+      ...terms.policy,
+      allow: [{ from: "alice", to: ["bob"], ...limits, per24h, ...terms.line }, ...(terms.allow ?? [])],
+    },
+    ...more,
+  })
 
 /** A configuration in force from a file, and what writing another and reloading says. */
 const inForce = (text: string, use: (write: (text: string) => void) => Effect.Effect<void, unknown, Services>) => {
@@ -67,11 +88,11 @@ const signs = Effect.fnUntraced(function* (name: string, text: string) {
 
 describe("terms that permit more", () => {
   it.effect("comes into force once two operators have approved exactly it", () =>
-    inForce(textOf("100"), (write) =>
+    inForce(textOf(), (write) =>
       Effect.gen(function* () {
-        const wider = textOf("200")
+        const wider = textOf({ per24h: "200" })
         const same = { status: 409, problem: "these terms are in force already" }
-        assert.containSubset(yield* signs("ana", textOf("100")), same)
+        assert.containSubset(yield* signs("ana", textOf()), same)
         write(wider)
         assert.containSubset(yield* reload, { _tag: "Refused" })
         assert.containSubset(yield* signs("ana", wider), { operator: "ana", missing: 1 })
@@ -79,7 +100,7 @@ describe("terms that permit more", () => {
         assert.containSubset(yield* signs("eve", wider), { status: 403 })
         assert.containSubset(yield* reload, { _tag: "Refused" })
         assert.containSubset(yield* signs("ben", wider), { operator: "ben", missing: 0 })
-        write(textOf("300"))
+        write(textOf({ per24h: "300" }))
         assert.containSubset(yield* reload, { _tag: "Refused" })
         write(wider)
         assert.containSubset(yield* reload, { _tag: "Reloaded" })
@@ -87,15 +108,12 @@ describe("terms that permit more", () => {
     ),
   )
 
-  it.effect("holds the floors of those who pay, and the transfers that they keep for people", () =>
-    inForce(textOf("100"), (write) =>
+  it.effect("keep the payers' floors and the transfers reserved for people", () =>
+    inForce(textOf(), (write) =>
       Effect.gen(function* () {
         for (const [lower, words] of [
-          [textOf("100", undefined, "1"), "alice keeps 1 TOK, before 5"],
-          [
-            textOf("100", undefined, "1").replace("transfersKept: 3", "transfersKept: 2"),
-            "alice keeps 2 transfers for people, before 3",
-          ],
+          [textOf({ floor: "1" }), "alice keeps 1 TOK, before 5"],
+          [textOf({ floor: "1", transfersKept: 2 }), "alice keeps 2 transfers for people, before 3"],
         ] as const) {
           write(lower)
           const refused = yield* reload
@@ -112,21 +130,21 @@ describe("terms that permit more", () => {
   )
 
   it.effect("says who has approved it and who is still to, while it is refused", () =>
-    inForce(textOf("100"), (write) =>
+    inForce(textOf(), (write) =>
       Effect.gen(function* () {
-        write(textOf("200"))
-        yield* signs("ana", textOf("200"))
+        write(textOf({ per24h: "200" }))
+        yield* signs("ana", textOf({ per24h: "200" }))
         const refused = yield* reload
         assert.include(refused._tag === "Refused" ? refused.remedy : "", "approved by ana, 1 more of ben, chloe")
       }),
     ),
   )
 
-  it.effect("is approved with all that is weaker beside it, each of it named in the text", () =>
-    inForce(textOf("100"), (write) =>
+  it.effect("are approved with everything weaker, each part named in the text", () =>
+    inForce(textOf(), (write) =>
       Effect.gen(function* () {
-        const wider = textOf("200").replace("} }\nassets", "}, maxAge: 10m }\nassets")
-        for (const name of ["ana", "ben"]) yield* signs(name, textOf("200"))
+        const wider = textOf({ per24h: "200", network: { maxAge: "10m" } })
+        for (const name of ["ana", "ben"]) yield* signs(name, textOf({ per24h: "200" }))
         write(wider)
         const refused = yield* reload
         assert.containSubset(refused, { _tag: "Refused" })
@@ -142,14 +160,14 @@ describe("terms that permit more", () => {
     ),
   )
 
-  it.effect("uses its approvals up: with two old signatures there is no way back to it", () =>
-    inForce(textOf("100"), (write) =>
+  it.effect("use their approvals up, so old signatures cannot bring them back", () =>
+    inForce(textOf(), (write) =>
       Effect.gen(function* () {
-        const wider = textOf("200")
+        const wider = textOf({ per24h: "200" })
         const found = yield* asked(wider)
         const old = ["ana", "ben"].map((name) => operatorSigns(name, "text" in found ? found.text : ""))
         for (const signature of old) yield* handIn(wider, signature)
-        for (const back of [wider, textOf("100")]) {
+        for (const back of [wider, textOf()]) {
           write(back)
           assert.containSubset(yield* reload, { _tag: "Reloaded" })
         }
@@ -161,10 +179,10 @@ describe("terms that permit more", () => {
     ),
   )
 
-  it.effect("is approved for a day at most, on its own chain, in place of what is in force", () =>
-    inForce(textOf("100"), () =>
+  it.effect("are approved for a day at most, on their chain, to replace current terms", () =>
+    inForce(textOf(), () =>
       Effect.gen(function* () {
-        const wider = textOf("200")
+        const wider = textOf({ per24h: "200" })
         const found = yield* asked(wider)
         const text = "text" in found ? found.text : ""
         const now = yield* Clock.currentTimeMillis
@@ -201,9 +219,17 @@ describe("terms that permit more", () => {
   )
 
   it.effect("that is refused is told whole in the alert, who must approve first", () =>
-    inForce(textOf("100", deskText(), "5", ", approval: desk"), (write) =>
+    inForce(textOf({ line: { approval: "desk" } }), (write) =>
       Effect.gen(function* () {
-        write(textOf("200", deskText(1), "1", ", approval: desk").replace("policy:", 'policy:\n  maxFee: "1%"'))
+        write(
+          textOf({
+            per24h: "200",
+            floor: "1",
+            line: { approval: "desk" },
+            policy: { maxFee: "1%" },
+            more: deskFields(1),
+          }),
+        )
         yield* reload
         const told = (yield* (yield* AlertQueue).due(10)).find(({ kind }) => kind === "config")?.detail ?? ""
         const places = ["1 of ana, ben, chloe", "200 in 24 h", "fee of 1 %", "keeps 1 TOK"].map((words) =>
@@ -220,11 +246,11 @@ describe("terms that permit more", () => {
   )
 
   it.effect("that weakens more than an alert can say says how much is left out", () =>
-    inForce(textOf("100"), (write) =>
+    inForce(textOf(), (write) =>
       Effect.gen(function* () {
-        const lines = Array.from({ length: 30 }, (_, i) => `    - { from: alice, to: [p${i}], ${limits} }`)
-        const parties = Array.from({ length: 30 }, (_, i) => `  p${i}: { publicKey: "${String(i + 10).repeat(32)}" }`)
-        write(textOf("100", `${lines.join("\n")}\n${deskText()}`).replace("policy:", `${parties.join("\n")}\npolicy:`))
+        const allow = Array.from({ length: 30 }, (_, i) => ({ from: "alice", to: [`p${i}`], ...limits }))
+        const parties = Object.fromEntries(allow.map((_, i) => [`p${i}`, { publicKey: String(i + 10).repeat(32) }]))
+        write(textOf({ allow, parties }))
         yield* reload
         const told = (yield* (yield* AlertQueue).due(10)).find(({ kind }) => kind === "config")?.detail ?? ""
         assert.match(told, /policy line 2, alice -> p0, TOK: no line allowed it before; .*; and [12][0-9] more/)
@@ -234,10 +260,10 @@ describe("terms that permit more", () => {
   )
 
   it.effect("is approved by nobody where there are no operators", () =>
-    inForce(textOf("100", ""), (write) =>
+    inForce(textOf({ more: {} }), (write) =>
       Effect.gen(function* () {
-        write(textOf("200"))
-        assert.containSubset(yield* signs("ana", textOf("200")), { status: 403 })
+        write(textOf({ per24h: "200" }))
+        assert.containSubset(yield* signs("ana", textOf({ per24h: "200" })), { status: 403 })
         assert.containSubset(yield* reload, { _tag: "Refused" })
       }),
     ),

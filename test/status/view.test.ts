@@ -1,8 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
 import { viewText } from "../../src/cli/viewText.ts"
-import { treasuryOf } from "../../src/config/Treasury.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
 import { general } from "../../src/domain/AccountType.ts"
 import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
@@ -12,40 +10,42 @@ import { RuleStates } from "../../src/store/RuleStates.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { testStore } from "../support/TestStore.ts"
+import { treasuryFrom } from "../support/treasury.ts"
 
 const alice = "a".repeat(64)
 const bob = "b".repeat(64)
 const token = "c".repeat(64)
-const file = `
-version: 1
-name: shown
-network: { chainId: c-1, gateways: { node: "http://127.0.0.1:1" } }
-assets: { TOK: { id: ${token}, decimals: 2 } }
-parties:
-  alice: { publicKey: ${alice}, signer: { sandbox: alice } }
-  bob: { publicKey: ${bob} }
-rules:
-  - name: dry
-    notify: { when: { balance: { party: alice, asset: TOK, below: "100" } }, severity: page }
-  - name: thin
-    notify: { when: { balance: { party: alice, asset: TOK, below: "200" } }, severity: ticket }
-  - name: tried
-    mode: shadow
-    topUp: { from: alice, levels: [{ party: bob, asset: TOK, below: "300", target: "400" }] }
-policy:
-  maxFee: 1%
-  allow:
-    - { from: alice, to: [bob], asset: TOK, perTransfer: "10", per24h: "40", transfersPer24h: 2 }
-  cancel:
-    - { from: alice, transfersPer24h: 4 }
-alerts: { receivers: { log: { log: {} } } }
-`
+const limits = { asset: "TOK", perTransfer: "10", per24h: "40", transfersPer24h: 2 }
+const alertBelow = (level: string, severity: string) => ({
+  notify: { when: { balance: { party: "alice", asset: "TOK", below: level } }, severity },
+})
+const shownTreasury = treasuryFrom({
+  name: "shown",
+  network: { chainId: "c-1", gateways: { node: "http://127.0.0.1:1" } },
+  assets: { TOK: { id: token, decimals: 2 } },
+  parties: { alice: { publicKey: alice, signer: { sandbox: "alice" } }, bob: { publicKey: bob } },
+  rules: [
+    { name: "dry", ...alertBelow("100", "page") },
+    { name: "thin", ...alertBelow("200", "ticket") },
+    {
+      name: "tried",
+      mode: "shadow",
+      topUp: { from: "alice", levels: [{ party: "bob", asset: "TOK", below: "300", target: "400" }] },
+    },
+  ],
+  policy: {
+    maxFee: "1%",
+    allow: [{ from: "alice", to: ["bob"], ...limits }],
+    cancel: [{ from: "alice", transfersPer24h: 4 }],
+  },
+  alerts: { receivers: { log: { log: {} } } },
+})
 
 /** What the page shows, and what is scraped, of the treasury above after something was stored. */
 const shown = <E, R>(stored: Effect.Effect<unknown, E, R>) =>
   Effect.gen(function* () {
     const store = testStore()
-    const treasury = yield* Effect.flatMap(parseYaml("t.yaml", file), treasuryOf)
+    const treasury = yield* shownTreasury
     const labels = {
       gateways: ["node"],
       rules: ["dry", "thin", "tried"],
@@ -97,7 +97,7 @@ const names = ({ rules }: View) => rules.map(({ name }) => name)
 const ruleOf = ({ rules }: View, name: string) => rules.find((rule) => rule.name === name)
 
 describe("a rule that tells people", () => {
-  it.live("is shown as grave as it is while it fires, and the first sentence says so", () =>
+  it.live("is shown with its severity while it fires, and leads the summary", () =>
     Effect.gen(function* () {
       const { view } = yield* shown(Effect.andThen(remember("dry", "acting"), remember("thin", "acting")))
       assert.deepInclude(ruleOf(view, "dry"), { state: "acting", fires: "page" })
@@ -147,7 +147,7 @@ describe("a rule on trial", () => {
 })
 
 describe("the limits", () => {
-  it.live("are shown for cancellations as for payments, by what of them is nearest to its end", () =>
+  it.live("are shown for cancellations and payments by the one nearest its end", () =>
     Effect.gen(function* () {
       const { view, metrics } = yield* shown(
         Effect.all([spend("i1", bob, token, 1_000n), spend("i2", "d".repeat(64), "", 0n)]),

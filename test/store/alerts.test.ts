@@ -39,7 +39,7 @@ const deliverAll = Effect.gen(function* () {
 })
 
 describe("alerts", () => {
-  it.effect("are forgotten once they were delivered so long ago, and never before each receiver has them", () =>
+  it.effect("are forgotten long after delivery, and never before every receiver", () =>
     Effect.gen(function* () {
       const queue = yield* AlertQueue
       yield* TestClock.setTime(1_000)
@@ -100,7 +100,7 @@ describe("alerts", () => {
     }).pipe(Effect.provide(testStore().layer())),
   )
 
-  it.effect("are not forgotten by a clock that is ahead of the blocks, and again once both agree", () =>
+  it.effect("are forgotten only when the clock and the blocks agree", () =>
     Effect.gen(function* () {
       const queue = yield* AlertQueue
       yield* TestClock.setTime(hour)
@@ -125,7 +125,7 @@ describe("alerts", () => {
     }).pipe(Effect.provide(testStore().layer())),
   )
 
-  it.effect("raised while the clock was ahead are delivered when it is right again, and tried again if they fail", () =>
+  it.effect("of a fast clock are delivered and retried at the right time", () =>
     Effect.gen(function* () {
       const queue = yield* AlertQueue
       yield* TestClock.setTime(100 * hour)

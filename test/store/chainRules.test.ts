@@ -5,7 +5,7 @@ import { deadlineHeight, marginBlocks, sendEnd } from "../../src/domain/Attempt.
 import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const pow = { hashFunction: "sha3_24_rounds", difficulty: 15, pastBlocks: 100, txPerBlock: 2, increasing: true }
@@ -39,7 +39,7 @@ describe("stored terms of work", () => {
     ),
   )
 
-  it.effect("that were odd when the process ended are taken back by the next honest answer", () =>
+  it.effect("that were odd at exit are withdrawn by the next honest answer", () =>
     lives(
       stored({ chainId: "c", work: lie, changed: { before: pow, at: "987", until: "4294968282" } }),
       Effect.gen(function* () {

@@ -11,7 +11,7 @@ import { type Receipt, statementOf } from "../../src/store/receipt.ts"
 import { approvalOf } from "../../src/submitter/approvalOf.ts"
 import { formerPaymentText } from "../../src/tx/Approval.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
-import { deskText, operatorKey, operatorSigns } from "../support/Operators.ts"
+import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
 
 /** The receipt of a payment that ana and ben approved. */
 const approvedReceipt = Effect.fnUntraced(function* (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) {
@@ -120,7 +120,7 @@ describe("a receipt of an approved payment", () => {
             assert.match(forged(receipt, former(facts)), foreign)
           }
         }),
-      { line: ", approval: desk", more: deskText() },
+      { line: { approval: "desk" }, more: deskFields() },
     ),
   )
 })

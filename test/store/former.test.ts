@@ -37,7 +37,7 @@ const restore = (file: string, dump: string): void => {
 }
 
 describe("a store whose signed references carry 64 bits of the journal", () => {
-  it.effect("opens and finishes: each payment is executed once, and what it cannot prove is claimed", () => {
+  it.effect("opens and finishes: payments execute once, and the unproven is claimed", () => {
     const dataDir = mkdtempSync(join(tmpdir(), "cofferer-former-"))
     const dir = join(dataDir, "sandbox")
     mkdirSync(dir)

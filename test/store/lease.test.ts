@@ -28,7 +28,7 @@ describe("the lease", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("stays with who renews it, where the clock goes back by less than a lease", () =>
+  it.effect("stays with its owner if the clock goes back a little", () =>
     Effect.gen(function* () {
       const store = yield* Effect.acquireRelease(Effect.sync(testStore), (opened) => Effect.sync(opened.remove))
       yield* Effect.gen(function* () {

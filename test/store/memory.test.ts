@@ -36,7 +36,7 @@ describe("what was read of a table", () => {
     }).pipe(Effect.provide(testStore().layer())),
   )
 
-  it.effect("inside a transaction is what it wrote, and after one that failed what was there before", () =>
+  it.effect("inside a transaction is what it wrote, and is restored after failure", () =>
     Effect.gen(function* () {
       const database = yield* Database.Database
       const brake = yield* Brake
@@ -90,7 +90,7 @@ describe("what was read of a table", () => {
 })
 
 describe("the table that a statement writes", () => {
-  it("is known of what the store writes with, and may be any where it is not", () => {
+  it("is known for the store's own statements, and unknown otherwise", () => {
     const known: ReadonlyArray<readonly [string, string | undefined]> = [
       ["SELECT 1 FROM halts", undefined],
       ["WITH a AS (SELECT 1) SELECT * FROM a", undefined],

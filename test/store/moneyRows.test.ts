@@ -12,7 +12,7 @@ import { Journal } from "../../src/store/Journal.ts"
 import { Lease, leaseMillis } from "../../src/store/Lease.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const start = 1_800_000_000_000
@@ -213,7 +213,7 @@ describe("what a key used of the network's epoch", () => {
     ),
   )
 
-  it.effect("is unknown where the epoch should be over, was told long ago, or has no limit", () =>
+  it.effect("is unknown if the epoch is over, old or without limit", () =>
     withStore(
       Effect.gen(function* () {
         const epochs = yield* Epochs
@@ -250,7 +250,7 @@ describe("the lease of a process", () => {
   const leaseOf = (holder: string) =>
     Effect.map(Layer.build(Lease.layerShared(holder)), (context) => Context.get(context, Lease))
 
-  it.effect("is held by who took it, until its time is over or another has it, and each holder is written down", () =>
+  it.effect("belongs to its taker until it expires, and every holder is recorded", () =>
     withStore(
       Effect.gen(function* () {
         const [one, other] = [yield* leaseOf("one"), yield* leaseOf("other")]

@@ -6,7 +6,7 @@ import type { Attempt } from "../../src/domain/Attempt.ts"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const start = 1_800_000_000_000
@@ -123,7 +123,7 @@ describe("what is stored of one attempt", () => {
     ),
   )
 
-  it.effect("keeps the first solution of a signature, and none of a work that was dropped", () =>
+  it.effect("keeps a signature's first solution, and none of dropped work", () =>
     withStore(
       Effect.gen(function* () {
         const outbox = yield* Outbox

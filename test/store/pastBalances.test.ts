@@ -30,7 +30,7 @@ const counted = (sql: SqlClient.SqlClient) => {
 }
 
 describe("balances as they were", () => {
-  it.effect("are searched for once by each window over an account, whichever of them looks first", () => {
+  it.effect("are searched once by each window of an account", () => {
     const store = testStore()
     return Effect.gen(function* () {
       const observations = yield* Observations

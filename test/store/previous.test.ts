@@ -129,7 +129,7 @@ const provesAll = Effect.gen(function* () {
 })
 
 describe("a store of the previous release", () => {
-  it.effect("is opened under its halt: what is under way is settled, and nothing new is signed", () =>
+  it.effect("is opened under its halt, settles payments and signs nothing", () =>
     onPrevious((options, sandbox) =>
       Effect.gen(function* () {
         const before = (yield* attempts).length
@@ -147,7 +147,7 @@ describe("a store of the previous release", () => {
     ),
   )
 
-  it.effect("goes on once its halt is ended: each payment is executed once, old approvals are asked for again", () =>
+  it.effect("resumes after its halt: payments execute once, approvals are asked again", () =>
     onPrevious((options, sandbox) =>
       Effect.gen(function* () {
         const { treasury } = options

@@ -47,7 +47,7 @@ const flipped = (value: unknown): unknown => {
 }
 
 describe("a receipt of a payment", () => {
-  it.effect("is whole by itself, and no value in it can be another, be gone or be joined by one", () =>
+  it.effect("is complete, and no value in it can change or vanish", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const receipt = yield* paidReceipt(options, sandbox)
@@ -126,7 +126,7 @@ describe("a receipt of a payment", () => {
     ),
   )
 
-  it.effect("whose whole chain was written anew is still not another payment's, nor on another journal", () =>
+  it.effect("with a rewritten chain is still bound to its payment and journal", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const receipt = yield* paidReceipt(options, sandbox)

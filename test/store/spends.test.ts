@@ -7,7 +7,7 @@ import type { Database } from "../../src/store/Database.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const hour = 3_600_000
@@ -65,7 +65,7 @@ describe("what a payment takes of its window", () => {
     ),
   )
 
-  it.effect("is not taken for ever because a gateway names a block of the year 2200", () =>
+  it.effect("is not taken for ever by a block of the year 2200", () =>
     withStore(
       Effect.gen(function* () {
         const { intent, attempt } = yield* signed("1")
@@ -92,7 +92,7 @@ describe("what a payment takes of its window", () => {
     ),
   )
 
-  it.effect("is taken for 24 hours where it was proven never to have executed, another attempt or not", () =>
+  it.effect("is taken for 24 hours even if it never executed", () =>
     withStore(
       Effect.gen(function* () {
         const outbox = yield* Outbox
@@ -107,7 +107,7 @@ describe("what a payment takes of its window", () => {
     ),
   )
 
-  it.effect("is valued in stores of before by the latest time that is known of it", () => {
+  it.effect("is valued in old stores by its latest known time", () => {
     const store = testStore()
     const later = start + 30 * hour
     const before = Effect.gen(function* () {

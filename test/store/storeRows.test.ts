@@ -40,7 +40,7 @@ const files = testStore()
 describe("storing balance rows", () => {
   afterAll(files.remove)
 
-  it.live("keeps, changes and contradicts as a store of plain maps does, in whatever order and size they come", () =>
+  it.live("matches a store of plain maps in any order and size", () =>
     Effect.gen(function* () {
       const dice = makeDice("rows")
       const plain = plainStore()

@@ -109,7 +109,7 @@ const forged: ReadonlyArray<readonly [string, string, RegExp]> = [
 ]
 
 describe("the journal of a treasury that paid", () => {
-  it.effect("is whole, and each change of it or of what it tells of is found with its place", () =>
+  it.effect("is sound, and each change of it is found in place", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 8; i++) yield* round(options, sandbox)
@@ -128,7 +128,7 @@ describe("the journal of a treasury that paid", () => {
     ),
   )
 
-  it.effect("is whole in the middle of a payment, and after a send that was cut off", () =>
+  it.effect("is sound during a payment and after an interrupted send", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const outbox = yield* Outbox

@@ -61,7 +61,7 @@ describe("a payment that no gateway answers for", () => {
 })
 
 describe("a payment that is made", () => {
-  it.effect("has one entry of what the configuration calls its ends, and is counted once by how it ended", () =>
+  it.effect("is recorded as one entry and counted once by how it ended", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const metrics = yield* Metrics

@@ -26,10 +26,10 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
 import { formerPaymentText } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
-import { deskText, operatorKey, operatorSigns } from "../support/Operators.ts"
+import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
 
 type Sandbox = Parameters<Flow>[1]
-const desk: FlowSetup = { line: ", approval: desk", more: deskText() }
+const desk: FlowSetup = { line: { approval: "desk" }, more: deskFields() }
 
 const newest = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
@@ -97,7 +97,7 @@ const reborn = (use: (options: DaemonOptions, sandbox: Sandbox) => Effect.Effect
   }, desk)
 
 describe("a payment that people must approve", () => {
-  it.effect("waits, is paid once when two of three have signed, and tells of each step", () =>
+  it.effect("is paid once when two of three have signed, and logs each step", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -160,7 +160,7 @@ describe("a payment that people must approve", () => {
     ),
   )
 
-  it.effect("is told in the log from its submission on, with those who may approve it", () => {
+  it.effect("is logged from its submission on, with its possible approvers", () => {
     const lines: Array<string> = []
     const heard = Logger.make(({ message }) => {
       const [word, fields] = message as [string, Readonly<Record<string, unknown>> | undefined]
@@ -180,7 +180,7 @@ describe("a payment that people must approve", () => {
     )
   })
 
-  it.effect("is rejected by a person, or when its time is over, and people are told before", () =>
+  it.effect("ends when a person rejects it or it times out, after a warning", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -216,7 +216,7 @@ describe("a payment that people must approve", () => {
           assert.deepStrictEqual(yield* states, ["confirmed"])
           assert.containSubset(yield* findApproval(options.treasury, (yield* newest).id), { status: 409 })
         }),
-      { ...desk, line: ', approval: desk, approvalAbove: "150"' },
+      { ...desk, line: { approval: "desk", approvalAbove: "150" } },
     ),
   )
 
@@ -270,7 +270,7 @@ describe("who hands a payment in", () => {
           const refused = yield* Effect.flip(handIn(options, "a", "ana"))
           assert.match(refused.message, /3 others than ana must approve it: desk has 2/)
         }),
-      { ...desk, more: deskText(3) },
+      { ...desk, more: deskFields(3) },
     ),
   )
 })
@@ -330,7 +330,7 @@ describe("approvals and another policy", () => {
   )
 
   for (const before of ["waits", "is approved"] as const) {
-    it.effect(`give a payment that ${before} back to people where a reload changes what they signed`, () =>
+    it.effect(`return a payment that ${before} to people when a reload changes its terms`, () =>
       flow(
         (options, sandbox) =>
           Effect.gen(function* () {
@@ -371,7 +371,7 @@ describe("approvals and another policy", () => {
     )
   }
 
-  it.effect("that lapse with nothing signed end the payment with what can be done about it", () =>
+  it.effect("end an unsigned payment when they lapse, and say what to do", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -396,7 +396,7 @@ describe("approvals and another policy", () => {
     ),
   )
 
-  it.effect("of version 1 do not count, and say in one alert that they must be signed again", () =>
+  it.effect("of version 1 do not count, and one alert asks to sign again", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -441,10 +441,11 @@ describe("approvals and another policy", () => {
   )
 })
 
-const divide = `  - name: divide
-    split: { from: alice, asset: USDT, above: "700", target: "600", to: { bob: 50, eve: 50 } }
-    onShort: hold
-`
+const divide = {
+  name: "divide",
+  split: { from: "alice", asset: "USDT", above: "700", target: "600", to: { bob: 50, eve: 50 } },
+  onShort: "hold",
+}
 const partOf = (to: string) =>
   Effect.map(
     Effect.flatMap(Outbox, (outbox) => outbox.recent(9)),
@@ -452,7 +453,7 @@ const partOf = (to: string) =>
   )
 
 describe("a part of a split that people must approve", () => {
-  it.effect("stays owed beyond their time once another part is paid, and is asked about anew", () =>
+  it.effect("stays owed after its deadline if another part is paid, and asks again", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -493,7 +494,7 @@ describe("a part of a split that people must approve", () => {
           assert.isNull((yield* verifyStore()).problem)
           assert.isUndefined(checkReceipt(JSON.parse(JSON.stringify(yield* receiptOf(asked!.id)))).problem)
         }),
-      { ...desk, rules: divide },
+      { ...desk, rules: [divide] },
     ),
   )
 })

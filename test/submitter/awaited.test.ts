@@ -5,7 +5,7 @@ import { Draining } from "../../src/submitter/Draining.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 
-it.effect("a payment is not settled by a look while the answer to a send of it is awaited", () =>
+it.effect("a lookup does not settle a payment while a send awaits its answer", () =>
   flow((options, sandbox) =>
     Effect.gen(function* () {
       const unseen = new Set(["confirm"])

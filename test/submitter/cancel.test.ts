@@ -14,21 +14,21 @@ import { adopt } from "../../src/submitter/adopt.ts"
 import { compareHistory } from "../../src/submitter/compareHistory.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alice, bob, eve, type FlowSetup, flow, round } from "../support/Flow.ts"
-import { altered, down, type Front, startFronts } from "../support/Fronts.ts"
+import { addressesOf, altered, down, type Front, startFronts } from "../support/Fronts.ts"
 import { behind, nowhere, refusedThere } from "../support/Instead.ts"
 import { halts, intentsOf, rounds, ruleState, waitForTaken } from "../support/Intents.ts"
 import { pages, pow } from "../support/LoneLiar.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
-import { chainId, one, usdt, vega } from "../support/TestSandbox.ts"
+import { chainId, one, powOf, usdt, vega } from "../support/TestSandbox.ts"
+import type { Fields } from "../support/treasury.ts"
+import { waitUntil } from "../support/until.ts"
 
 type Network = Sandbox["Service"]
 
-const rule = `  - name: no-orders
-    cancel: { from: alice }
-    priority: 1
-`
-const setup: FlowSetup = { rules: rule, more: "  cancel: [{ from: alice, transfersPer24h: 3 }]\n" }
+/** Cancels what alice has standing, of one asset where it is named. */
+const noOrders = (asset: Fields = {}) => [{ name: "no-orders", cancel: { from: "alice", ...asset }, priority: 1 }]
+const setup: FlowSetup = { rules: noOrders(), policy: { cancel: [{ from: "alice", transfersPer24h: 3 }] } }
 
 const { intents: cancels, states, attempts: attemptsOf, until } = intentsOf("cancel")
 const told = ruleState("no-orders")
@@ -78,7 +78,7 @@ const byHand = Effect.fnUntraced(function* (client: TestClient, transferId: stri
 const amongThree = (fronts: Array<Front>) => (url: string) =>
   Effect.map(startFronts(url), (started) => {
     fronts.push(...started)
-    return started.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+    return addressesOf(started)
   })
 
 /** Shows standing orders as such of another asset, changed later than the others know. */
@@ -109,7 +109,7 @@ describe("a cancellation among three gateways", () => {
             assert.match((yield* told)?.detail ?? "", silence)
             assert.lengthOf(yield* cancels, state === "STATUS_PENDING" ? 0 : 1)
           }),
-        { ...setup, rules: rule.replace("from: alice", `from: alice, asset: ${asset}`), gateways: amongThree(fronts) },
+        { ...setup, rules: noOrders({ asset }), gateways: amongThree(fronts) },
       )
     })
   }
@@ -184,7 +184,7 @@ describe("a cancellation", () => {
             assert.strictEqual((yield* told)?.reason, "in_band")
           }),
         // Else their listing would be too old by then for any rule.
-        { ...setup, network: ", maxAge: 5m" },
+        { ...setup, network: { maxAge: "5m" } },
       ),
     )
   }
@@ -200,7 +200,7 @@ describe("a cancellation", () => {
           assert.deepStrictEqual(yield* watched, [])
           assert.deepStrictEqual(yield* pages, [])
         }),
-      { ...setup, change: pow(40) },
+      { ...setup, scenario: pow(40) },
     ),
   )
 
@@ -224,7 +224,7 @@ describe("a cancellation", () => {
     ),
   )
 
-  it.effect("that was signed and not sent when the process died is sent after it, once", () =>
+  it.effect("signed but not sent before a crash is sent once after it", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -233,7 +233,11 @@ describe("a cancellation", () => {
           const order = yield* ordered(client, sandbox)
           yield* until(options, sandbox, "proposed", new Set(["submit"]))
           const dying = yield* Effect.forkChild(submitOnce())
-          while ((yield* attemptsOf).length === 0) yield* Effect.yieldNow
+          yield* waitUntil(
+            "an attempt",
+            Effect.map(attemptsOf, (all) => all.length > 0),
+            Effect.yieldNow,
+          )
           yield* Fiber.interrupt(dying)
           const [signedThen] = yield* attemptsOf
           assert.strictEqual(signedThen?.sends, 0)
@@ -243,7 +247,7 @@ describe("a cancellation", () => {
           assert.deepStrictEqual(attempt?.inputData, signedThen?.inputData)
           assert.strictEqual(yield* statusOf(client, order), "STATUS_CANCELLED")
         }),
-      { ...setup, change: { pow: "{ difficulty: 3, pastBlocks: 50, txPerBlock: 2, increaseDifficulty: true }" } },
+      { ...setup, scenario: { pow: powOf(50) } },
     ),
   )
 
@@ -264,11 +268,11 @@ describe("a cancellation", () => {
           yield* until(options, sandbox, "confirmed", new Set(["decide"]))
           assert.strictEqual((yield* attemptsOf).length, 1)
         }),
-      { ...setup, network: ", requestDeadline: 300ms" },
+      { ...setup, network: { requestDeadline: "300ms" } },
     ),
   )
 
-  it.effect("that no gateway took in its window is signed anew by the tip alone: it moves no money", () =>
+  it.effect("that no gateway took in time is signed again by the tip alone", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -290,7 +294,7 @@ describe("a cancellation", () => {
     ),
   )
 
-  it.effect("is not signed where the order has ended before, and needs nothing where it ends meanwhile", () =>
+  it.effect("is not signed if the order has ended, and unneeded if it ends later", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -321,11 +325,11 @@ describe("a cancellation", () => {
           yield* rounds(options, sandbox, 7, new Set(["reconcile"]))
           assert.strictEqual((yield* cancels).length, 2, "nothing is decided again")
         }),
-      { ...setup, change: { epochLength: "20s" } },
+      { ...setup, scenario: { epochLength: "20s" } },
     ),
   )
 
-  it.effect("is made of an order though another, that was to be cancelled with it, ended by itself", () =>
+  it.effect("is made of an order although another one ended by itself", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -379,8 +383,8 @@ describe("a cancellation", () => {
     ),
   )
 
-  it.effect("is not made without a line of the policy, nor beyond it, nor while the treasury is halted", () =>
-    flow(() => Effect.void, { ...setup, more: "" }).pipe(
+  it.effect("needs a policy line with room, and is not made during a halt", () =>
+    flow(() => Effect.void, { ...setup, policy: {} }).pipe(
       Effect.flip,
       Effect.map((error) => assert.match(String(error), /no-orders is denied to cancel standing orders of alice/)),
       Effect.andThen(
@@ -394,7 +398,7 @@ describe("a cancellation", () => {
               assert.deepStrictEqual([(yield* told)?.reason, (yield* states).length], ["limit", 1])
               assert.match((yield* told)?.detail ?? "", /1 of 1 cancellations in 24 h are used/)
             }),
-          { ...setup, more: "  cancel: [{ from: alice, transfersPer24h: 1 }]\n" },
+          { ...setup, policy: { cancel: [{ from: "alice", transfersPer24h: 1 }] } },
         ),
       ),
       Effect.andThen(
@@ -423,11 +427,11 @@ describe("a cancellation", () => {
           assert.match((yield* told)?.detail ?? "", /alice has 1 standing order, none of them to be cancelled/)
           assert.strictEqual(yield* statusOf(client, order), "STATUS_PENDING")
         }),
-      { ...setup, rules: rule.replace("from: alice", "from: alice, asset: VEGA") },
+      { ...setup, rules: noOrders({ asset: "VEGA" }) },
     ),
   )
 
-  it.effect("is only told of while the treasury does not run live, and of each order once, also the day after", () =>
+  it.effect("is only logged outside live mode, once for each order", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {

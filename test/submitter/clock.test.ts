@@ -9,14 +9,15 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { watchClock } from "../../src/submitter/watchClock.ts"
 import { flow } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
-import { deskText } from "../support/Operators.ts"
+import { deskFields } from "../support/Operators.ts"
 
 const hour = 3_600_000
 /** The clock stands at 08:00 UTC. */
-const salary = `  - name: salary
-    payout: { from: alice, to: eve, asset: USDT, amount: "10" }
-    schedule: { cron: "1 8 * * *", location: UTC, missed: skip }
-`
+const salary = {
+  name: "salary",
+  payout: { from: "alice", to: "eve", asset: "USDT", amount: "10" },
+  schedule: { cron: "1 8 * * *", location: "UTC", missed: "skip" },
+}
 const told = Effect.gen(function* () {
   const queue = yield* AlertQueue
   const due = (yield* queue.due(100)).filter(({ kind }) => kind === "clock")
@@ -30,30 +31,28 @@ const block = Effect.fnUntraced(function* (fromNow: number) {
 })
 
 describe("a clock that no block agrees with", () => {
-  it.effect(
-    "is told of after a minute as stale balances where no newer block comes, once, and again when it is over",
-    () =>
-      flow((options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 2)
-          yield* watchClock()
-          yield* TestClock.adjust("2 minutes")
-          yield* watchClock()
-          assert.deepStrictEqual(yield* told, [], "seen first")
-          yield* TestClock.adjust("59 seconds")
-          yield* watchClock()
-          assert.deepStrictEqual(yield* told, [])
-          yield* TestClock.adjust("1 second")
-          yield* watchClock()
-          assert.deepStrictEqual(yield* told, ["page stale balances"])
-          yield* TestClock.adjust("1 hour")
-          yield* watchClock()
-          assert.deepStrictEqual(yield* told, [])
-          yield* block(0)
-          yield* watchClock()
-          assert.deepStrictEqual(yield* told, ["page clock and blocks agree"])
-        }),
-      ),
+  it.effect("raises one alert after a minute without newer blocks, and one when it ends", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        yield* rounds(options, sandbox, 2)
+        yield* watchClock()
+        yield* TestClock.adjust("2 minutes")
+        yield* watchClock()
+        assert.deepStrictEqual(yield* told, [], "seen first")
+        yield* TestClock.adjust("59 seconds")
+        yield* watchClock()
+        assert.deepStrictEqual(yield* told, [])
+        yield* TestClock.adjust("1 second")
+        yield* watchClock()
+        assert.deepStrictEqual(yield* told, ["page stale balances"])
+        yield* TestClock.adjust("1 hour")
+        yield* watchClock()
+        assert.deepStrictEqual(yield* told, [])
+        yield* block(0)
+        yield* watchClock()
+        assert.deepStrictEqual(yield* told, ["page clock and blocks agree"])
+      }),
+    ),
   )
 
   for (const [how, gap] of [
@@ -99,8 +98,8 @@ describe("a clock that no block agrees with", () => {
   )
 
   for (const [what, setup] of [
-    ["planned time that is let go when it is late", { rules: salary }],
-    ["time of those who must approve it", { line: ", approval: desk", more: deskText() }],
+    ["planned time that is let go when it is late", { rules: [salary] }],
+    ["time of those who must approve it", { line: { approval: "desk" }, more: deskFields() }],
   ] as const) {
     it.effect(`ends no payment: the ${what} runs on once it is right again`, () =>
       flow(

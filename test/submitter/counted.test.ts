@@ -97,7 +97,7 @@ describe("payments that a new store does not know", () => {
     ),
   )
 
-  it.effect("count in its limits once they are adopted, though nobody had looked at the key before", () =>
+  it.effect("count in its limits once adopted, even for a new key", () =>
     flow((outer, sandbox, client) =>
       Effect.gen(function* () {
         yield* by(client, payment(client, "bob", 30n * one, { asset: usdt }))
@@ -138,7 +138,7 @@ describe("payments that a new store does not know", () => {
           const told = (yield* (yield* AlertQueue).due(50)).map(({ detail }) => detail)
           assert.isTrue(told.some((detail) => /^1 debit of the key .* count in the policy's limits/.test(detail)))
         }),
-      { change: { profile: "specification" } },
+      { scenario: { profile: "specification" } },
     ),
   )
 })

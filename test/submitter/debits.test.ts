@@ -16,8 +16,10 @@ import { adopt } from "../../src/submitter/adopt.ts"
 import { type Accounted, reckon } from "../../src/submitter/reckon.ts"
 import { alice, type Flow, flow, round, states } from "../support/Flow.ts"
 import { behind, hidingButMovements } from "../support/Instead.ts"
+import { hasAttempt } from "../support/Intents.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
 
 const reasons = Effect.map(
   Effect.flatMap(Brake, (brake) => brake.halts),
@@ -40,7 +42,7 @@ const rounds = Effect.fnUntraced(function* (options: Options, sandbox: Sandbox["
 })
 
 describe("a debit that no payment explains", () => {
-  it.effect("of a withdrawal, which no listing of transfers shows, halts and pages within ten blocks", () =>
+  it.effect("of a withdrawal, which no transfer listing shows, halts within ten blocks", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
         yield* rounds(options, sandbox, 6)
@@ -62,7 +64,7 @@ describe("a debit that no payment explains", () => {
     ),
   )
 
-  it.effect("where the gateway lists no transfers is seen in the balances, names what is lost, and halts", () =>
+  it.effect("is seen in the balances where the gateway lists no transfers", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -76,11 +78,11 @@ describe("a debit that no payment explains", () => {
           yield* rounds(options, sandbox, 10)
           assert.deepStrictEqual(yield* reasons, [], "told of once")
         }),
-      { change: { profile: "specification" } },
+      { scenario: { profile: "specification" } },
     ),
   )
 
-  it.effect("of a transfer that the gateway hides, but for its movements, halts with the transfer's id", () =>
+  it.effect("of a hidden transfer halts with the id from its movements", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -96,11 +98,11 @@ describe("a debit that no payment explains", () => {
     ),
   )
 
-  it.effect("after a time in which the daemon was off is told all the same, and our own payments then are not", () =>
+  it.effect("halts after a time offline too, but our own payments do not", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
-          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
           for (let i = 0; i < 30; i++) {
             yield* TestClock.adjust("1 second")
             yield* sandbox.stepBlock
@@ -116,9 +118,9 @@ describe("a debit that no payment explains", () => {
           assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
         }),
       {
-        change: {
+        scenario: {
           profile: "specification",
-          pow: "{ difficulty: 3, pastBlocks: 60, txPerBlock: 2, increaseDifficulty: true }",
+          pow: { difficulty: 3, pastBlocks: 60, txPerBlock: 2, increaseDifficulty: true },
         },
       },
     ),
@@ -145,16 +147,16 @@ describe("a debit that no payment explains", () => {
           yield* rounds(options, sandbox, 10)
           assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
         }),
-      { change: { profile: "specification" } },
+      { scenario: { profile: "specification" } },
     ),
   )
 
-  it.effect("is none where the gateway had shown the payment's row at a wrong time before, and takes that back", () =>
+  it.effect("is none if the gateway corrects the time of our payment's row", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
           const outbox = yield* Outbox
-          while ((yield* outbox.live).length === 0) yield* round(options, sandbox)
+          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
           const observations = yield* Observations
           const [open] = yield* outbox.open
           const [attempt] = yield* outbox.live
@@ -174,11 +176,11 @@ describe("a debit that no payment explains", () => {
           yield* rounds(options, sandbox, 20)
           assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
         }),
-      { change: { profile: "specification" } },
+      { scenario: { profile: "specification" } },
     ),
   )
 
-  it.effect("is none of a key that trades, where nothing tells what its account fell by", () =>
+  it.effect("is none for a trading key whose account changes without a listing", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -194,7 +196,7 @@ describe("a debit that no payment explains", () => {
           yield* rounds(options, sandbox, 12)
           assert.deepStrictEqual(yield* reasons, [])
         }),
-      { change: { profile: "specification" } },
+      { scenario: { profile: "specification" } },
     ),
   )
 })
@@ -274,7 +276,7 @@ describe("a reckoning", () => {
     )
   })
 
-  it("says from when on it rests on a payment that has not come to its end", () => {
+  it("names the open payment that its start rests on", () => {
     const [open, ended] = [{ ...paid("p", 10n, 20n), isOpen: true }, paid("q", 10n, 20n)]
     const rows = [row(2n, 90n)]
     assert.strictEqual(reckon(before, { rows, payments: [open], gaps: [] }).openAt, 2n * second)

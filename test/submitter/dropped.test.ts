@@ -26,7 +26,7 @@ const tenMinutes = Effect.fnUntraced(function* (
 })
 
 describe("a payment whose rule decides anew", () => {
-  it.effect("calls people once where each of its decisions is dropped for an hour, and is paid in the end", () =>
+  it.effect("calls people once if each decision is dropped for an hour", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, undone)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Attempt, type AttemptState, attemptsMax } from "../../src/domain/Attempt.ts"
-import { IntentId, TransferId } from "../../src/domain/Hex.ts"
+import { TransferId } from "../../src/domain/Hex.ts"
 import { majorityOf, quorumTip } from "../../src/domain/quorum.ts"
 import {
   afterExpiry,
@@ -16,34 +16,21 @@ import {
   stateAfterSend,
   sureHeight,
 } from "../../src/submitter/evidence.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 
 /** Anchored on 100 with a window of 5: the last block is 105, the margin 3, two listings 2 blocks apart. */
-const attempt = (change: Partial<Attempt> = {}): Attempt => ({
-  intentId: IntentId.make("a".repeat(64)),
-  k: 1,
-  chainId: "c",
-  party: "b".repeat(64),
-  nonce: 1n,
-  anchorHeight: 100n,
-  anchorHash: "",
-  windowBlocks: 5,
-  inputData: new Uint8Array(),
-  signature: "",
-  transferId: TransferId.make("c".repeat(64)),
-  difficulty: 1,
-  workIndex: 0,
-  work: undefined,
-  hashBare: undefined,
-  hashPrefixed: undefined,
-  state: "unknown",
-  framing: undefined,
-  sends: 1,
-  nextAt: 0,
-  nextHeight: 0n,
-  createdAt: 0,
-  updatedAt: 0,
-  ...change,
-})
+const attempt = (change: Partial<Attempt> = {}): Attempt =>
+  attemptOf(intentOf("a"), 1, {
+    party: "b".repeat(64),
+    nonce: 1n,
+    windowBlocks: 5,
+    transferId: TransferId.make("c".repeat(64)),
+    state: "unknown",
+    sends: 1,
+    createdAt: 0,
+    updatedAt: 0,
+    ...change,
+  })
 
 /** A height that nothing doubts. */
 const sure = (told: bigint): SureHeight =>
@@ -156,7 +143,7 @@ describe("explorers", () => {
     assert.strictEqual(judged(), "unseen")
   })
 
-  it("end an attempt only where a quorum shows the same end in the same block", () => {
+  it("end an attempt only where a quorum shows one end in one block", () => {
     assert.strictEqual(judged(done(102n), done(102n)), "executed")
     assert.strictEqual(judged(refused(102n), refused(102n)), "failed")
     assert.strictEqual(judged(done(102n)), "included")
@@ -166,7 +153,7 @@ describe("explorers", () => {
     assert.strictEqual(judged(refused(102n), refused(102n), done(101n)), "included", "it may hide an execution")
   })
 
-  it("end nothing by a block in which it could not be, and yet outweigh its absence", () => {
+  it("end nothing by an impossible block, but outweigh absence", () => {
     assert.strictEqual(judged(done(100n), done(100n)), "included", "its own anchor")
     assert.strictEqual(judged(done(105n), done(105n)), "executed", "the window's last block")
     assert.strictEqual(judged(done(106n), done(106n)), "included", "the block after it")
@@ -180,7 +167,7 @@ describe("bytes that were never sent", () => {
     assert.isTrue(isDeadUnsent(unsent, 0, sure(106n)))
   })
 
-  it("were sent if any trace says so, and a final attempt is not judged again", () => {
+  it("were sent if any trace says so, and final attempts stay final", () => {
     assert.isFalse(isDeadUnsent(attempt({ state: "signed", sends: 0 }), 1, sure(106n)), "a row of a send")
     assert.isFalse(isDeadUnsent(attempt({ state: "signed", sends: 1 }), 0, sure(106n)), "a count")
     assert.isFalse(isDeadUnsent(attempt({ state: "expired", sends: 0 }), 0, sure(106n)))

@@ -3,8 +3,6 @@ import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { toJson } from "../../src/cli/output.ts"
 import { type Story, storyText } from "../../src/cli/storyText.ts"
-import type { Attempt } from "../../src/domain/Attempt.ts"
-import { IntentId, TransferId } from "../../src/domain/Hex.ts"
 import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
 import { layerGateways } from "../../src/gateway/layerGateways.ts"
 import { storyOf } from "../../src/status/stories.ts"
@@ -24,9 +22,10 @@ import {
   withoutExplorer,
   withoutTransfers,
 } from "../support/Instead.ts"
-import { turn } from "../support/StreamServer.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
+import { turn, waitUntil } from "../support/until.ts"
 
 const unsent = new Set(["submit", "confirm"])
 const quiet = new Set(["decide", "reconcile", "compare", "submit"])
@@ -143,7 +142,7 @@ describe("an explorer, where transfers cannot be looked up,", () => {
 })
 
 describe("an explorer, where a gateway hides the transfer,", () => {
-  it.effect("outweighs listings that do not hold it: it is never proven absent, and people are called", () =>
+  it.effect("outweighs listings that do not hold it, and people are called", () =>
     flow(
       (...flowed) =>
         Effect.gen(function* () {
@@ -185,31 +184,16 @@ describe("an explorer, where a gateway hides the transfer,", () => {
 
 describe("the explorers of three gateways", () => {
   const hash = "ab".repeat(32)
-  const attempt: Attempt = {
-    intentId: IntentId.make("a".repeat(64)),
-    k: 1,
-    chainId: "c",
+  const attempt = attemptOf(intentOf("a"), 1, {
     party: alice,
     nonce: 9n,
     anchorHeight: 5n,
-    anchorHash: "",
     windowBlocks: 5,
-    inputData: new Uint8Array(),
-    signature: "",
-    transferId: TransferId.make("c".repeat(64)),
-    difficulty: 1,
-    workIndex: 0,
-    work: undefined,
     hashBare: hash,
     hashPrefixed: "cd".repeat(32),
     state: "unknown",
-    framing: undefined,
     sends: 1,
-    nextAt: 0,
-    nextHeight: 0n,
-    createdAt: 0,
-    updatedAt: 0,
-  }
+  })
   const shows = (more: Readonly<Record<string, unknown>> = {}) => ({
     status: 200,
     body: { transaction: { block: "7", hash, submitter: alice, code: 0, command: { nonce: "9" }, ...more } },
@@ -239,7 +223,7 @@ describe("the explorers of three gateways", () => {
       const gateways = servers.map(({ url }, i) => gatewayOptions({ name: `g${i + 1}`, url }))
       const layer = layerGateways({ chainId: "c", gateways, quorum: 2 }).pipe(Layer.provide(live))
       const looking = yield* Effect.forkChild(Effect.provide(inclusionOf({ ...attempt, hashPrefixed: hash }), layer))
-      while (servers.some(({ arrived }) => arrived.length === 0)) yield* turn
+      yield* waitUntil("a request at each", () => servers.every(({ arrived }) => arrived.length > 0))
       yield* Effect.repeat(turn, { times: 100 })
       yield* TestClock.adjust("3 seconds")
       assert.strictEqual((yield* Fiber.join(looking)).verdict, "executed")

@@ -3,9 +3,11 @@ import { Effect } from "effect"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
 import { altered, type Front, type Manner, startFront } from "../support/Fronts.ts"
+import { powOf } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
 
 /** The network's default window, with a block each second. */
-const change = { pow: "{ difficulty: 3, pastBlocks: 100, txPerBlock: 2, increaseDifficulty: true }" }
+const scenario = { pow: powOf(100) }
 
 /** A lone gateway that lies. */
 interface Liar {
@@ -40,9 +42,9 @@ const mannerOf =
 const behindLiar = (use: (liar: Liar, ...args: Parameters<Flow>) => ReturnType<Flow>) => {
   const liar: Liar = { front: undefined, by: 0n, keeps: true, kept: [], network: "" }
   const setup: FlowSetup = {
-    change,
+    scenario,
     // The form of this network: what was kept is taken as it is.
-    network: ", framing: bare",
+    network: { framing: "bare" },
     front: (url) =>
       Effect.map(startFront("liar", url), (front) => {
         front.manner = mannerOf(liar)
@@ -75,7 +77,7 @@ describe("a lone gateway whose head, row headers and marks are 900 blocks ahead 
       Effect.gen(function* () {
         const rounds = (count: number, skip: ReadonlySet<string> = new Set()) =>
           Effect.forEach(Array.from({ length: count }), () => Effect.ignore(round(options, sandbox, skip)))
-        while (liar.kept.length === 0) yield* rounds(1)
+        yield* waitUntil("a payment to be kept back", () => liar.kept.length > 0, rounds(1))
         yield* rounds(seconds)
         // Slow to sign: what a lie of this kind would have signed on has no place in the network.
         for (const second of [0n, 1n, 2n, 3n]) {
@@ -98,7 +100,7 @@ describe("a lone gateway whose head, row headers and marks are 900 blocks ahead 
       Effect.gen(function* () {
         const rounds = (count: number) =>
           Effect.forEach(Array.from({ length: count }), () => Effect.ignore(round(options, sandbox)))
-        while (liar.kept.length === 0) yield* rounds(1)
+        yield* waitUntil("a payment to be kept back", () => liar.kept.length > 0, rounds(1))
         yield* rounds(20)
         liar.by = 900n
         yield* rounds(4)

@@ -11,6 +11,8 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { SubmitterOptions } from "../../src/submitter/SubmitterOptions.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { altered, type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+import { hasAttempt } from "../support/Intents.ts"
+import { waitUntil } from "../support/until.ts"
 
 const isAbout =
   (path: string) =>
@@ -125,11 +127,12 @@ describe("the network's fee, when a payment is signed", () => {
     ),
   )
 
-  it.effect("is written down where a gateway has no parameters, and not known where it is not", () =>
+  it.effect("is written down for a gateway without parameters, otherwise unknown", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
-          while ((yield* states).length === 0) yield* round(options, sandbox, new Set(["submit"]))
+          const isDecided = Effect.map(states, (all) => all.length > 0)
+          yield* waitUntil("an intent", isDecided, round(options, sandbox, new Set(["submit"])))
           const settings = yield* SubmitterOptions
           yield* Effect.provideService(submitOnce(), SubmitterOptions, { ...settings, fee: undefined })
           assert.match(yield* details, /waits: .*the network's fee is not known; .* write network\.fee/)
@@ -137,7 +140,7 @@ describe("the network's fee, when a payment is signed", () => {
           yield* round(options, sandbox, still)
           assert.match(yield* details, /in_flight/)
         }),
-      { change: { profile: "specification" } },
+      { scenario: { profile: "specification" } },
     ),
   )
 
@@ -146,7 +149,7 @@ describe("the network's fee, when a payment is signed", () => {
       telling("0.001"),
       (_, options, sandbox) =>
         Effect.gen(function* () {
-          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
           const blind = new Set(["decide", "poll", "reconcile", "compare"])
           for (let i = 0; i < 34; i++) yield* round(options, sandbox, blind)
           assert.deepStrictEqual(yield* states, ["confirmed"])
@@ -161,9 +164,9 @@ describe("the network's fee, when a payment is signed", () => {
           assert.deepStrictEqual(yield* refusals(intentId), ["floor"])
         }),
       {
-        network: ", maxAge: 2m",
-        alice: ', floor: { USDT: "645" }',
-        change: { feeFactor: '"0.05"', feeMaxQuantum: '"1000"' },
+        network: { maxAge: "2m" },
+        alice: { floor: { USDT: "645" } },
+        scenario: { feeFactor: "0.05", feeMaxQuantum: "1000" },
       },
     ),
   )

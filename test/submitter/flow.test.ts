@@ -12,7 +12,7 @@ import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 
 describe("a payment from its decision to its end", () => {
-  it.effect("is signed once, finds out the wire form, executes and is confirmed by its transfer id", () =>
+  it.effect("is signed once, learns the wire form, executes and is confirmed", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 6; i++) yield* round(options, sandbox)
@@ -65,7 +65,7 @@ describe("a payment from its decision to its end", () => {
     ),
   )
 
-  it.effect("is never signed on a block whose window is over, however long ago the process last saw one", () =>
+  it.effect("is never signed on a block whose window is over", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -82,14 +82,19 @@ describe("a payment from its decision to its end", () => {
           }
         }),
       {
-        change: { pow: "{ difficulty: 3, pastBlocks: 5, txPerBlock: 1, increaseDifficulty: false }" },
-        rules:
-          '  - { name: keep-eve, topUp: { from: alice, levels: [{ party: eve, asset: USDT, below: "10", target: "20" }] }, onNoData: zero }',
+        scenario: { pow: { difficulty: 3, pastBlocks: 5, txPerBlock: 1, increaseDifficulty: false } },
+        rules: [
+          {
+            name: "keep-eve",
+            topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "10", target: "20" }] },
+            onNoData: "zero",
+          },
+        ],
       },
     ),
   )
 
-  it.effect("refused for want of funds it stays reserved, and is given up only when its death is proven", () =>
+  it.effect("stays reserved without funds until its death is proven", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
         const skip = new Set(["submit", "confirm"])
@@ -150,11 +155,11 @@ describe("a payment from its decision to its end", () => {
           assert.include(intent?.detail ?? "", "seen in the balances")
           assert.strictEqual((yield* paid(sandbox)).length, 1)
         }),
-      { change: { profile: "specification" } },
+      { scenario: { profile: "specification" } },
     ),
   )
 
-  it.effect("is not sent while a person pauses it, nor signed while a halt is in force", () =>
+  it.effect("is neither sent during a pause nor signed during a halt", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const brake = yield* Brake

@@ -65,7 +65,7 @@ const payWith = (spare: number) =>
   })
 
 describe("a store that is full", () => {
-  it.effect("lets nothing leave that it does not keep, calls people, and pays once it has room again", () =>
+  it.effect("sends nothing unsaved, calls people, and pays once it has room", () =>
     Effect.gen(function* () {
       const full = yield* Effect.forEach([0, 1, 2, 3, 4, 100], payWith)
       assert.isAtLeast(full.filter((was) => was).length, 2)

@@ -17,8 +17,11 @@ import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { isSolved } from "../../src/tx/ProofOfWork.ts"
 import { signatureAlgorithm, signatureVersion } from "../../src/tx/Transaction.ts"
 import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import { hasAttempt } from "../support/Intents.ts"
 import { head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
-import { chainId, one, usdt } from "../support/TestSandbox.ts"
+import { chainId, one, powOf, usdt } from "../support/TestSandbox.ts"
+import type { Fields } from "../support/treasury.ts"
+import { waitUntil } from "../support/until.ts"
 
 const reasons = Effect.map(
   Effect.flatMap(Brake, (brake) => brake.halts),
@@ -56,28 +59,33 @@ const replay = Effect.fnUntraced(function* (client: TestClient) {
 /** Makes blocks until the attempt's window has one left. */
 const toLastBlock = Effect.fnUntraced(function* (client: TestClient, step: Effect.Effect<void, unknown>) {
   const { attempt } = yield* newest
-  while ((yield* head(client)).height < Number(attempt.anchorHeight) + attempt.windowBlocks - 1) yield* step
+  const last = Number(attempt.anchorHeight) + attempt.windowBlocks - 1
+  yield* waitUntil(
+    "the last block",
+    Effect.map(head(client), ({ height }) => height >= last),
+    step,
+  )
 })
 
 const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+const toVault = (levels: Fields) => ({
+  name: "to-vault",
+  withdraw: { from: "alice", asset: "USDT", ...levels, to: "vault" },
+  priority: 1,
+})
 const withdrawing = {
-  rules: `  - name: to-vault
-    withdraw: { from: alice, asset: USDT, above: "900", target: "800", to: vault }
-    priority: 1
-`,
-  more: `    - { from: alice, to: [vault], asset: USDT, perTransfer: "600", per24h: "1200", transfersPer24h: 4 }
-addresses: { vault: "${vault}" }
-`,
+  rules: [toVault({ above: "900", target: "800" })],
+  allow: [{ from: "alice", to: ["vault"], asset: "USDT", perTransfer: "600", per24h: "1200", transfersPer24h: 4 }],
+  more: { addresses: { vault } },
 }
 
 const windows = [5, 8, 13]
-const pow = (window: number) => `{ difficulty: 3, pastBlocks: ${window}, txPerBlock: 2, increaseDifficulty: true }`
 
 describe("a second execution of a payment", () => {
   for (const profile of ["0.74", "0.75"]) {
     for (const window of windows) {
-      const change = { profile: `"${profile}"`, pow: pow(window) }
-      it.effect(`after it was confirmed halts and pages, on ${profile} with a window of ${window} blocks`, () =>
+      const scenario = { profile, pow: powOf(window) }
+      it.effect(`after confirmation halts and pages, on ${profile} with a window of ${window} blocks`, () =>
         flow(
           (options, sandbox, client) =>
             Effect.gen(function* () {
@@ -93,11 +101,11 @@ describe("a second execution of a payment", () => {
               assert.deepStrictEqual(yield* reasons, [], "told of once")
               assert.deepStrictEqual(yield* (yield* Findings).watched, [], "no longer watched")
             }),
-          { change },
+          { scenario },
         ),
       )
 
-      it.effect(`of one that was refused in its block pays it, on ${profile} with a window of ${window} blocks`, () =>
+      it.effect(`of a refused payment pays it, on ${profile} with a window of ${window} blocks`, () =>
         flow(
           (options, sandbox, client) =>
             Effect.gen(function* () {
@@ -108,7 +116,7 @@ describe("a second execution of a payment", () => {
               assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
               assert.lengthOf(yield* paid(sandbox), 1)
             }),
-          { change },
+          { scenario },
         ),
       )
     }
@@ -123,7 +131,7 @@ describe("a second execution of a payment", () => {
             yield* haltsWithin(options, sandbox)
             assert.lengthOf(yield* paid(sandbox), 1, "the network let it happen")
           }),
-        { change: { profile: `"${profile}"`, pow: pow(60) } },
+        { scenario: { profile, pow: powOf(60) } },
       ),
     )
   }
@@ -141,11 +149,11 @@ describe("a second execution of a payment", () => {
           assert.deepStrictEqual(yield* reasons, [])
           yield* haltsWithin(options, sandbox)
         }),
-      { change: { profile: '"0.74"' } },
+      { scenario: { profile: "0.74" } },
     ),
   )
 
-  it.effect("is counted as soon as the ledger answers, where it did not when the balances moved", () =>
+  it.effect("is counted when the ledger answers, even after the balances moved", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -166,7 +174,7 @@ describe("a second execution of a payment", () => {
           yield* reconcileOnce()
           assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
         }),
-      { change: { profile: '"0.74"' } },
+      { scenario: { profile: "0.74" } },
     ),
   )
 
@@ -174,7 +182,7 @@ describe("a second execution of a payment", () => {
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
-          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
           const blind = new Set(["decide", "reconcile", "confirm", "poll"])
           const step = yield* inContext(round(options, sandbox, blind))
           yield* toLastBlock(client, step)
@@ -184,15 +192,15 @@ describe("a second execution of a payment", () => {
           assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
           yield* haltsWithin(options, sandbox, new Set(["decide", "poll"]))
         }),
-      { change: { profile: '"0.74"' } },
+      { scenario: { profile: "0.74" } },
     ),
   )
 
-  it.effect("is counted on the ledger once more where a balance fell by it after its watch had ended", () =>
+  it.effect("is counted again if a balance falls after its watch ended", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
-          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
           const blind = new Set(["decide", "reconcile", "confirm"])
           const step = yield* inContext(round(options, sandbox, blind))
           yield* toLastBlock(client, step)
@@ -204,7 +212,7 @@ describe("a second execution of a payment", () => {
           for (const attempt of yield* findings.watched) yield* findings.endWatch(attempt)
           yield* haltsWithin(options, sandbox)
         }),
-      { change: { profile: '"0.74"' } },
+      { scenario: { profile: "0.74" } },
     ),
   )
 
@@ -214,7 +222,7 @@ describe("a second execution of a payment", () => {
         Effect.gen(function* () {
           const brake = yield* Brake
           yield* brake.pause({ scope: "rule:keep-bob", reason: "wait", author: "ana", until: undefined })
-          while ((yield* Effect.flatMap(Outbox, ({ live }) => live)).length === 0) yield* round(options, sandbox)
+          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
           const step = yield* inContext(round(options, sandbox, settling))
           yield* toLastBlock(client, step)
           assert.deepStrictEqual(yield* reasons, [], "one execution is the payment itself")
@@ -222,7 +230,7 @@ describe("a second execution of a payment", () => {
           yield* haltsWithin(options, sandbox)
           assert.strictEqual((yield* newest).intent.command, "withdraw")
         }),
-      { change: { profile: '"0.75"', pow: pow(8) }, ...withdrawing },
+      { scenario: { profile: "0.75", pow: powOf(8) }, ...withdrawing },
     ),
   )
 
@@ -244,13 +252,13 @@ describe("a second execution of a payment", () => {
           assert.deepStrictEqual(yield* reasons, [])
         }),
       {
-        change: {
-          profile: '"0.75"',
-          pow: pow(60),
-          spenders: '[{ from: bob, to: alice, asset: USDT, at: [{ block: 20, amount: "40" }] }]',
+        scenario: {
+          profile: "0.75",
+          pow: powOf(60),
+          spenders: [{ from: "bob", to: "alice", asset: "USDT", at: [{ block: 20, amount: "40" }] }],
         },
         ...withdrawing,
-        rules: withdrawing.rules.replace('"900", target: "800"', '"990", target: "960"'),
+        rules: [toVault({ above: "990", target: "960" })],
       },
     ),
   )
@@ -273,7 +281,7 @@ describe("a second execution of a payment", () => {
           assert.deepStrictEqual(yield* withdrawn, ["confirmed", "failed"])
           assert.deepStrictEqual(yield* reasons, [])
         }),
-      { change: { profile: '"0.75"', pow: pow(8) }, ...withdrawing },
+      { scenario: { profile: "0.75", pow: powOf(8) }, ...withdrawing },
     ),
   )
 
@@ -295,7 +303,7 @@ describe("a second execution of a payment", () => {
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
-          while ((yield* (yield* Outbox).live).length === 0) yield* round(options, sandbox)
+          yield* waitUntil("an attempt", hasAttempt, round(options, sandbox))
           yield* round(options, sandbox, settling)
           const { intent } = yield* newest
           const command = payment(client, "bob", intent.payment.amount, { asset: usdt })
@@ -305,7 +313,7 @@ describe("a second execution of a payment", () => {
           assert.lengthOf(yield* paid(sandbox), 2)
           assert.deepStrictEqual(yield* reasons, ["duplicate_execution"])
         }),
-      { change: { profile: "specification" } },
+      { scenario: { profile: "specification" } },
     ),
   )
 })
@@ -343,7 +351,7 @@ describe("a payment that the journal does not know", () => {
     return yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
   })
 
-  it.effect("halts and pages within one poll, and stops the payment that was under way to its signature", () =>
+  it.effect("halts and pages within one poll, and stops a payment before its signature", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
         for (let i = 0; i < 2; i++) yield* round(options, sandbox, new Set(["submit"]))
@@ -358,7 +366,7 @@ describe("a payment that the journal does not know", () => {
     ),
   )
 
-  it.effect("of a key with a history stops the very first signature, until it is adopted with a reason", () =>
+  it.effect("of a key with a history stops the first signature until adopted", () =>
     flow((options, sandbox, client) =>
       Effect.gen(function* () {
         yield* elsewhere(client)
@@ -387,7 +395,7 @@ describe("a payment that the journal does not know", () => {
 })
 
 describe("a failure of the machine", () => {
-  it.effect("that refuses writes halts in memory, tells people all the same, and is durable once it can be", () =>
+  it.effect("that refuses writes halts in memory, alerts, and is durable later", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

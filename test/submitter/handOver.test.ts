@@ -14,6 +14,7 @@ import { halts, rounds } from "../support/Intents.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
 
 interface Story {
   /** What the store does before it is copied. */
@@ -132,16 +133,19 @@ describe("what a store held open that was put back", () => {
           assert.lengthOf(yield* paid(world), 3, "what is planned after that is paid")
         }),
       {
-        rules: `  - name: wage
-    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
-    schedule: { cron: "1,4 8 * * *", missed: once }
-`,
+        rules: [
+          {
+            name: "wage",
+            payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
+            schedule: { cron: "1,4 8 * * *", missed: "once" },
+          },
+        ],
         transfersPer24h: 9,
       },
     ),
   )
 
-  it.effect("is not paid by another attempt: what was signed, and of which nothing is known", () =>
+  it.effect("is not paid by another attempt if signed and unknown", () =>
     putBack(
       {
         before: (options, world, client) =>
@@ -173,7 +177,11 @@ describe("what a store held open that was put back", () => {
       Effect.gen(function* () {
         yield* rounds(options, world, 3, new Set(["submit", "confirm"]))
         const dying = yield* Effect.forkChild(submitOnce())
-        while ((yield* attemptStates).length === 0) yield* Effect.yieldNow
+        yield* waitUntil(
+          "an attempt",
+          Effect.map(attemptStates, (all) => all.length > 0),
+          Effect.yieldNow,
+        )
         yield* Fiber.interrupt(dying)
         assert.deepStrictEqual(yield* attemptStates, ["signed"])
       }),
@@ -187,7 +195,7 @@ describe("what a store held open that was put back", () => {
 
   for (const isUnseen of [false, true]) {
     const how = isUnseen ? ", where nothing shows that it was put back" : ""
-    it.effect(`is looked for on the ledger: what was signed, and by what this store knows never sent${how}`, () =>
+    it.effect(`is looked up on the ledger if signed and apparently never sent${how}`, () =>
       putBack({ ...unsent, isUnseen }, (_, world) =>
         Effect.gen(function* () {
           assert.lengthOf(yield* paid(world), 1)
@@ -198,7 +206,7 @@ describe("what a store held open that was put back", () => {
     )
   }
 
-  it.effect("is held open by a store that nobody has lost, whoever asks for its recovery", () =>
+  it.effect("stays open in a store that nobody lost, whoever asks for recovery", () =>
     flow((options, world) =>
       Effect.gen(function* () {
         for (let i = 0; i < 9 && (yield* states).length === 0; i++) {

@@ -11,13 +11,14 @@ import { Draining } from "../../src/submitter/Draining.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, paid, round } from "../support/Flow.ts"
 import { type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+import { powOf } from "../support/TestSandbox.ts"
+import { turn, waitUntil } from "../support/until.ts"
 
 type Services = Layer.Success<ReturnType<typeof daemonLayer>>
 type Change = Effect.Effect<void, unknown, Services>
 type Options = Parameters<Flow>[0]
 type Node = Parameters<Flow>[1]
 
-const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 const isHead = ({ url }: { readonly url: URL }) => url.pathname === "/blockchain/height"
 const posts = ({ server }: Front) => server.arrived.filter(({ method }) => method === "POST").length
 const sends = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1 FROM sends`).pipe(
@@ -27,15 +28,13 @@ const sends = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1 FROM sen
 /** Virtual time goes on until the effect has ended. */
 const ticking = <A, E>(fiber: Fiber.Fiber<A, E>) =>
   Effect.gen(function* () {
-    while (fiber.pollUnsafe() === undefined) {
-      yield* turn
-      yield* TestClock.adjust("2 millis")
-    }
+    const passing = Effect.andThen(turn, TestClock.adjust("2 millis"))
+    yield* waitUntil("the end of the effect", () => fiber.pollUnsafe() !== undefined, passing)
     return yield* Fiber.join(fiber)
   })
 
 /** So long a window that the work of a test does not outlast it, but for the blocks that it makes. */
-const pow = "{ difficulty: 3, pastBlocks: 10, txPerBlock: 2, increaseDifficulty: true }"
+const pow = powOf(10)
 /** From the anchor on, blocks until nothing may be sent: the window less its margin. */
 const blocksLeft = 7
 
@@ -119,7 +118,7 @@ const moments: Readonly<Record<string, (stage: Stage, change: Change) => Change>
     const before = front.server.arrived.length
     front.manner = slow
     const fiber = yield* Effect.forkChild(submitOnce())
-    while (front.server.arrived.length === before) yield* turn
+    yield* waitUntil("a request", () => front.server.arrived.length > before)
     // The clock stands: whatever the limiter holds back stays there.
     for (let i = 0; i < 50; i++) yield* turn
     yield* change
@@ -153,7 +152,7 @@ describe("a send that has not begun", () => {
                 assert.deepStrictEqual({ posts: posts(front), sends: yield* sends }, before)
                 assert.lengthOf(yield* paid(sandbox), 0)
               }),
-            { front: started, change: { pow } },
+            { front: started, scenario: { pow } },
           )
         }),
       )

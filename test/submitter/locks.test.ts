@@ -4,14 +4,13 @@ import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { Database } from "../../src/store/Database.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, round, states } from "../support/Flow.ts"
+import { turn } from "../support/until.ts"
 
-/** Lets sockets and the disk have their turn. */
-const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 /** Far more than a payment takes. */
 const turnsMax = 100_000
 
 describe("a configuration that is replaced while a payment is signed", () => {
-  it.effect("waits for the signature, or the signature for it, and never each for the other", () =>
+  it.effect("waits for the signature, or the reverse, and never deadlocks", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["submit", "confirm"]))

@@ -10,6 +10,7 @@ import { altered, honest, rewritten } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import { behind, keeper, pages, pow, shown, wage, wages } from "../support/LoneLiar.ts"
 import { one } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
 
 describe("a lone gateway", () => {
   for (const [words, time] of [
@@ -18,16 +19,18 @@ describe("a lone gateway", () => {
     ["a second before it", (told: string) => String(BigInt(told) - 1_000_000_000n)],
     ["a millisecond before it", (told: string) => String(BigInt(told) - 1_000_000n)],
   ] as const) {
-    it.effect(`that tells an execution ${words} does not have it made again before the balances hold it`, () =>
-      behind({ network: ", framing: bare" }, (liar, _, options, sandbox) =>
+    it.effect(`that reports an execution ${words} does not cause a second payment`, () =>
+      behind({ network: { framing: "bare" } }, (liar, _, options, sandbox) =>
         Effect.gen(function* () {
           const outbox = yield* Outbox
           const unconfirmed = new Set(["confirm", "decide"])
-          while (!(yield* outbox.live).some(({ sends }) => sends > 0)) {
-            yield* round(options, sandbox, unconfirmed)
-            yield* decideOnce()
-          }
-          while ((yield* paid(sandbox)).length === 0) yield* sandbox.stepBlock
+          const isSent = Effect.map(outbox.live, (all) => all.some(({ sends }) => sends > 0))
+          yield* waitUntil("a send", isSent, Effect.andThen(round(options, sandbox, unconfirmed), decideOnce()))
+          yield* waitUntil(
+            "the payment",
+            Effect.map(paid(sandbox), (all) => all.length > 0),
+            sandbox.stepBlock,
+          )
           liar.manner = rewritten("timestamp", time, "/api/v2/transfer/")
           yield* confirmOnce()
           liar.manner = honest
@@ -42,13 +45,13 @@ describe("a lone gateway", () => {
     )
   }
 
-  it.effect("that tells for four seconds that a payment was refused does not have it paid anew in its window", () =>
-    behind({ change: pow(100), network: ", framing: bare" }, (liar, url, options, sandbox) =>
+  it.effect("that reports a refusal for four seconds does not cause another payment", () =>
+    behind({ scenario: pow(100), network: { framing: "bare" } }, (liar, url, options, sandbox) =>
       Effect.gen(function* () {
         const { kept, state, manner } = keeper()
         liar.manner = manner
         const passing = Effect.ignore(round(options, sandbox))
-        while (kept.length === 0) yield* passing
+        yield* waitUntil("a payment to be kept back", () => kept.length > 0, passing)
         state.as = shown("STATUS_REJECTED", bob, 150n * one)
         for (let i = 0; i < 4; i++) yield* passing
         state.as = undefined
@@ -64,8 +67,8 @@ describe("a lone gateway", () => {
     ),
   )
 
-  it.effect("that tells for four seconds that a payday is done does not let it end unpaid", () =>
-    behind({ change: pow(40), rules: wage, network: ", framing: bare" }, (liar, _, options, sandbox) =>
+  it.effect("that reports a payday done for four seconds does not end it unpaid", () =>
+    behind({ scenario: pow(40), rules: [wage], network: { framing: "bare" } }, (liar, _, options, sandbox) =>
       Effect.gen(function* () {
         yield* rounds(options, sandbox, 20)
         const before = (yield* paid(sandbox)).length
@@ -73,7 +76,7 @@ describe("a lone gateway", () => {
         const { kept, state, manner } = keeper()
         liar.manner = manner
         const passing = Effect.ignore(round(options, sandbox))
-        while (kept.length === 0) yield* passing
+        yield* waitUntil("a payment to be kept back", () => kept.length > 0, passing)
         state.as = shown("STATUS_DONE", eve, 30n * one)
         for (let i = 0; i < 4; i++) yield* passing
         state.as = undefined
@@ -85,8 +88,8 @@ describe("a lone gateway", () => {
     ),
   )
 
-  it.effect("that tells a minimum which no payment reaches, once, does not end a payday that had to wait", () =>
-    behind({ rules: wage }, (liar, _, options, sandbox) =>
+  it.effect("that reports an impossible minimum once does not end a waiting payday", () =>
+    behind({ rules: [wage] }, (liar, _, options, sandbox) =>
       Effect.gen(function* () {
         yield* rounds(options, sandbox, 3)
         yield* TestClock.adjust("1 minute")
@@ -116,8 +119,8 @@ describe("a lone gateway", () => {
     ),
   )
 
-  it.effect("whose head runs ahead of the balances' blocks has nothing signed on blocks that have not come", () =>
-    behind({ change: pow(100) }, (liar, _, options, sandbox) =>
+  it.effect("whose head runs ahead of the balances gets nothing signed on future blocks", () =>
+    behind({ scenario: pow(100) }, (liar, _, options, sandbox) =>
       Effect.gen(function* () {
         const unsent = new Set(["submit"])
         yield* rounds(options, sandbox, 15, unsent)

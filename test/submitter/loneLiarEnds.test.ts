@@ -11,10 +11,11 @@ import { hiding, hidingButMovements, type Instead, nowhere } from "../support/In
 import { halts, intentsOf, rounds } from "../support/Intents.ts"
 import { behind, keeper, type Liar, pow, shown, wage, wages } from "../support/LoneLiar.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
 
 type Kept = { readonly path: string; readonly body: string }
 
-const bare = ", framing: bare"
+const bare = { framing: "bare" }
 const passing = (...[options, sandbox]: Parameters<Flow>) => Effect.ignore(round(options, sandbox))
 const someSeconds = (count: number, ...flow: Parameters<Flow>) =>
   Effect.forEach(Array.from({ length: count }), () => passing(...flow), { discard: true })
@@ -32,7 +33,7 @@ const handIn = (url: string, kept: ReadonlyArray<Kept>) =>
 
 /** Rounds until a payment was handed in, and kept back; then some in which nothing tells of it. */
 const untilKept = Effect.fnUntraced(function* (kept: ReadonlyArray<Kept>, ...flow: Parameters<Flow>) {
-  while (kept.length === 0) yield* passing(...flow)
+  yield* waitUntil("a payment to be kept back", () => kept.length > 0, passing(...flow))
   yield* someSeconds(6, ...flow)
   const [first] = yield* (yield* Outbox).live
   return first ?? assert.fail("nothing is out")
@@ -86,7 +87,7 @@ describe("a lone gateway", () => {
     (live) => live.some(({ sends }) => sends > 0),
   )
   const afterAnOutage = (seconds: number, empty: Instead) =>
-    behind({ change: pow(40), rules: wage, network: bare }, (liar, _, ...flow) =>
+    behind({ scenario: pow(40), rules: [wage], network: bare }, (liar, _, ...flow) =>
       Effect.gen(function* () {
         const [options, sandbox] = flow
         yield* rounds(options, sandbox, 20)
@@ -111,17 +112,15 @@ describe("a lone gateway", () => {
     )
 
   for (const seconds of [5, 7, 40]) {
-    it.effect(`whose node has no transfers for ${seconds} s after an outage does not have a payday paid again`, () =>
+    it.effect(`whose node lacks transfers for ${seconds} s after an outage pays no payday twice`, () =>
       afterAnOutage(seconds, hidingButMovements),
     )
   }
 
-  it.effect("whose node has no transfers and no movements after an outage does not, while a balance shows it", () =>
-    afterAnOutage(40, hiding),
-  )
+  it.effect("whose node lost transfers and movements pays no payday twice", () => afterAnOutage(40, hiding))
 
-  it.effect("that once has no transfers, and whose explorer shows one block, does not have a payment made twice", () =>
-    behind({ change: pow(100), network: bare }, (liar, url, ...flow) =>
+  it.effect("without transfers, whose explorer shows one block, pays nothing twice", () =>
+    behind({ scenario: pow(100), network: bare }, (liar, url, ...flow) =>
       Effect.gen(function* () {
         const { kept, state, manner } = keeper()
         let shownTransaction: { readonly block: string; readonly nonce: string } | undefined
@@ -146,8 +145,8 @@ describe("a lone gateway", () => {
     ),
   )
 
-  it.effect("that tells for four seconds that a payment is done, and of its payer once, does not either", () =>
-    behind({ change: pow(100), network: bare }, (liar, url, ...flow) =>
+  it.effect("that reports a payment and its payer done for a moment pays nothing twice", () =>
+    behind({ scenario: pow(100), network: bare }, (liar, url, ...flow) =>
       Effect.gen(function* () {
         const { kept, state, manner } = keeper()
         const { told, all } = withRows(manner, [[alice, 800n * one]])
@@ -165,7 +164,7 @@ describe("a lone gateway", () => {
   )
 
   it.effect("whose balances alone tell of a payment for four seconds does not either", () =>
-    behind({ change: pow(100), network: `${bare}, reconcile: 10s` }, (liar, url, ...flow) =>
+    behind({ scenario: pow(100), network: { ...bare, reconcile: "10s" } }, (liar, url, ...flow) =>
       Effect.gen(function* () {
         const { kept, state, manner } = keeper()
         let lies = false
@@ -189,8 +188,8 @@ describe("a lone gateway", () => {
     ),
   )
 
-  it.effect("whose false rows are taken back does not have a payment made again that they had confirmed", () =>
-    behind({ change: pow(150), network: `${bare}, reconcile: 10s` }, (liar, url, ...flow) =>
+  it.effect("that takes back false rows does not repeat the payment they confirmed", () =>
+    behind({ scenario: pow(150), network: { ...bare, reconcile: "10s" } }, (liar, url, ...flow) =>
       Effect.gen(function* () {
         const { kept, state, manner } = keeper()
         const { told, all } = withRows(manner, [
@@ -213,7 +212,7 @@ describe("a lone gateway", () => {
   )
 
   it.effect("that tells once that a withdrawal is done does not have it made twice", () =>
-    behind({ change: pow(100), rules: withdrawing, more: vaultLine, network: bare }, (liar, url, ...flow) =>
+    behind({ scenario: pow(100), ...withdrawing, network: bare }, (liar, url, ...flow) =>
       Effect.gen(function* () {
         const [, sandbox] = flow
         yield* (yield* Settings).rememberFraming(chainId, "bare")
@@ -246,14 +245,15 @@ describe("a lone gateway", () => {
     ),
   )
 
-  it.effect("that is looked at every 20 s, with times that it rounds, does not keep a payment open for ever", () =>
-    behind({ change: pow(40), network: bare }, (liar, _, ...flow) =>
+  it.effect("that is read every 20 s with rounded times keeps no payment open forever", () =>
+    behind({ scenario: pow(40), network: bare }, (liar, _, ...flow) =>
       Effect.gen(function* () {
         const [options, sandbox] = flow
         const rounded = (told: string) => String((BigInt(told) / 1_000_000_000n) * 1_000_000_000n)
         liar.manner = rewritten("timestamp", rounded, "/api/v2/transfer/")
         const unconfirmed = new Set(["confirm"])
-        while ((yield* paid(sandbox)).length === 0) yield* Effect.ignore(round(options, sandbox, unconfirmed))
+        const isPaid = Effect.map(paid(sandbox), (all) => all.length > 0)
+        yield* waitUntil("the payment", isPaid, Effect.ignore(round(options, sandbox, unconfirmed)))
         for (let look = 0; look < 30; look++) {
           for (let second = 0; second < 19 && look < 12; second++) yield* sandbox.stepBlock
           yield* TestClock.adjust("19 seconds")
@@ -264,8 +264,8 @@ describe("a lone gateway", () => {
     ),
   )
 
-  it.effect("that never tells twice in a row of what it did leaves it to people, whose word ends it", () =>
-    behind({ change: pow(40), network: bare }, (liar: Liar, _, ...flow) =>
+  it.effect("that never repeats its answer leaves the payment to people", () =>
+    behind({ scenario: pow(40), network: bare }, (liar: Liar, _, ...flow) =>
       Effect.gen(function* () {
         const [options, sandbox] = flow
         const outbox = yield* Outbox
@@ -283,7 +283,8 @@ describe("a lone gateway", () => {
               )(request, ask)
         }
         const unconfirmed = new Set(["confirm"])
-        while ((yield* paid(sandbox)).length === 0) yield* Effect.ignore(round(options, sandbox, unconfirmed))
+        const isPaid = Effect.map(paid(sandbox), (all) => all.length > 0)
+        yield* waitUntil("the payment", isPaid, Effect.ignore(round(options, sandbox, unconfirmed)))
         yield* someSeconds(130, ...flow)
         assert.deepStrictEqual(yield* states, ["manual"])
         const [intent] = yield* outbox.recent(1)
@@ -300,13 +301,17 @@ describe("a lone gateway", () => {
 const pendingNow = nowhere
 
 const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-const withdrawing = `  - name: to-vault
-    withdraw: { from: alice, asset: USDT, above: "900", target: "800", to: vault }
-    priority: 1
-`
-const vaultLine = `    - { from: alice, to: [vault], asset: USDT, perTransfer: "600", per24h: "1200", transfersPer24h: 4 }
-addresses: { vault: "${vault}" }
-`
+const withdrawing = {
+  rules: [
+    {
+      name: "to-vault",
+      withdraw: { from: "alice", asset: "USDT", above: "900", target: "800", to: "vault" },
+      priority: 1,
+    },
+  ],
+  allow: [{ from: "alice", to: ["vault"], asset: "USDT", perTransfer: "600", per24h: "1200", transfersPer24h: 4 }],
+  more: { addresses: { vault } },
+}
 const withdrawals = intentsOf("withdraw")
 
 /** The gateway tells the truth again; what it kept back arrives within its window, and is the only payment. */

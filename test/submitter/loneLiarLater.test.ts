@@ -7,13 +7,14 @@ import { honest, type Manner } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import { behind, keeper, pages, pow, shown, wage, wages } from "../support/LoneLiar.ts"
 import { one } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
 
 const isUnpaid =
   /^wage: 30\.00 USDT alice -> eve is recorded as paid .+ movements have none of it\..+"cofferer submit"$/
 
 describe("a lone gateway", () => {
-  it.effect("that tells before and after an outage that a payment was refused does not have it paid anew", () =>
-    behind({ change: pow(100), network: ", framing: bare" }, (liar, url, options, sandbox) =>
+  it.effect("that reports a refusal around an outage does not cause another payment", () =>
+    behind({ scenario: pow(100), network: { framing: "bare" } }, (liar, url, options, sandbox) =>
       Effect.gen(function* () {
         const { kept, state, manner } = keeper()
         liar.manner = manner
@@ -23,7 +24,7 @@ describe("a lone gateway", () => {
           yield* passing
           state.as = undefined
         })
-        while (kept.length === 0) yield* passing
+        yield* waitUntil("a payment to be kept back", () => kept.length > 0, passing)
         yield* refusing
         const blind: Manner = (request, ask) =>
           request.url.pathname.startsWith("/api/v2/transfer/")
@@ -50,7 +51,7 @@ describe("a lone gateway", () => {
     ["for a minute, once its window is over,", 46],
   ] as const) {
     it.effect(`that tells ${words} that a payday is done has people called, who pay it`, () =>
-      behind({ change: pow(40), rules: wage, network: ", framing: bare" }, (liar, _, options, sandbox) =>
+      behind({ scenario: pow(40), rules: [wage], network: { framing: "bare" } }, (liar, _, options, sandbox) =>
         Effect.gen(function* () {
           yield* rounds(options, sandbox, 20)
           const before = (yield* paid(sandbox)).length
@@ -58,7 +59,7 @@ describe("a lone gateway", () => {
           const { kept, state, manner } = keeper()
           liar.manner = manner
           const passing = Effect.ignore(round(options, sandbox))
-          while (kept.length === 0) yield* passing
+          yield* waitUntil("a payment to be kept back", () => kept.length > 0, passing)
           for (let i = 0; i < roundsBefore; i++) yield* passing
           const told = shown("STATUS_DONE", eve, 30n * one)
           const [sent] = (yield* (yield* Outbox).recent(50)).filter(({ rule }) => rule === "wage")
@@ -77,10 +78,11 @@ describe("a lone gateway", () => {
     )
   }
 
-  it.effect("behind whose address one node holds no movements of before has nobody called to what was paid", () =>
-    behind({ change: pow(40) }, (liar, _, options, sandbox) =>
+  it.effect("with one node without old movements calls nobody to paid payments", () =>
+    behind({ scenario: pow(40) }, (liar, _, options, sandbox) =>
       Effect.gen(function* () {
-        while ((yield* states)[0] !== "confirmed") yield* round(options, sandbox)
+        const isConfirmed = Effect.map(states, ([state]) => state === "confirmed")
+        yield* waitUntil("the confirmation", isConfirmed, round(options, sandbox))
         let asked = 0
         // The first question after the window goes to that node.
         liar.manner = async ({ url }, ask) => {
@@ -98,8 +100,8 @@ describe("a lone gateway", () => {
   )
 
   for (const kind of ["drops its row headers", "raises its row headers alike"]) {
-    it.effect(`whose head runs ahead and that ${kind} meanwhile has nothing signed on what has not come`, () =>
-      behind({ change: pow(100) }, (liar, _, options, sandbox) =>
+    it.effect(`whose head runs ahead and that ${kind} gets nothing signed on future blocks`, () =>
+      behind({ scenario: pow(100) }, (liar, _, options, sandbox) =>
         Effect.gen(function* () {
           const unsent = new Set(["submit"])
           yield* rounds(options, sandbox, 15, unsent)

@@ -97,7 +97,7 @@ describe("a payment that is open beyond its bound", () => {
     }),
   )
 
-  it.effect("is first looked for by a process that was not there when it became due", () =>
+  it.effect("is first looked up by a process that started after it became due", () =>
     flow((...flowed) =>
       Effect.gen(function* () {
         const [options, sandbox] = flowed

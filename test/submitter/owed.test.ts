@@ -9,10 +9,13 @@ import { arm, disarm } from "../support/TestFaults.ts"
 const undone = new Set(["submit", "confirm"])
 
 /** The clock stands at 08:00. */
-const rules = `  - name: wage
-    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
-    schedule: { cron: "1,3 8 * * *" }
-`
+const rules = [
+  {
+    name: "wage",
+    payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
+    schedule: { cron: "1,3 8 * * *" },
+  },
+]
 
 const wages = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(9)),
@@ -23,7 +26,7 @@ const wages = Effect.map(
       .toReversed(),
 )
 
-it.effect("a planned payment that was signed already does not stand for a time that came after", () =>
+it.effect("a signed planned payment does not stand for a later time", () =>
   flow(
     (options, sandbox, client) =>
       Effect.gen(function* () {

@@ -8,7 +8,8 @@ import { confirmIntent } from "../../src/submitter/confirmIntent.ts"
 import { sureHeight } from "../../src/submitter/evidence.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow, round, states } from "../support/Flow.ts"
-import { type Front, startFronts } from "../support/Fronts.ts"
+import { addressesOf, type Front, startFronts } from "../support/Fronts.ts"
+import { waitUntil } from "../support/until.ts"
 
 const unsent = new Set(["submit", "confirm"])
 
@@ -19,7 +20,8 @@ describe("bytes that were never sent", () => {
         for (let i = 0; i < 3; i++) yield* round(options, sandbox, unsent)
         const dying = yield* Effect.forkChild(submitOnce())
         const outbox = yield* Outbox
-        while ((yield* outbox.live).length === 0) yield* Effect.yieldNow
+        const hasAttempt = Effect.map(outbox.live, (live) => live.length > 0)
+        yield* waitUntil("an attempt", hasAttempt, Effect.yieldNow)
         yield* Fiber.interrupt(dying)
         const [attempt = assert.fail()] = yield* outbox.live
         const [intent = assert.fail()] = yield* outbox.open
@@ -86,9 +88,9 @@ describe("a payment that several gateways show as rejected", () => {
         gateways: (url) =>
           Effect.map(startFronts(url), (started) => {
             fronts = started
-            return started.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+            return addressesOf(started)
           }),
-        network: ", quorum: 2",
+        network: { quorum: 2 },
       },
     )
   })

@@ -90,54 +90,51 @@ const signsNothing = Effect.fnUntraced(function* (options: DaemonOptions, world:
 })
 
 describe("a data directory that was put back", () => {
-  it.effect(
-    "at any of twenty moments signs nothing until it is recovered, and then pays what is due once",
-    () =>
-      flow((outer, world, client) =>
-        Effect.gen(function* () {
-          const home = folder()
-          cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
-          const options = { ...outer, dataDir: home }
-          const copies = yield* payTwice(options, world, client)
-          assert.isAtLeast(copies.length, 20)
-          const step = copies.length / 20
-          const chosen = Array.from({ length: 20 }, (_, i) => copies[Math.floor(i * step)]!)
-          for (const copy of chosen) {
-            overwrite(copy, home)
-            assert.include(yield* signsNothing(options, world), "restored_store", "over the old files")
-            assert.include(yield* signsNothing({ ...outer, dataDir: copy }, world), "restored_store", "as a new folder")
-          }
-          yield* life(
-            options,
-            Effect.gen(function* () {
-              const asked = { reason: "the disk died", author: "ana" }
-              const done = yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
-              assert.isAtLeast(done.lastOnLedger ?? 0, done.missing.length)
-              assert.isAtLeast(done.missing.length, 1)
-              assert.deepStrictEqual(yield* halts, [])
-              const since = { since: 0, except: new Set<string>(), assetId: usdt }
-              const used = yield* (yield* SpendLog).used({ ...since, from: new Set([alice]), to: new Set([bob]) })
-              assert.strictEqual(used.count, 2, "what was spent counts, whoever remembers it")
-              const had = (yield* paid(world)).length
-              for (let i = 0; i < 14; i++) yield* round(options, world)
-              assert.lengthOf(yield* paid(world), had, "a window and ten blocks are waited for")
-              for (let i = 0; i < 45; i++) yield* round(options, world)
-              assert.lengthOf(yield* paid(world), had + 1)
-              assert.deepStrictEqual(yield* halts, [])
-              assert.isNull((yield* verifyStore()).problem)
-            }),
-          )
-          for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })
-        }),
-      ),
-    { timeout: 300_000 },
+  it.effect("at any of twenty moments signs nothing before recovery, then pays once", () =>
+    flow((outer, world, client) =>
+      Effect.gen(function* () {
+        const home = folder()
+        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+        const options = { ...outer, dataDir: home }
+        const copies = yield* payTwice(options, world, client)
+        assert.isAtLeast(copies.length, 20)
+        const step = copies.length / 20
+        const chosen = Array.from({ length: 20 }, (_, i) => copies[Math.floor(i * step)]!)
+        for (const copy of chosen) {
+          overwrite(copy, home)
+          assert.include(yield* signsNothing(options, world), "restored_store", "over the old files")
+          assert.include(yield* signsNothing({ ...outer, dataDir: copy }, world), "restored_store", "as a new folder")
+        }
+        yield* life(
+          options,
+          Effect.gen(function* () {
+            const asked = { reason: "the disk died", author: "ana" }
+            const done = yield* recover([alice], join(home, databaseFile), asked, () => Effect.void)
+            assert.isAtLeast(done.lastOnLedger ?? 0, done.missing.length)
+            assert.isAtLeast(done.missing.length, 1)
+            assert.deepStrictEqual(yield* halts, [])
+            const since = { since: 0, except: new Set<string>(), assetId: usdt }
+            const used = yield* (yield* SpendLog).used({ ...since, from: new Set([alice]), to: new Set([bob]) })
+            assert.strictEqual(used.count, 2, "what was spent counts, whoever remembers it")
+            const had = (yield* paid(world)).length
+            for (let i = 0; i < 14; i++) yield* round(options, world)
+            assert.lengthOf(yield* paid(world), had, "a window and ten blocks are waited for")
+            for (let i = 0; i < 45; i++) yield* round(options, world)
+            assert.lengthOf(yield* paid(world), had + 1)
+            assert.deepStrictEqual(yield* halts, [])
+            assert.isNull((yield* verifyStore()).problem)
+          }),
+        )
+        for (const dir of [home, ...copies]) rmSync(dir, { recursive: true, force: true })
+      }),
+    ),
   )
 })
 
 describe("a watermark outside the data directory", () => {
   const mark = join(folder(), "watermark")
 
-  it.effect("stops a store put back over its own files while the last payment is in no block yet", () =>
+  it.effect("stops a store restored over its files while the last payment is pending", () =>
     flow(
       (outer, world) =>
         Effect.gen(function* () {
@@ -167,7 +164,7 @@ describe("a watermark outside the data directory", () => {
           assert.deepStrictEqual(yield* signsNothing(options, world, 1), ["restored_store"])
           for (const dir of [home, copy]) rmSync(dir, { recursive: true, force: true })
         }),
-      { more: `store: { watermark: "${mark}" }` },
+      { more: { store: { watermark: mark } } },
     ),
   )
 })

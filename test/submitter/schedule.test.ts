@@ -10,34 +10,17 @@ import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { movementOf, stepsOf } from "../../src/submitter/movementOf.ts"
 import { maySend, nextSend, rebroadcastBlocks, sendsMax } from "../../src/submitter/schedule.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const signedAt = 1_800_000_000_000
-const attempt: Attempt = {
-  intentId: "cd".repeat(32) as IntentId,
-  k: 1,
-  chainId: "c",
-  party: "a".repeat(64),
+const intentId = "cd".repeat(32) as IntentId
+const attempt = attemptOf(intentOf("1", { id: intentId }), 1, {
   nonce: 1n,
-  anchorHeight: 100n,
-  anchorHash: "",
-  windowBlocks: 100,
-  inputData: new Uint8Array(),
-  signature: "",
   transferId: "ef".repeat(32) as TransferId,
-  difficulty: 1,
-  workIndex: 0,
-  work: undefined,
-  hashBare: undefined,
-  hashPrefixed: undefined,
-  state: "signed",
-  framing: undefined,
-  sends: 0,
-  nextAt: 0,
-  nextHeight: 0n,
   createdAt: signedAt,
   updatedAt: signedAt,
-}
+})
 
 describe("when the same bytes may be sent", () => {
   it.each([
@@ -56,7 +39,7 @@ describe("when the same bytes may be sent", () => {
     assert.isFalse(maySend(of, deadlineHeight(of) + 1n))
   })
 
-  it.effect("after silence waits a random time under a ceiling that doubles from half a second to eight", () =>
+  it.effect("after silence waits a random time under a doubling ceiling", () =>
     Effect.gen(function* () {
       for (const [sends, ceiling] of [500, 1_000, 2_000, 4_000, 8_000].entries()) {
         const waits: Array<number> = []
@@ -73,7 +56,7 @@ describe("when the same bytes may be sent", () => {
     }).pipe(Random.withSeed("schedule 1")),
   )
 
-  it.effect("goes over to blocks after the quick sends, and for what is in the network already", () =>
+  it.effect("goes by blocks after the quick sends and for known bytes", () =>
     Effect.gen(function* () {
       const at = { now: 1_000, height: 120n }
       const slow = { nextAt: 1_000, nextHeight: 130n }
@@ -104,12 +87,8 @@ const asset = "c".repeat(64)
 const from = "a".repeat(64)
 const to = "b".repeat(64)
 const general = "ACCOUNT_TYPE_GENERAL"
-const intent: Intent = {
-  id: attempt.intentId,
-  treasury: "t",
-  rule: "r",
-  subject: "s",
-  episode: 1,
+const intent = intentOf("1", {
+  id: intentId,
   payment: {
     from: "a",
     fromKey: from as PublicKey,
@@ -120,15 +99,11 @@ const intent: Intent = {
     amount: baseUnits(100n),
   },
   decimals: 0,
-  command: "transfer",
   feeMax: 2n,
   state: "in_flight",
-  detail: "",
-  fee: undefined,
-  settledAt: undefined,
   createdAt: signedAt,
   updatedAt: signedAt,
-}
+})
 
 /** Seconds after the signature, party, balance. */
 type Row = readonly [number, string, bigint]
@@ -189,7 +164,7 @@ describe("the movement of balances", () => {
     assert.deepStrictEqual(stepsOf(rows.slice(0, 1)), [])
   })
 
-  it.effect("proves an execution where both ends moved in one block, with a fee that was allowed", () =>
+  it.effect("proves an execution if both ends moved in one block with a valid fee", () =>
     Effect.gen(function* () {
       const seen = yield* movement([...opening, [5, from, 899n], [5, to, 150n]])
       assert.deepStrictEqual(seen, { fee: 1n, settledAt: BigInt(signedAt + 5_000) * 1_000_000n })
@@ -199,7 +174,7 @@ describe("the movement of balances", () => {
   const paidOnce: ReadonlyArray<Row> = [...opening, [5, from, 899n], [5, to, 150n]]
   const paidTwice: ReadonlyArray<Row> = [...paidOnce, [9, from, 798n], [9, to, 250n]]
 
-  it.effect("is not that of an earlier payment of the same, though our clock was behind the ledger's", () =>
+  it.effect("is not that of an earlier equal payment under a slow clock", () =>
     Effect.gen(function* () {
       assert.isUndefined(yield* movement(paidOnce, { ...attempt, signedAfter: at(7) }))
       const seen = yield* movement(paidTwice, { ...attempt, signedAfter: at(7) })

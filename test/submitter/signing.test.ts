@@ -71,7 +71,7 @@ describe("a signature and its attempt", () => {
           )
           assert.deepStrictEqual(yield* kept, { spends: 0, attempts: 0, signatures: 0 })
         }),
-      { alice: ', floor: { USDT: "900" }' },
+      { alice: { floor: { USDT: "900" } } },
     ),
   )
 })

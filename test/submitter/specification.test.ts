@@ -16,9 +16,10 @@ import { StatusView } from "../../src/status/StatusView.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { ask } from "../support/Control.ts"
 import { paid, round } from "../support/Flow.ts"
-import { deskText, operatorSigns } from "../support/Operators.ts"
+import { deskFields, operatorSigns } from "../support/Operators.ts"
 import { at, head, payment, type Reply, signed, submit, type TestClient } from "../support/TestClient.ts"
-import { chainId, one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+import { chainId, one, powOf, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
+import { type Fields, treasuryText } from "../support/treasury.ts"
 
 const begin = 1_800_000_000_000
 /** How long the head that a person wrote down holds. */
@@ -38,7 +39,7 @@ interface World {
 interface Change {
   readonly per24h?: string
   /** A rule that tells people, and moves nothing. */
-  readonly alert?: string
+  readonly alerts?: ReadonlyArray<Fields>
 }
 
 type Use = (world: World) => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
@@ -46,38 +47,50 @@ type Use = (world: World) => Effect.Effect<void, unknown, Layer.Success<ReturnTy
 /** A treasury before a gateway with the three operations of the specification, whose head a person wrote down. */
 const specification = (use: Use) => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-specification-"))
-  const pow = "{ difficulty: 3, pastBlocks: 500, txPerBlock: 20, increaseDifficulty: true }"
+  const pow = { ...powOf(500), txPerBlock: 20 }
   return TestClock.setTime(begin).pipe(
     Effect.andThen(
-      withSandbox({ text: scenarioText("", { profile: "specification", pow }) }, (client, sandbox) =>
+      withSandbox({ text: scenarioText({ profile: "specification", pow }) }, (client, sandbox) =>
         Effect.gen(function* () {
           const dataDir = join(dir, "data")
           writeKeys(join(dataDir, "sandbox"), client.seed, ["alice"])
           const { height, hash } = yield* head(client)
-          const textOf = ({ per24h = "600", alert = "" }: Change) => `version: 1
-name: specification
-mode: live
-network:
-  chainId: ${chainId}
-  gateways: { sandbox: "${sandbox.url}" }
-  fee: { factor: "0.001", maxQuantum: "1" }
-  chain: { fixed: { height: ${height}, hash: ${hash}, difficulty: 3, pastBlocks: 500, txPerBlock: 20, at: "${new Date(begin).toISOString()}", validFor: 1h } }
-assets: { USDT: { id: ${usdt}, decimals: 6 } }
-parties:
-  alice: { publicKey: "${sandbox.publicKey("alice")}", signer: { sandbox: alice }, floor: { USDT: "10" } }
-  bob: { publicKey: "${sandbox.publicKey("bob")}" }
-  eve: { publicKey: "${sandbox.publicKey("eve")}" }
-rules:
-  - name: keep-bob
-    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
-${alert}
-policy:
-  maxFee: 0.5%
-  allow:
-    - { from: alice, to: [bob], asset: USDT, perTransfer: "200", per24h: "${per24h}", transfersPer24h: 6 }
-    - { from: alice, to: [eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: 4, approval: desk }
-${deskText()}
-`
+          const alice = { publicKey: sandbox.publicKey("alice"), signer: { sandbox: "alice" }, floor: { USDT: "10" } }
+          const line = { from: "alice", asset: "USDT", perTransfer: "200" }
+          const at = new Date(begin).toISOString()
+          const fixed = { height, hash, difficulty: 3, pastBlocks: 500, txPerBlock: 20, at, validFor: "1h" }
+          const textOf = ({ per24h = "600", alerts = [] }: Change) =>
+            treasuryText({
+              name: "specification",
+              mode: "live",
+              network: {
+                chainId,
+                gateways: { sandbox: sandbox.url },
+                fee: { factor: "0.001", maxQuantum: "1" },
+                chain: { fixed },
+              },
+              assets: { USDT: { id: usdt, decimals: 6 } },
+              parties: {
+                alice,
+                bob: { publicKey: sandbox.publicKey("bob") },
+                eve: { publicKey: sandbox.publicKey("eve") },
+              },
+              rules: [
+                {
+                  name: "keep-bob",
+                  topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "100", target: "200" }] },
+                },
+                ...alerts,
+              ],
+              policy: {
+                maxFee: "0.5%",
+                allow: [
+                  { ...line, to: ["bob"], per24h, transfersPer24h: 6 },
+                  { ...line, to: ["eve"], per24h: "400", transfersPer24h: 4, approval: "desk" },
+                ],
+              },
+              ...deskFields(),
+            })
           const file = join(dir, "t.yaml")
           writeFileSync(file, textOf({}))
           const treasury = yield* loadTreasury(file)
@@ -150,8 +163,9 @@ const waitsForOperators = Effect.fnUntraced(function* (world: World, before: num
     const text = String(at(yield* ask(options, `${path}/approval`), "text"))
     const given = yield* ask(options, `${path}/approve`, { signature: operatorSigns(name, text) })
     assert.strictEqual(given.status, 200, given.text)
-    const alert = `  - { name: low-${name}, notify: { when: { balance: { party: eve, asset: USDT, below: "1" } } } }`
-    assert.containSubset((yield* reload({ alert })).json, { _tag: "Reloaded", weaker: [] })
+    const when = { balance: { party: "eve", asset: "USDT", below: "1" } }
+    const reloaded = yield* reload({ alerts: [{ name: `low-${name}`, notify: { when } }] })
+    assert.containSubset(reloaded.json, { _tag: "Reloaded", weaker: [] })
     yield* rounds(world, 1)
   }
   yield* rounds(world)

@@ -8,8 +8,8 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import { trustHead } from "../../src/submitter/trustHead.ts"
 import { headRemedyOf, watchHead } from "../../src/submitter/watchHead.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
 import { flow } from "../support/Flow.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 
 const chainId = "sandbox-1"
 const wild = 9_000_000_000_000_000n
@@ -79,7 +79,7 @@ describe("a newest block that people trust", () => {
     ),
   )
 
-  it.effect("is none that the latest answers contradict, and one that they bear out is named", () =>
+  it.effect("is refused if the latest answers contradict it, and named if they confirm it", () =>
     flow(() =>
       Effect.gen(function* () {
         const store = yield* TrustedHead
@@ -110,7 +110,7 @@ describe("a newest block that people trust", () => {
     ),
   )
 
-  it.effect("is refused while a payment that is out would count as over by it, and not by time", () =>
+  it.effect("is refused while it would end an open payment by height alone", () =>
     flow(() =>
       Effect.gen(function* () {
         const intent = yield* inFlight

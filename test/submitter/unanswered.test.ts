@@ -6,7 +6,7 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
-import { altered, type Front, startFronts } from "../support/Fronts.ts"
+import { addressesOf, altered, type Front, startFronts } from "../support/Fronts.ts"
 import { behind, hiding, type Instead, unknown, withoutExplorer } from "../support/Instead.ts"
 
 const unsent = new Set(["submit", "confirm"])
@@ -82,7 +82,7 @@ describe("a payment that is told to have ended at a time that has not come", () 
 })
 
 describe("a payment of which a gateway does not answer", () => {
-  it.effect("goes to people where it is looked up by an endpoint that fails for ever", () =>
+  it.effect("goes to people if the endpoint that looks it up fails forever", () =>
     flow(
       (...flowed) =>
         Effect.gen(function* () {
@@ -136,7 +136,7 @@ describe("a payment of which a gateway does not answer", () => {
     }),
   )
 
-  it.effect("goes to people by the blocks of the balances, where the newest block is told by nobody", () =>
+  it.effect("goes to people by the balances' blocks if nobody tells the newest", () =>
     Effect.suspend(() => {
       let isDown = false
       return flow(
@@ -197,14 +197,14 @@ describe("a payment that gateways show as another one", () => {
           gateways: (url) =>
             Effect.map(startFronts(url), (started) => {
               fronts = started
-              return started.map(({ name, server }) => `${name}: "${server.url}"`).join(", ")
+              return addressesOf(started)
             }),
-          network: ", quorum: 2",
+          network: { quorum: 2 },
         },
       )
     })
 
-  it.effect("goes to people in time where one of three does and the others know nothing of it", () =>
+  it.effect("goes to people in time if one of three does so", () =>
     among(
       ([a, b, c]) => {
         mistaken(a!)
@@ -228,7 +228,7 @@ describe("a payment that gateways show as another one", () => {
     ),
   )
 
-  it.effect("pages at once where two of three do, and is confirmed when they come to their senses", () =>
+  it.effect("pages at once if two of three do, and is confirmed later", () =>
     among(
       ([a, b]) => {
         mistaken(a!)

@@ -6,7 +6,7 @@ import { TransferId } from "../../src/domain/Hex.ts"
 import { finalIntentStates, type IntentState, mayMoveIntent, openIntentStates } from "../../src/domain/Intent.ts"
 import { Turns } from "../../src/submitter/Turns.ts"
 import { type Facts, judgeVerb, type Verb } from "../../src/submitter/verbs.ts"
-import { attemptOf, intentOf } from "../contract/OutboxContract.ts"
+import { attemptOf, intentOf } from "../support/Payments.ts"
 
 const intent = intentOf("1")
 /** Anchored on 100 with a window of 5: over beyond doubt once block 109 is known. */
@@ -267,7 +267,7 @@ describe("a person's verb", () => {
 describe("whose turn it is", () => {
   const turns = Effect.provide(Turns.layer)
 
-  it.effect("a person waits for the loop that is at the payment, and the next loop steps aside", () =>
+  it.effect("a person waits for the loop at the payment, and the next loop yields", () =>
     Effect.gen(function* () {
       const { loop, person } = yield* Turns
       const said: Array<string> = []

@@ -27,7 +27,7 @@ describe("a newest block far above the balances", () => {
 })
 
 describe("a rule", () => {
-  it.effect("is pending while its need is new, acts, and is calm where nothing is missing", () =>
+  it.effect("is pending while its need is new, acts, and then rests", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         const seen = new Set<string | undefined>()
@@ -43,7 +43,7 @@ describe("a rule", () => {
 })
 
 describe("the cap of a fee", () => {
-  it.effect("is that of the asset's quantum, for as long as that was listed of late", () =>
+  it.effect("is that of the asset's quantum while its listing is recent", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         yield* rounds(options, sandbox, 1)
@@ -106,7 +106,7 @@ describe("work that no machine finds in time", () => {
 })
 
 describe("a payment that waits", () => {
-  it.effect("wakes who calls people once it has waited for too long, and not again at once", () =>
+  it.effect("wakes the alert loop once it has waited too long", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -125,10 +125,13 @@ describe("a payment that waits", () => {
           assert.isFalse(yield* isWoken("alerts"))
         }),
       {
-        rules: `  - name: wage
-    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
-    schedule: { cron: "1 8 * * *" }
-`,
+        rules: [
+          {
+            name: "wage",
+            payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
+            schedule: { cron: "1 8 * * *" },
+          },
+        ],
       },
     ),
   )

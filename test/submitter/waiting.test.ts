@@ -10,6 +10,7 @@ import { RuleStates } from "../../src/store/RuleStates.ts"
 import { Wanted } from "../../src/submitter/Wanted.ts"
 import { type Flow, flow, lives, round } from "../support/Flow.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
+import type { Fields } from "../support/treasury.ts"
 
 /** While a gateway tells no height, these fail as well. */
 const headless = new Set(["compare", "reconcile", "confirm"])
@@ -44,10 +45,13 @@ const rounds = Effect.fnUntraced(function* (
 const settle = (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) => rounds(options, sandbox, 12)
 
 /** The clock stands at 2027-01-15 08:00 UTC. */
-const wage = (cron: string, more = "") => `  - name: wage
-    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
-    schedule: { cron: "${cron}"${more} }
-`
+const wage = (cron: string, more: Fields = {}) => [
+  {
+    name: "wage",
+    payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
+    schedule: { cron, ...more },
+  },
+]
 const daily = { rules: wage("1 8 * * *") }
 /** Until the payment is decided, and nothing of it is signed. */
 const decided = Effect.fnUntraced(function* (options: Parameters<Flow>[0], sandbox: Parameters<Flow>[1]) {
@@ -146,7 +150,7 @@ describe("a planned payment", () => {
     ),
   )
 
-  it.effect("of a rule that skips is paid within its time, and then let go with an alert", () =>
+  it.effect("of a skipping rule is paid in time, else dropped with an alert", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -171,7 +175,7 @@ describe("a planned payment", () => {
           )
           assert.match(alert ?? "", /missed: skip.*waited: paused \(rule:wage\): looks at it; .*"cofferer submit"/)
         }),
-      { rules: wage("1,11 8 * * *", ", missed: skip, late: 10m") },
+      { rules: wage("1,11 8 * * *", { missed: "skip", late: "10m" }) },
     ),
   )
 
@@ -193,11 +197,11 @@ describe("a planned payment", () => {
             assert.deepStrictEqual(others, [])
           }),
       ],
-      { rules: wage("1,21 8 * * *", ", missed: skip, late: 10m") },
+      { rules: wage("1,21 8 * * *", { missed: "skip", late: "10m" }) },
     ),
   )
 
-  it.effect("waits where the signer's limit of the day is used up, and is paid when it is free again", () =>
+  it.effect("waits while the signer's daily limit is used up, and is then paid", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -260,10 +264,11 @@ describe("a planned payment", () => {
   )
 })
 
-const divide = `  - name: divide
-    split: { from: alice, asset: USDT, above: "700", target: "600", to: { bob: 50, eve: 50 } }
-    onShort: hold
-`
+const divide = {
+  name: "divide",
+  split: { from: "alice", asset: "USDT", above: "700", target: "600", to: { bob: 50, eve: 50 } },
+  onShort: "hold",
+}
 const amounts = (intents: ReadonlyArray<Intent>) =>
   intents.map(({ payment, state }) => `${payment.to} ${payment.amount} ${state}`)
 
@@ -300,7 +305,7 @@ describe("a split of which one receiver is paused", () => {
             assert.deepStrictEqual((yield* statesOf("divide")).toSorted(), ["bob confirmed", "eve confirmed"])
           }),
       ],
-      { rules: divide, transfersPer24h: 9 },
+      { rules: [divide], transfersPer24h: 9 },
     ),
   )
 
@@ -325,7 +330,7 @@ describe("a split of which one receiver is paused", () => {
           assert.lengthOf(after, 2)
           assert.strictEqual(after[0]?.payment.amount, after[1]?.payment.amount)
         }),
-      { rules: divide, transfersPer24h: 9 },
+      { rules: [divide], transfersPer24h: 9 },
     ),
   )
 })

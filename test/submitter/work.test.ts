@@ -18,21 +18,19 @@ import { Draining } from "../../src/submitter/Draining.ts"
 import { Solving } from "../../src/submitter/Solving.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { powOf } from "../support/TestSandbox.ts"
+import { turn, waitUntil } from "../support/until.ts"
 
 type Services = Layer.Success<ReturnType<typeof daemonLayer>>
 type Options = Parameters<Flow>[0]
 type Node = Parameters<Flow>[1]
 
-const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
-
 /** Virtual time goes on until the effect has ended. */
 const ticking = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(effect)
-    while (fiber.pollUnsafe() === undefined) {
-      yield* turn
-      yield* TestClock.adjust("5 millis")
-    }
+    const passing = Effect.andThen(turn, TestClock.adjust("5 millis"))
+    yield* waitUntil("the end of the effect", () => fiber.pollUnsafe() !== undefined, passing)
     return yield* Fiber.join(fiber)
   })
 
@@ -80,8 +78,7 @@ const workAlerts = Effect.map(
   Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
   (due) => due.filter(({ kind }) => kind === "work"),
 )
-const pow = (difficulty: number, pastBlocks: number) =>
-  `{ difficulty: ${difficulty}, pastBlocks: ${pastBlocks}, txPerBlock: 4, increaseDifficulty: true }`
+const pow = (difficulty: number, pastBlocks: number) => ({ ...powOf(pastBlocks), difficulty, txPerBlock: 4 })
 
 describe("proof of work that takes long", () => {
   it.effect("keeps no other payment from its confirmation", () =>
@@ -101,7 +98,7 @@ describe("proof of work that takes long", () => {
           yield* (yield* Solving).stop
           assert.strictEqual(searches.interrupted, 1)
         }),
-      { change: { pow: pow(3, 60) } },
+      { scenario: { pow: pow(3, 60) } },
     ),
   )
 
@@ -148,11 +145,11 @@ describe("proof of work that takes long", () => {
           assert.deepStrictEqual((yield* newest).attempts, before)
           assert.lengthOf(yield* paid(sandbox), 0)
         }),
-      { change: { pow: pow(3, 10) } },
+      { scenario: { pow: pow(3, 10) } },
     ),
   )
 
-  it.effect("is begun again once the halt is over, with the same tid, and sent once", () =>
+  it.effect("resumes with the same tid after the halt, and is sent once", () =>
     flow(
       (options, sandbox) =>
         Effect.gen(function* () {
@@ -169,7 +166,7 @@ describe("proof of work that takes long", () => {
           assert.lengthOf((yield* newest).attempts, 1)
           assert.lengthOf(yield* paid(sandbox), 1)
         }),
-      { change: { pow: pow(3, 60) } },
+      { scenario: { pow: pow(3, 60) } },
     ),
   )
 
@@ -192,7 +189,7 @@ describe("proof of work that takes long", () => {
           assert.deepStrictEqual(yield* states, ["confirmed"])
           assert.strictEqual(started, 2)
         }),
-      { change: { pow: pow(3, 60) } },
+      { scenario: { pow: pow(3, 60) } },
     )
   })
 })
@@ -223,7 +220,7 @@ describe("proof of work that is not found in time", () => {
           const story = yield* storyWithApproval(options.treasury, intent?.id ?? "")
           assert.include("detail" in story ? story.detail : "", "difficulty 24 takes about")
         }),
-      { change: { pow: pow(24, 5) } },
+      { scenario: { pow: pow(24, 5) } },
     ),
   )
 
@@ -259,7 +256,7 @@ describe("proof of work that is not found in time", () => {
           )
           assert.lengthOf(yield* paid(sandbox), 1)
         }),
-      { change: { pow: pow(3, 10) } },
+      { scenario: { pow: pow(3, 10) } },
     ),
   )
 })

@@ -1,9 +1,11 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { request } from "node:http"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { inTime, waitMillisMax } from "./until.ts"
 
 /** Root of the checkout. */
-export const root: string = new URL("../../", import.meta.url).pathname
+export const root: string = fileURLToPath(new URL("../../", import.meta.url))
 const launcher = join(root, "src/cofferer.sh")
 
 export interface Ended {
@@ -34,7 +36,7 @@ export const cofferer = (
     const child = execFile(
       "sh",
       [launcher, ...args],
-      { cwd: options.cwd ?? root, env: environment(options.env ?? {}) },
+      { cwd: options.cwd ?? root, env: environment(options.env ?? {}), timeout: 50_000 },
       (_, stdout, stderr) => resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
     )
   })
@@ -45,7 +47,7 @@ export type Line = Readonly<Record<string, unknown>>
 export interface Daemon {
   readonly child: ChildProcess
   readonly lines: ReadonlyArray<Line>
-  /** The first line, past or to come, that is accepted. Fails when the process ends before it. */
+  /** The first line, past or to come, that is accepted. Fails when the process ends before it, or after 45 s. */
   readonly line: (accept: (line: Line) => boolean) => Promise<Line>
   readonly ended: Promise<Ended>
   /** Sends the signal and waits for the end. */
@@ -68,37 +70,69 @@ export const start = (
     env: environment(options.env ?? {}),
     stdio: ["ignore", "pipe", "inherit"],
   })
-  const lines: Array<Line> = []
-  const waiting: Array<{ accept: (line: Line) => boolean; resolve: (line: Line) => void; reject: (e: Error) => void }> =
-    []
-  let rest = ""
-  child.stdout.on("data", (chunk: Buffer) => {
-    const parts = (rest + chunk.toString()).split("\n")
-    rest = parts.pop() ?? ""
-    for (const text of parts) {
-      const line = JSON.parse(text) as Line
-      lines.push(line)
-      for (const waiter of waiting) if (waiter.accept(line)) waiter.resolve(line)
-    }
-  })
+  const reader = readLines()
+  child.stdout.on("data", (chunk: Buffer) => reader.read(chunk.toString()))
   const ended = new Promise<Ended>((resolve) => {
     child.on("exit", (code, signal) => {
-      for (const { reject } of waiting) reject(new Error(`ended with ${code ?? signal} before the line came`))
+      reader.end(`ended with ${code ?? signal}`)
       resolve({ code, signal })
     })
   })
   return {
     child,
-    lines,
+    lines: reader.lines,
     ended,
-    line: (accept) => {
-      const past = lines.find(accept)
-      if (past !== undefined) return Promise.resolve(past)
-      return new Promise((resolve, reject) => waiting.push({ accept, resolve, reject }))
-    },
+    line: reader.line,
     stop: (signal = "SIGTERM") => {
       child.kill(signal)
-      return ended
+      return inTime("the end of the process", ended)
+    },
+  }
+}
+
+/** Milliseconds that a line is awaited: no line of a test takes a tenth of it on a quiet machine. */
+const lineMillisMax = 45_000
+
+/** JSON lines of a program as they come. */
+export const readLines = () => {
+  const lines: Array<Line> = []
+  const waiting = new Set<{ readonly accept: (line: Line) => boolean; readonly settle: (end: Line | Error) => void }>()
+  let rest = ""
+  let endedBy: string | undefined
+  const line: Daemon["line"] = (accept) => {
+    const past = lines.find(accept)
+    if (past !== undefined) return Promise.resolve(past)
+    if (endedBy !== undefined) return Promise.reject(new Error(`${endedBy} before the line came`))
+    return new Promise((resolve, reject) => {
+      const late = () =>
+        settle(new Error(`no such line in ${lineMillisMax} ms; the last: ${JSON.stringify(lines.at(-1))}`))
+      const timer = setTimeout(late, lineMillisMax)
+      const settle = (end: Line | Error) => {
+        clearTimeout(timer)
+        waiting.delete(waiter)
+        if (end instanceof Error) reject(end)
+        else resolve(end)
+      }
+      const waiter = { accept, settle }
+      waiting.add(waiter)
+    })
+  }
+  return {
+    lines,
+    line,
+    read: (text: string) => {
+      const parts = (rest + text).split("\n")
+      rest = parts.pop() ?? ""
+      for (const part of parts) {
+        const line = JSON.parse(part) as Line
+        lines.push(line)
+        for (const waiter of [...waiting]) if (waiter.accept(line)) waiter.settle(line)
+      }
+    },
+    /** What is still awaited fails with the reason. */
+    end: (reason: string) => {
+      endedBy = reason
+      for (const waiter of [...waiting]) waiter.settle(new Error(`${reason} before the line came`))
     },
   }
 }
@@ -106,7 +140,7 @@ export const start = (
 /** GET over HTTP: status and body. */
 export const get = (url: string): Promise<{ readonly status: number; readonly body: string }> =>
   new Promise((resolve, reject) => {
-    request(url, { agent: false }, (response) => {
+    request(url, { agent: false, signal: AbortSignal.timeout(waitMillisMax) }, (response) => {
       let body = ""
       response.on("data", (chunk: Buffer) => {
         body += chunk.toString()

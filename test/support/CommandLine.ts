@@ -1,27 +1,75 @@
+import { Writable } from "node:stream"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Console, Effect } from "effect"
+import { Console, Effect, Fiber } from "effect"
 import { commandLine, exitCodeOf } from "../../src/cli/root.ts"
-import type { Outcome } from "./Cofferer.ts"
+import { ProcessContext } from "../../src/config/ProcessContext.ts"
+import { ShownMillis } from "../../src/submitter/lastingWord.ts"
+import { type Daemon, type Outcome, readLines } from "./Cofferer.ts"
+import { inTime } from "./until.ts"
 
-/**
- * Runs the command line within this process: as `cofferer` does but for the second that a process takes to start. For
- * commands that end by themselves and say all that they say through the console.
- */
-export const callCofferer = async (args: ReadonlyArray<string>): Promise<Outcome> => {
-  let stdout = ""
-  let stderr = ""
-  const heard: Console.Console = Object.assign(Object.create(globalThis.console), {
-    log: (...said: ReadonlyArray<unknown>) => {
-      stdout += `${said.join(" ")}\n`
-    },
-    error: (...said: ReadonlyArray<unknown>) => {
-      stderr += `${said.join(" ")}\n`
+interface Surroundings {
+  /** Variables beside PATH; those of the test runner are left out. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** The command line as `cofferer` runs it, with its output handed to `write`. */
+const within = (
+  args: ReadonlyArray<string>,
+  write: (descriptor: 1 | 2, text: string) => void,
+  { env = {} }: Surroundings,
+) => {
+  const console: Console.Console = Object.assign(Object.create(globalThis.console), {
+    log: (...words: ReadonlyArray<unknown>) => write(1, `${words.join(" ")}\n`),
+    error: (...words: ReadonlyArray<unknown>) => write(2, `${words.join(" ")}\n`),
+  })
+  const output = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      write(1, chunk.toString())
+      done()
     },
   })
-  const exit = await commandLine(args).pipe(
+  return commandLine(args).pipe(
     Effect.provide(NodeServices.layer),
-    Effect.provideService(Console.Console, heard),
-    Effect.runPromiseExit,
+    Effect.provideService(Console.Console, console),
+    // Most runs are about other things than how long a lone gateway must show what it says.
+    Effect.provideService(ShownMillis, 0),
+    Effect.provideService(ProcessContext, { env: { PATH: process.env["PATH"], ...env }, output }),
   )
-  return { code: exitCodeOf(exit), signal: null, stdout, stderr }
+}
+
+/** Runs a command to its end within this process: as `cofferer` does, without the second that a start takes. */
+export const callCofferer = async (args: ReadonlyArray<string>, surroundings: Surroundings = {}): Promise<Outcome> => {
+  const text = { 1: "", 2: "" }
+  const write = (descriptor: 1 | 2, more: string) => {
+    text[descriptor] += more
+  }
+  const exit = await inTime(`cofferer ${args[0]}`, Effect.runPromiseExit(within(args, write, surroundings)), 50_000)
+  return { code: exitCodeOf(exit), signal: null, stdout: text[1], stderr: text[2] }
+}
+
+export type Here = Omit<Daemon, "child">
+
+/** Runs a daemon or a sandbox within this process until `stop`, whose JSON lines can be awaited. */
+export const startHere = (args: ReadonlyArray<string>, surroundings: Surroundings = {}): Here => {
+  const reader = readLines()
+  let errors = ""
+  const write = (descriptor: 1 | 2, text: string) => {
+    if (descriptor === 1) reader.read(text)
+    else errors += text
+  }
+  const fiber = Effect.runFork(within(args, write, surroundings))
+  const ended = Effect.runPromise(Fiber.await(fiber)).then((exit) => {
+    const code = exitCodeOf(exit)
+    reader.end(`ended with ${code} ${errors}`)
+    return { code, signal: null }
+  })
+  return {
+    lines: reader.lines,
+    line: reader.line,
+    ended,
+    stop: () => {
+      Effect.runFork(Fiber.interrupt(fiber))
+      return inTime("the end of the program", ended)
+    },
+  }
 }

@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { parseYaml } from "../../src/config/Yaml.ts"
@@ -20,36 +20,36 @@ import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, type FlowSetup, lives } from "./Flow.ts"
-import { type Front, type Manner, startFront } from "./Fronts.ts"
-import { scenarioText } from "./TestSandbox.ts"
+import { type Front, type Manner, passOn, startFront } from "./Fronts.ts"
+import { serveSandbox } from "./InProcess.ts"
+import { scenarioText, vegaAsset } from "./TestSandbox.ts"
 import { ticking } from "./ticking.ts"
+import type { Fields } from "./treasury.ts"
+import { waitUntil } from "./until.ts"
 
 export const otherAsset = "c".repeat(64)
 
 /** Another network with the same keys and other money, by the name of a chain. It begins now. */
-export const beginNetwork = Effect.fnUntraced(function* (name: string, change: FlowSetup["change"] = {}) {
-  const newc = `    - { id: ${otherAsset}, name: New Coin, symbol: NEWC, decimals: 0, quantum: "1", builtin: {}, status: { enabled: 0 } }\n`
-  const text = scenarioText("", { profile: '"0.75"', ...change })
-    .replace("  deposits:\n", `${newc}  deposits:\n    - { party: alice, asset: NEWC, amount: "7" }\n`)
-    .replace('amount: "1_000"', 'amount: "400"')
+export const beginNetwork = Effect.fnUntraced(function* (name: string, change: Fields = {}) {
+  const newCoin = { ...vegaAsset, id: otherAsset, name: "New Coin", symbol: "NEWC", decimals: 0 }
+  const deposits = [
+    { party: "alice", asset: "NEWC", amount: "7" },
+    { party: "alice", asset: "USDT", amount: "400" },
+    { party: "bob", asset: "USDT", amount: "50" },
+  ]
+  const text = scenarioText({ deposits, ...change }, { assets: [newCoin] })
   const scenario = yield* Effect.flatMap(parseYaml("other.yaml", text), (document) => decodeScenario(document, name))
   const layer = Sandbox.layer({ dir: undefined, portBusy: "error", clock: "manual", scenario })
-  return yield* Effect.map(Layer.build(layer), (context) => Effect.provideContext(Sandbox, context)).pipe(
-    Effect.flatten,
-  )
+  const sandbox = Context.get(yield* Layer.build(layer), Sandbox)
+  yield* serveSandbox(sandbox)
+  return sandbox
 }, Effect.orDie)
 
 /** Passes a request on to another network than the one behind. */
 export const elsewhere =
   (url: string): Manner =>
-  async ({ method, url: asked, body }) => {
-    const answer = await fetch(url + asked.pathname + asked.search, {
-      method,
-      headers: { "accept-encoding": "identity" },
-      ...(method === "POST" ? { body } : {}),
-    })
-    return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() }
-  }
+  (request) =>
+    passOn(url, request)
 
 type Loop = Effect.Effect<unknown, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
 const isUnanswered = (error: unknown): error is GatewayError => error instanceof GatewayError
@@ -64,9 +64,11 @@ export const steps = Effect.fnUntraced(function* (
   const { network, parties, assets } = options.treasury
   const poll = pollBalances(pollerOptionsOf(options.treasury))
   const loops: Readonly<Record<string, Loop>> = {
-    balances: Effect.gen(function* () {
-      while (yield* poll) yield* Effect.yieldNow
-    }),
+    balances: waitUntil(
+      "all to be read",
+      Effect.map(poll, (hasMore) => !hasMore),
+      Effect.yieldNow,
+    ),
     rules: pollRules(payersOf(parties.values())),
     parameters: readParameters,
     assets: pollAssets([...assets.values()]),

@@ -1,17 +1,17 @@
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { type Treasury, treasuryOf } from "../../src/config/Treasury.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
+import type { Treasury } from "../../src/config/Treasury.ts"
 import { general } from "../../src/domain/AccountType.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
-import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
+import { intentOf } from "./Payments.ts"
 import { testStore } from "./TestStore.ts"
+import { type Fields, treasuryFrom } from "./treasury.ts"
 
 /** 2027-01-15 08:00Z, a Friday. */
 export const now = 1_800_000_000_000
@@ -21,70 +21,68 @@ export const blockTime = BigInt(now - 1_000) * 1_000_000n
 export const keys = { reserve: "a".repeat(64), hot: "b".repeat(64), eve: "e".repeat(64), cold: "d".repeat(64) }
 
 export interface Words {
-  /** More keys of the rule "keep", indented by four. */
-  readonly keep?: string
+  /** More keys of the rule "keep". */
+  readonly keep?: Fields
   /** Instead of the whole rule "keep". */
-  readonly instead?: string
-  /** More rules, indented by two. */
-  readonly rules?: string
-  readonly policy?: string
+  readonly instead?: ReadonlyArray<Fields>
+  /** More rules. */
+  readonly rules?: ReadonlyArray<Fields>
+  readonly policy?: Fields
   /** More top-level keys. */
-  readonly more?: string
+  readonly more?: Fields
 }
 
 /** A treasury that brings hot, which has 500.00, from below 1,000 to 2,000. */
-export const treasuryText = ({ keep = "", instead, rules = "", policy, more = "" }: Words = {}): string => `
-version: 1
-name: test
-mode: live
-network: { chainId: c-1, gateways: { node: "http://127.0.0.1:1" } }
-assets: { USDT: { id: ${usdt}, decimals: 2 } }
-parties:
-  reserve: { publicKey: ${keys.reserve}, signer: { sandbox: reserve } }
-  hot: { publicKey: ${keys.hot} }
-  eve: { publicKey: ${keys.eve} }
-  cold: { publicKey: ${keys.cold} }
-rules:
-${
-  instead ??
-  `  - name: keep
-    topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "1_000", target: "2_000" }] }
-    priority: 50
-${keep}`
-}
-${rules}
-policy:
-  ${policy ?? `allow: [{ from: reserve, to: [hot, eve, cold], asset: USDT, perTransfer: "9_000", per24h: "20_000", transfersPer24h: 9 }]`}
-${more}`
-
-export const treasuryFrom = (words: Words = {}) => Effect.flatMap(parseYaml("t.yaml", treasuryText(words)), treasuryOf)
-
-export const payment = (more: Partial<Intent> = {}): Intent => ({
-  id: "7".repeat(64) as IntentId,
-  treasury: "test",
-  rule: "keep",
-  subject: "hot/USDT",
-  episode: 1,
-  command: "transfer",
-  payment: {
-    from: "reserve",
-    fromKey: keys.reserve as Intent["payment"]["fromKey"],
-    to: "hot",
-    toKey: keys.hot as Intent["payment"]["toKey"],
-    asset: "USDT",
-    assetId: usdt,
-    amount: baseUnits(12_345n),
+export const explainedFields = ({ keep, instead, rules = [], policy, more }: Words = {}): Fields => ({
+  name: "test",
+  mode: "live",
+  network: { chainId: "c-1", gateways: { node: "http://127.0.0.1:1" } },
+  assets: { USDT: { id: usdt, decimals: 2 } },
+  parties: {
+    reserve: { publicKey: keys.reserve, signer: { sandbox: "reserve" } },
+    hot: { publicKey: keys.hot },
+    eve: { publicKey: keys.eve },
+    cold: { publicKey: keys.cold },
   },
-  decimals: 2,
-  feeMax: 25n,
-  state: "proposed",
-  detail: "410.00 is below 1,000",
-  fee: undefined,
-  settledAt: undefined,
-  createdAt: now - 90_000,
-  updatedAt: now - 90_000,
+  rules: [...(instead ?? [{ ...keepHot, priority: 50, ...keep }]), ...rules],
+  policy: policy ?? { allow: [line] },
   ...more,
 })
+
+const keepHot = {
+  name: "keep",
+  topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
+}
+const line = {
+  from: "reserve",
+  to: ["hot", "eve", "cold"],
+  asset: "USDT",
+  perTransfer: "9_000",
+  per24h: "20_000",
+  transfersPer24h: 9,
+}
+
+export const explainedTreasury = (words: Words = {}) => treasuryFrom(explainedFields(words))
+
+export const payment = (more: Partial<Intent> = {}): Intent =>
+  intentOf("7", {
+    subject: "hot/USDT",
+    payment: {
+      from: "reserve",
+      fromKey: keys.reserve as Intent["payment"]["fromKey"],
+      to: "hot",
+      toKey: keys.hot as Intent["payment"]["toKey"],
+      asset: "USDT",
+      assetId: usdt,
+      amount: baseUnits(12_345n),
+    },
+    decimals: 2,
+    feeMax: 25n,
+    detail: "410.00 is below 1,000",
+    createdAt: now - 90_000,
+    updatedAt: now - 90_000,
+    ...more,
+  })
 
 const row = (party: string, balance: bigint, block: bigint) => {
   const timestamp = block - 10_000_000_000n
@@ -146,7 +144,7 @@ export const remember = Effect.fnUntraced(function* (rule: string, subject: stri
 /** A store in a file, with its treasury, on the test's clock. */
 export const explained = <E, R>(words: Words, use: (treasury: Treasury) => Effect.Effect<void, E, R>) => {
   const store = testStore()
-  return Effect.flatMap(treasuryFrom(words), use).pipe(
+  return Effect.flatMap(explainedTreasury(words), use).pipe(
     Effect.provide(store.layer()),
     Effect.ensuring(Effect.sync(store.remove)),
   )

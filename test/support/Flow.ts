@@ -3,9 +3,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { treasuryOf } from "../../src/config/Treasury.ts"
-import { withCode } from "../../src/config/withCode.ts"
-import { parseYaml } from "../../src/config/Yaml.ts"
 import { prepare } from "../../src/daemon.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
@@ -17,15 +14,18 @@ import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import { type DaemonOptions, daemonLayer, realMachine } from "../../src/services.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { ShownMillis } from "../../src/submitter/lastingWord.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { layerHttpHere } from "./InProcess.ts"
 import type { TestClient } from "./TestClient.ts"
 import { chainId, scenarioText, usdt, vega, withSandbox } from "./TestSandbox.ts"
+import { type Fields, treasuryFrom } from "./treasury.ts"
+import { turn, waitUntil } from "./until.ts"
 
 const seed = "test"
 export const alice = publicKeyOf(seed, "alice")
@@ -34,70 +34,78 @@ export const eve = publicKeyOf(seed, "eve")
 
 export interface FlowSetup {
   readonly mode?: string
-  /** Of the scenario's lines. */
-  readonly change?: Readonly<Record<string, string>>
-  /** More assets of the scenario, indented by four. */
-  readonly assets?: string
+  /** Keys of the scenario that are other than the small network's. */
+  readonly scenario?: Fields
+  /** More assets of the scenario. */
+  readonly assets?: ReadonlyArray<Fields>
   /** Chain that the treasury believes in. */
   readonly chain?: string
-  /** More keys of the treasury's network, each with a comma before it. */
-  readonly network?: string
-  /** More keys of the party alice, each with a comma before it. */
-  readonly alice?: string
+  /** More keys of the treasury's network. */
+  readonly network?: Fields
+  /** More keys of the party alice. */
+  readonly alice?: Fields
+  /** More keys of the rule of every flow. */
+  readonly keepBob?: Fields
+  /** More rules, or files of rules. */
+  readonly rules?: ReadonlyArray<Fields | string>
   /** What the policy's line allows in a day. Default 4. */
   readonly transfersPer24h?: number
-  /** More rules, indented by two. */
-  readonly rules?: string
-  /** More keys of the policy's line, each with a comma before it. */
-  readonly line?: string
+  /** More keys of the policy's line. */
+  readonly line?: Fields
+  /** More lines of the policy. */
+  readonly allow?: ReadonlyArray<Fields>
+  /** More keys of the policy. */
+  readonly policy?: Fields
   /** More top-level keys. */
-  readonly more?: string
+  readonly more?: Fields
   /** How long a lone gateway must tell of what its balances show. Default 0: most flows are about other things. */
   readonly shownMillis?: number
   /** Whether the asset listing is not read at the start. */
   readonly unlisted?: boolean
   /** What stands before the network: from its address to the one that the treasury uses. */
   readonly front?: (url: string) => Effect.Effect<string, never, Scope.Scope>
-  /** Several gateways before the network: from its address to the map of the treasury file, without braces. */
-  readonly gateways?: (url: string) => Effect.Effect<string, never, Scope.Scope>
+  /** Several gateways before the network: from its address to their names and addresses. */
+  readonly gateways?: (url: string) => Effect.Effect<Readonly<Record<string, string>>, never, Scope.Scope>
 }
 
-const scenarioOf = ({ assets = "", change = {} }: FlowSetup): string =>
-  scenarioText("", change).replace("  deposits:\n", `${assets}  deposits:\n`)
-
 /** A network of three operations has no parameters: what it takes of transfers is written down. */
-const feeOf = ({ change = {} }: FlowSetup): string =>
-  change["profile"] === "specification" ? ', fee: { factor: "0.001", maxQuantum: "1" }' : ""
+const feeOf = ({ scenario }: FlowSetup): Fields =>
+  scenario?.["profile"] === "specification" ? { fee: { factor: "0.001", maxQuantum: "1" } } : {}
 
-const treasuryText = (gateways: string, setup: FlowSetup) => {
-  const {
-    mode = "live",
-    chain = chainId,
-    network = "",
-    rules = "",
-    line = "",
-    more = "",
-    transfersPer24h: perDay = 4,
-  } = setup
-  return `
-version: 1
-name: flow
-mode: ${mode}
-network: { chainId: ${chain}, gateways: { ${gateways} }${network}${feeOf(setup)} }
-assets: { USDT: { id: ${usdt}, decimals: 6 }, VEGA: { id: ${vega}, decimals: 18 } }
-parties:
-  alice: { publicKey: "${alice}", signer: { sandbox: alice }${setup.alice ?? ""} }
-  carol: { publicKey: "${publicKeyOf(seed, "carol")}", signer: { sandbox: carol } }
-  bob: { publicKey: "${bob}" }
-  eve: { publicKey: "${eve}" }
-rules:
-  - name: keep-bob
-    topUp: { from: alice, levels: [{ party: bob, asset: USDT, below: "100", target: "200" }] }
-${rules}
-policy:
-  allow:
-    - { from: alice, to: [bob, eve], asset: USDT, perTransfer: "200", per24h: "400", transfersPer24h: ${perDay}${line} }
-${more}`
+const sandboxKey = (name: string) => ({ publicKey: publicKeyOf(seed, name), signer: { sandbox: name } })
+
+const treasuryOfFlow = (gateways: Fields, setup: FlowSetup) =>
+  treasuryFrom({
+    name: "flow",
+    mode: setup.mode ?? "live",
+    network: { chainId: setup.chain ?? chainId, gateways, ...setup.network, ...feeOf(setup) },
+    assets: { USDT: { id: usdt, decimals: 6 }, VEGA: { id: vega, decimals: 18 } },
+    parties: {
+      alice: { ...sandboxKey("alice"), ...setup.alice },
+      carol: sandboxKey("carol"),
+      bob: { publicKey: bob },
+      eve: { publicKey: eve },
+    },
+    rules: [{ ...keepBob, ...setup.keepBob }, ...(setup.rules ?? [])],
+    policy: {
+      allow: [{ ...aliceLine, transfersPer24h: setup.transfersPer24h ?? 4, ...setup.line }, ...(setup.allow ?? [])],
+      ...setup.policy,
+    },
+    ...setup.more,
+  })
+
+/** The rule of every flow. */
+const keepBob = {
+  name: "keep-bob",
+  topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "100", target: "200" }] },
+}
+/** The policy's line of every flow. */
+const aliceLine = {
+  from: "alice",
+  to: ["bob", "eve"],
+  asset: "USDT",
+  perTransfer: "200",
+  per24h: "400",
 }
 
 /** One second, one block, and one round of each loop but those left out. */
@@ -110,12 +118,15 @@ export const round = (options: DaemonOptions, sandbox: Sandbox["Service"], skip:
     yield* watchChain()
     yield* readParameters
     // A year of history is many questions: the limiter wants time for them.
-    while (!skip.has("poll") && (yield* poll)) yield* TestClock.adjust("300 millis")
+    const isRead = skip.has("poll") ? Effect.succeed(true) : Effect.map(poll, (hasMore) => !hasMore)
+    yield* waitUntil("all to be read", isRead, TestClock.adjust("300 millis"))
     if (!skip.has("compare")) yield* reconcileBalances({ ...network, parties, assets })
     if (!skip.has("reconcile")) yield* reconcileOnce()
     if (!skip.has("decide")) yield* decideOnce()
     if (!skip.has("submit")) yield* submitOnce()
     if (!skip.has("confirm")) yield* confirmOnce()
+    // Answers that came after the quorum's are on their way.
+    yield* turn
   })
 
 export type Flow = (
@@ -131,37 +142,43 @@ export const flow = (use: Flow, setup: FlowSetup = {}) => lives([use], setup)
 export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
   TestClock.setTime(1_800_000_000_000).pipe(
     Effect.andThen(
-      withSandbox({ text: scenarioOf(setup) }, (client, sandbox) =>
-        Effect.gen(function* () {
-          const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
-          writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol"])
-          const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
-          const named = setup.gateways === undefined ? `sandbox: "${gatewayUrl}"` : yield* setup.gateways(sandbox.url)
-          const treasury = yield* treasuryOf(withCode(yield* parseYaml("t.yaml", treasuryText(named, setup))))
-          const where = setup.gateways === undefined ? { gatewayUrl } : {}
-          const options = { treasury, mode: treasury.mode, dataDir, ...where }
-          const live = (use: Flow) =>
-            prepare(options).pipe(
-              Effect.andThen(readParameters),
-              Effect.andThen(firstTerms(options, setup)),
-              Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
-              Effect.andThen(use(options, sandbox, client)),
-              Effect.provideService(ShownMillis, setup.shownMillis ?? 0),
-              Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
+      withSandbox(
+        { text: scenarioText(setup.scenario, { assets: setup.assets ?? [] }), isHere: true },
+        (client, sandbox) =>
+          Effect.gen(function* () {
+            const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
+            writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol"])
+            const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
+            const named = setup.gateways === undefined ? { sandbox: gatewayUrl } : yield* setup.gateways(sandbox.url)
+            const treasury = yield* treasuryOfFlow(named, setup)
+            const where = setup.gateways === undefined ? { gatewayUrl } : {}
+            const options = { treasury, mode: treasury.mode, dataDir, ...where }
+            const live = (use: Flow) =>
+              prepare(options).pipe(
+                Effect.andThen(readParameters),
+                Effect.andThen(firstTerms(options, setup)),
+                Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
+                Effect.andThen(use(options, sandbox, client)),
+                Effect.provideService(ShownMillis, setup.shownMillis ?? 0),
+                Effect.provide(
+                  daemonLayer(options, { ...realMachine(options), http: layerHttpHere }).pipe(
+                    Layer.provideMerge(Logger.layer([])),
+                  ),
+                ),
+              )
+            yield* Effect.forEach(uses, live, { discard: true }).pipe(
+              Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
             )
-          yield* Effect.forEach(uses, live, { discard: true }).pipe(
-            Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),
-          )
-        }).pipe(Effect.scoped),
+          }).pipe(Effect.scoped),
       ),
     ),
   )
 
 /** The first terms of work are believed at once; where no parameters vouch for them, after half a minute. */
-const firstTerms = ({ treasury }: DaemonOptions, { change = {} }: FlowSetup) => {
+const firstTerms = ({ treasury }: DaemonOptions, { scenario }: FlowSetup) => {
   const look = pollRules(payersOf(treasury.parties.values()))
   const later = Effect.andThen(TestClock.adjust("30 seconds"), look)
-  return change["profile"] === "specification" ? Effect.andThen(look, later) : look
+  return scenario?.["profile"] === "specification" ? Effect.andThen(look, later) : look
 }
 
 /** What alice's key really did. */

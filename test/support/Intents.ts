@@ -7,6 +7,7 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { type Flow, round } from "./Flow.ts"
 import { at, request, type TestClient } from "./TestClient.ts"
+import { waitUntil } from "./until.ts"
 
 type Options = Parameters<Flow>[0]
 type Network = Sandbox["Service"]
@@ -63,6 +64,13 @@ export const intentsOf = (command: IntentCommand) => {
 
 /** Until the mempool holds a second transaction. */
 export const waitForTaken = (client: TestClient) =>
-  Effect.gen(function* () {
-    while (at(yield* request(client, "/sandbox/ledger"), "mempool.1") === undefined) yield* Effect.yieldNow
-  })
+  waitUntil(
+    "a second transaction in the mempool",
+    Effect.map(request(client, "/sandbox/ledger"), (reply) => at(reply, "mempool.1") !== undefined),
+  )
+
+/** Whether an attempt may still execute. */
+export const hasAttempt = Effect.map(
+  Effect.flatMap(Outbox, ({ live }) => live),
+  (all) => all.length > 0,
+)

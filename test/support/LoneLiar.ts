@@ -3,7 +3,7 @@ import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { alice, type Flow, type FlowSetup, flow } from "./Flow.ts"
 import { type Front, type Manner, startFront } from "./Fronts.ts"
-import { usdt } from "./TestSandbox.ts"
+import { powOf, usdt } from "./TestSandbox.ts"
 
 /** A gateway that answers as it likes. */
 export type Liar = { manner: Manner }
@@ -28,14 +28,13 @@ export const behind = (
 }
 
 /** Work of a network with a window of so many blocks, easy enough for a test. */
-export const pow = (window: number) => ({
-  pow: `{ difficulty: 3, pastBlocks: ${window}, txPerBlock: 2, increaseDifficulty: true }`,
-})
+export const pow = (window: number) => ({ pow: powOf(window) })
 /** A payday. */
-export const wage = `  - name: wage
-    payout: { from: alice, to: eve, asset: USDT, amount: "30" }
-    schedule: { cron: "1 8 * * *" }
-`
+export const wage = {
+  name: "wage",
+  payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
+  schedule: { cron: "1 8 * * *" },
+}
 export const wages = Effect.map(
   Effect.flatMap(Outbox, (outbox) => outbox.recent(50)),
   (all) => all.filter(({ rule }) => rule === "wage").map(({ state }) => state),

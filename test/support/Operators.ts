@@ -14,8 +14,15 @@ export const operatorNames = ["ana", "ben", "chloe"] as const
 export const operatorSigns = (name: string, text: string): string =>
   sign(null, Buffer.from(text), operatorKey(name).key).toString("hex")
 
-/** The group `desk` of a treasury file: so many of ana, ben and chloe. */
+/** The same as a line of a file that is text. */
 export const deskText = (need = 2, within = "4h"): string => {
   const people = operatorNames.map((name) => `${name}: "${operatorKey(name).publicKey}"`)
   return `approvals: { desk: { need: ${need}, within: ${within}, of: { ${people.join(", ")} } } }`
 }
+
+/** Keys of a treasury file with the group `desk`: so many of ana, ben and chloe. */
+export const deskFields = (need = 2, within = "4h") => ({
+  approvals: {
+    desk: { need, within, of: Object.fromEntries(operatorNames.map((name) => [name, operatorKey(name).publicKey])) },
+  },
+})

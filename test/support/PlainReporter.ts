@@ -6,15 +6,22 @@ export default class PlainReporter implements Reporter {
     let passed = 0
     let failed = errors.length
     let skipped = 0
+    const notes = new Map<string, number>()
     for (const module of modules) {
       if (module.state() === "failed" && module.children.size === 0) failed++
       for (const test of module.children.allTests()) {
-        const { state } = test.result()
+        const result = test.result()
+        const { state } = result
         if (state === "passed") passed++
         else if (state === "failed") failed++
-        else skipped++
+        else {
+          skipped++
+          const note = result.state === "skipped" ? result.note : undefined
+          if (note !== undefined) notes.set(note, (notes.get(note) ?? 0) + 1)
+        }
       }
     }
+    for (const [note, count] of notes) console.log(`${count} skipped: ${note}`)
     console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`)
   }
 }

@@ -11,6 +11,7 @@ import type { Party } from "../../src/rules/Rule.ts"
 import { live } from "../gateway/GatewayServer.ts"
 import { type History, serveHistory } from "./HistoryServer.ts"
 import { testStore } from "./TestStore.ts"
+import { waitUntil } from "./until.ts"
 
 /** Parties named by their keys' first characters. */
 export const pollerOptions = (
@@ -47,15 +48,19 @@ export const openPoller = (history: History) =>
 
 /** Polls until there is nothing more to read at once. */
 export const pollAll = (options: BalancePollerOptions, paces?: Paces) =>
-  Effect.gen(function* () {
-    while (yield* pollBalances(options, paces)) yield* Effect.yieldNow
-  })
+  waitUntil(
+    "all to be read",
+    Effect.map(pollBalances(options, paces), (hasMore) => !hasMore),
+    Effect.yieldNow,
+  )
 
 /** Reads all of the past that is asked for. */
 export const backfillAll = (options: BalancePollerOptions, pace?: Ref.Ref<Pace>) =>
-  Effect.gen(function* () {
-    while (yield* backfillOnce(options, pace)) yield* Effect.yieldNow
-  })
+  waitUntil(
+    "all of the past",
+    Effect.map(backfillOnce(options, pace), (hasMore) => !hasMore),
+    Effect.yieldNow,
+  )
 
 /** A row as one text, to compare what is stored with what there is. */
 export const textOf = (row: BalanceChange): string =>

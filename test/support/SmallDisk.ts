@@ -2,6 +2,10 @@ import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { cpSync, mkdirSync } from "node:fs"
 import type { Readable } from "node:stream"
+import { inTime } from "./until.ts"
+
+/** Milliseconds that a command may take. */
+const timeout = 60_000
 
 export interface Started {
   readonly stdout: Readable
@@ -28,11 +32,24 @@ const follow = (command: string, args: ReadonlyArray<string>, env: Readonly<Reco
   return { pid: child.pid ?? 0, stdout: child.stdout, exit, kill: (signal: NodeJS.Signals) => void child.kill(signal) }
 }
 
+const runs = (command: string, args: ReadonlyArray<string>): boolean => {
+  try {
+    execFileSync(command, args, { stdio: "ignore", timeout })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether the machine can bound the files of a process. */
+export const canLimit = (): boolean => runs("prlimit", ["--version"])
+
 /** The file system takes all, but files of the process may not grow: works for every user of Linux. */
 export const limitedDisk = (dir: string): SmallDisk => {
   mkdirSync(dir, { recursive: true })
   let pid = 0
-  const limit = (bytes: string) => execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:unlimited`])
+  const limit = (bytes: string) =>
+    execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:unlimited`], { timeout })
   return {
     dir,
     take: (from, name) => cpSync(from, `${dir}/${name}`, { recursive: true }),
@@ -41,7 +58,7 @@ export const limitedDisk = (dir: string): SmallDisk => {
       pid = started.pid
       return started
     },
-    run: (command) => execFileSync("sh", ["-c", command], { encoding: "utf8" }),
+    run: (command) => execFileSync("sh", ["-c", command], { encoding: "utf8", timeout }),
     fill: () => void limit("1"),
     empty: () => void limit("unlimited"),
     end: () => {},
@@ -55,12 +72,7 @@ const mounting = (dir: string) => `mount -t tmpfs -o size=48m tmpfs '${dir}'`
 /** Whether this user may mount a file system where nobody else sees it. */
 export const canMount = (dir: string): boolean => {
   mkdirSync(dir, { recursive: true })
-  try {
-    execFileSync("unshare", [...namespace, "sh", "-c", mounting(dir)], { stdio: "ignore" })
-    return true
-  } catch {
-    return false
-  }
+  return runs("unshare", [...namespace, "sh", "-c", mounting(dir)])
 }
 
 /** A file system of 48 MiB that only the commands that are started here see. It is gone with `end`. */
@@ -69,9 +81,9 @@ export const mountedDisk = async (dir: string): Promise<SmallDisk> => {
   const holder = spawn("unshare", [...namespace, "sh", "-c", `${mounting(dir)} && echo mounted && exec cat`], {
     stdio: ["pipe", "pipe", "inherit"],
   })
-  await once(holder.stdout, "data")
+  await inTime("the mount", once(holder.stdout, "data"))
   const inside = ["-t", String(holder.pid), "-m", ...(isRoot ? [] : ["-U", "--preserve-credentials"]), "sh", "-c"]
-  const run = (command: string) => execFileSync("nsenter", [...inside, command], { encoding: "utf8" })
+  const run = (command: string) => execFileSync("nsenter", [...inside, command], { encoding: "utf8", timeout })
   return {
     dir,
     take: (from, name) => void run(`cp -r '${from}' '${dir}/${name}'`),

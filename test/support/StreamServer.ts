@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net"
 import { type WebSocket, WebSocketServer } from "@effect/platform-node/NodeWS"
 import { Effect, type Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { turn } from "./until.ts"
 
 /** One stream as it was asked for, open on the side of the network. */
 export interface Opened {
@@ -90,9 +91,6 @@ export const flood = ({ socket, wire }: Opened, text: string): void => {
   }
   more()
 }
-
-/** What the machine has to do is done. */
-export const turn: Effect.Effect<void> = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 
 /** Lets virtual time pass in steps, each with a turn of the machine, until it is so, an hour at most. */
 export const passUntil = (isSo: () => boolean, stepMillis = 20): Effect.Effect<void> =>

@@ -18,7 +18,9 @@ import {
   transferId,
   txHash,
 } from "../../src/tx/Transaction.ts"
+import { askHere } from "./InProcess.ts"
 import { signingKey } from "./signingKey.ts"
+import type { Arrived } from "./wire.ts"
 
 /** A client of the network that shares no code with the daemon's gateway and signer: it tells what the wire says. */
 export interface TestClient {
@@ -26,6 +28,8 @@ export interface TestClient {
   readonly chainId: string
   /** Seed of the sandbox's keys. */
   readonly seed: string
+  /** Requests stay within the process: for tests of what the network says, not of how it travels. */
+  readonly isHere?: boolean
 }
 
 export interface Reply {
@@ -59,15 +63,18 @@ interface RequestOptions {
 
 /** One request. */
 export const request = (
-  client: Pick<TestClient, "url">,
+  client: Pick<TestClient, "url" | "isHere">,
   path: string,
   init: RequestOptions = {},
 ): Effect.Effect<Reply, NoAnswer> =>
   Effect.tryPromise({
     try: async (signal) => {
+      const method = init.method ?? (init.body === undefined ? "GET" : "POST")
+      const here = client.isHere === true ? askHere(client.url, { method, path, body: init.body ?? "" }) : undefined
+      if (here !== undefined) return replyOf(await here)
       const patience = AbortSignal.timeout(init.patience ?? 10_000)
       const response = await fetch(client.url + path, {
-        method: init.method ?? (init.body === undefined ? "GET" : "POST"),
+        method,
         ...(init.body === undefined ? {} : { body: init.body }),
         signal: AbortSignal.any([signal, patience]),
       })
@@ -76,6 +83,11 @@ export const request = (
     },
     catch: (cause) => new NoAnswer({ cause }),
   })
+
+const replyOf = ({ told, broken }: Arrived): Reply => {
+  if (told === undefined || broken !== undefined) throw new Error(broken ?? "the connection ended")
+  return { status: told.status, headers: new Headers(told.headers), text: told.body, json: jsonOf(told.body) }
+}
 
 /** The connection ends where the body is too long. */
 const readText = async (response: Response, bytesMax: number): Promise<string> => {

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import * as Test from "./TestClient.ts"
 import { one, usdt } from "./TestSandbox.ts"
+import { waitUntil } from "./until.ts"
 
 export type Node = Sandbox["Service"]
 
@@ -26,7 +27,11 @@ export const hits = (client: Test.TestClient) =>
   )
 
 /** Waits until no fault is armed: the request that spends the last one is in the sandbox then. */
-export const spent = (client: Test.TestClient) => Effect.repeat(hits(client), { until: (all) => all.length === 0 })
+export const spent = (client: Test.TestClient) =>
+  waitUntil(
+    "every fault to hit",
+    Effect.map(hits(client), (all) => all.length === 0),
+  )
 
 /** A payment of one USDT from alice to bob, anchored on the true newest block whatever faults make of reads. */
 export const draft = (client: Test.TestClient, node: Node, change: Partial<Test.Draft> = {}) =>

@@ -1,5 +1,6 @@
 import { type Cause, Deferred, Effect, Queue, type Scope } from "effect"
 import { at, NoAnswer, request, type TestClient } from "./TestClient.ts"
+import { soon, waitUntil } from "./until.ts"
 
 /** One open stream of the network, as the runtime's own WebSocket client sees it. */
 export interface TestStream {
@@ -38,15 +39,17 @@ export const openStream = (
     return {
       send: (message) =>
         Effect.sync(() => socket.send(typeof message === "string" ? message : JSON.stringify(message))),
-      take: (count) => Effect.forEach(Array.from({ length: count }), () => Queue.take(frames)),
+      take: (count) =>
+        Effect.forEach(Array.from({ length: count }), () => soon("a message of a stream", Queue.take(frames))),
       rest,
-      ended: Effect.all([Deferred.await(ended), rest]),
+      ended: Effect.all([soon("the end of a stream", Deferred.await(ended)), rest]),
       close: Effect.sync(() => socket.close()),
     }
   })
 
 /** Waits until as many streams are told of blocks: none of them misses the next one. */
 export const listening = (client: Pick<TestClient, "url">, count: number): Effect.Effect<void, NoAnswer> =>
-  Effect.repeat(request(client, "/sandbox/ledger"), { until: (reply) => at(reply, "streams") === count }).pipe(
-    Effect.asVoid,
+  waitUntil(
+    `${count} streams`,
+    Effect.map(request(client, "/sandbox/ledger"), (reply) => at(reply, "streams") === count),
   )

@@ -8,6 +8,7 @@ export const runTrafficThread = (options: TrafficOptions): Promise<TrafficOutcom
   new Promise((resolve, reject) => {
     const thread = new Worker(new URL("./trafficThread.ts", import.meta.url), { workerData: options })
     thread.on("message", resolve)
+    thread.on("exit", (code) => reject(new Error(`the thread ended with ${code}`)))
     thread.on("error", reject)
   })
 

@@ -25,7 +25,7 @@ const tx = {
 }
 
 describe("Transaction", () => {
-  it("puts the chain id and one zero byte in front, on the wire only where the form wants it", () => {
+  it("prefixes the chain id and one zero byte where the form asks", () => {
     assert.strictEqual(toHex(withChainPrefix("ab", Uint8Array.of(1, 2))), "6162000102")
     assert.deepStrictEqual(frame("bare", "ab", inputData), inputData)
     assert.deepStrictEqual(frame("prefixed", "ab", inputData), withChainPrefix("ab", inputData))
@@ -63,7 +63,7 @@ describe("Transaction", () => {
     assert.deepInclude(wire?.pow, tx.pow)
   })
 
-  it("keeps a sender given by address, and fields that it does not know, when it writes a message again", () => {
+  it("keeps a sender's address and unknown fields when it writes again", () => {
     const address = `ca3e${"0461626364"}`
     const unknown = "980601"
     const hex = `0a0108${"80 7d 03".replaceAll(" ", "")}${unknown}${address}`

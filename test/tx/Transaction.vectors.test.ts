@@ -133,7 +133,7 @@ describe("vectors of transactions", () => {
     assert.isFalse(verifySignature(m.pub, signingDigest(new TextEncoder().encode(m.utf8), "another-chain"), m.sig))
   })
 
-  it("rebuilds the transaction of version 2 of the network's own test, which has no proof of work", async () => {
+  it("rebuilds the network's transaction of version 2, without proof of work", async () => {
     const input: InputData = {
       nonce: 123456789n,
       blockHeight: 1789n,

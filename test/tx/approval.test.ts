@@ -101,7 +101,7 @@ describe("an approval", () => {
     )
   })
 
-  it("holds for the terms that were signed, and for none in which anything is another", () => {
+  it("holds for the signed terms, and for no changed ones", () => {
     assert.deepStrictEqual(heldBy(["ben", "ana"]), { by: ["ana", "ben"] })
     const changes: ReadonlyArray<Partial<PaymentTerms>> = [
       { treasury: "other" },
@@ -212,7 +212,7 @@ describe("an approval", () => {
     }
   })
 
-  it("holds to the end that it was printed with, for a day at most, and the next one is known in time", () => {
+  it("holds until its printed end, a day at most", () => {
     const hour = 3_600_000
     for (let at = now; at < now + 13 * hour; at += 1_234_567) {
       const expires = expiryFrom(at)

@@ -151,77 +151,74 @@ const anew: Readonly<Record<string, string>> = {
 const verified = (data: string) => callCofferer(["verify", "-c", file, "--data", data])
 
 describe("a journal and a store that somebody changed", () => {
-  it.effect(
-    "are noticed by verify, or by the start",
-    () =>
-      Effect.gen(function* () {
-        const text = `${fixture("treasury.yaml")}store: { watermark: "${at("watermark")}" }\n`
-        writeFileSync(file, text)
-        for (const name of ["data", "twin"]) mkdirSync(at(name, "sandbox"), { recursive: true })
-        yield* TestClock.setTime(1_800_000_000_000)
-        yield* pays(at("twin"), false)
-        rmSync(at("watermark"))
-        yield* TestClock.setTime(1_800_000_600_000)
-        yield* pays(at("data"), true)
-        const whole = yield* Effect.promise(() => verified(copy("data", "whole")))
-        assert.deepStrictEqual([whole.code, whole.stderr], [0, ""], "as it is")
+  it.effect("are noticed by verify, or by the start", () =>
+    Effect.gen(function* () {
+      const text = `${fixture("treasury.yaml")}store: { watermark: "${at("watermark")}" }\n`
+      writeFileSync(file, text)
+      for (const name of ["data", "twin"]) mkdirSync(at(name, "sandbox"), { recursive: true })
+      yield* TestClock.setTime(1_800_000_000_000)
+      yield* pays(at("twin"), false)
+      rmSync(at("watermark"))
+      yield* TestClock.setTime(1_800_000_600_000)
+      yield* pays(at("data"), true)
+      const whole = yield* Effect.promise(() => verified(copy("data", "whole")))
+      assert.deepStrictEqual([whole.code, whole.stderr], [0, ""], "as it is")
 
-        let tried = 0
-        const through: Array<string> = []
-        const attack = Effect.fnUntraced(function* (title: string, change: (db: DatabaseSync) => void, from = "data") {
-          const data = copy(from, `attack${tried++}`)
-          const db = new DatabaseSync(join(data, databaseFile))
-          unguarded(db)
-          const before = db.prepare("SELECT total_changes() AS n").get()!["n"]
-          change(db)
-          const isChanged = from !== "data" || db.prepare("SELECT total_changes() AS n").get()!["n"] !== before
-          db.close()
-          assert.isTrue(isChanged, `${title}: nothing was changed`)
-          const { code, stderr } = yield* Effect.promise(() => verified(data))
-          if (code === 0) through.push(title)
-          else assert.match(stderr, /^cofferer: (journal broken: )?.+\n$/, title)
+      let tried = 0
+      const through: Array<string> = []
+      const attack = Effect.fnUntraced(function* (title: string, change: (db: DatabaseSync) => void, from = "data") {
+        const data = copy(from, `attack${tried++}`)
+        const db = new DatabaseSync(join(data, databaseFile))
+        unguarded(db)
+        const before = db.prepare("SELECT total_changes() AS n").get()!["n"]
+        change(db)
+        const isChanged = from !== "data" || db.prepare("SELECT total_changes() AS n").get()!["n"] !== before
+        db.close()
+        assert.isTrue(isChanged, `${title}: nothing was changed`)
+        const { code, stderr } = yield* Effect.promise(() => verified(data))
+        if (code === 0) through.push(title)
+        else assert.match(stderr, /^cofferer: (journal broken: )?.+\n$/, title)
+      })
+      for (const [title, sql] of Object.entries(rows)) yield* attack(title, (db) => db.exec(sql))
+      for (const [title, sql] of Object.entries(anew)) {
+        yield* attack(`${title}, rehashed`, (db) => {
+          db.exec(sql)
+          rehashed(db)
         })
-        for (const [title, sql] of Object.entries(rows)) yield* attack(title, (db) => db.exec(sql))
-        for (const [title, sql] of Object.entries(anew)) {
-          yield* attack(`${title}, rehashed`, (db) => {
-            db.exec(sql)
-            rehashed(db)
-          })
-        }
-        yield* attack("an older copy of the store", () => undefined, "early")
-        yield* attack("the store of another installation", () => undefined, "twin")
-        yield* attack(
-          "the store of another installation under our name",
-          (db) => {
-            const own = new DatabaseSync(join(at("whole"), databaseFile))
-            const { value } = own.prepare("SELECT value FROM settings WHERE key = 'installation'").get()!
-            own.close()
-            db.prepare("UPDATE settings SET value = ? WHERE key = 'installation'").run(value!)
-          },
-          "twin",
-        )
+      }
+      yield* attack("an older copy of the store", () => undefined, "early")
+      yield* attack("the store of another installation", () => undefined, "twin")
+      yield* attack(
+        "the store of another installation under our name",
+        (db) => {
+          const own = new DatabaseSync(join(at("whole"), databaseFile))
+          const { value } = own.prepare("SELECT value FROM settings WHERE key = 'installation'").get()!
+          own.close()
+          db.prepare("UPDATE settings SET value = ? WHERE key = 'installation'").run(value!)
+        },
+        "twin",
+      )
 
-        // A copy is as whole as its original: the start sees that the file is another one.
-        const treasury = yield* loadTreasury(file)
-        for (const [title, from] of [
-          ["a copy of today", "data"],
-          ["an older copy", "early"],
-          ["another store", "twin"],
-        ] as const) {
-          const dataDir = copy(from, `start${tried++}`)
-          mkdirSync(join(dataDir, "sandbox"))
-          cpSync(at("data", "sandbox"), join(dataDir, "sandbox"), { recursive: true })
-          const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: "http://127.0.0.1:1" }
-          const halts = yield* prepare(options).pipe(
-            Effect.andThen(Effect.flatMap(Brake, (brake) => brake.halts)),
-            Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
-          )
-          if (!halts.some(({ reason }) => reason === "restored_store")) through.push(`started on ${title}`)
-        }
-        console.log(`store: tried ${tried} through ${through.length}`)
-        assert.deepStrictEqual(through, [])
-        assert.isAtLeast(tried, 20)
-      }),
-    120_000,
+      // A copy is as whole as its original: the start sees that the file is another one.
+      const treasury = yield* loadTreasury(file)
+      for (const [title, from] of [
+        ["a copy of today", "data"],
+        ["an older copy", "early"],
+        ["another store", "twin"],
+      ] as const) {
+        const dataDir = copy(from, `start${tried++}`)
+        mkdirSync(join(dataDir, "sandbox"))
+        cpSync(at("data", "sandbox"), join(dataDir, "sandbox"), { recursive: true })
+        const options = { treasury, mode: treasury.mode, dataDir, gatewayUrl: "http://127.0.0.1:1" }
+        const halts = yield* prepare(options).pipe(
+          Effect.andThen(Effect.flatMap(Brake, (brake) => brake.halts)),
+          Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))),
+        )
+        if (!halts.some(({ reason }) => reason === "restored_store")) through.push(`started on ${title}`)
+      }
+      console.log(`store: tried ${tried} through ${through.length}`)
+      assert.deepStrictEqual(through, [])
+      assert.isAtLeast(tried, 20)
+    }),
   )
 })

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { cpus } from "node:os"
+import { fileURLToPath } from "node:url"
 import { type Benchmark, figure } from "../Benchmark.ts"
 
-const root = new URL("../../../", import.meta.url).pathname
+const root = fileURLToPath(new URL("../../../", import.meta.url))
 const rounds = 3
 /** No round may hang the run. */
 const patienceMillis = 600_000

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { makeRehearsal } from "../../../src/rehearsal/Rehearsal.ts"
 import { readTests } from "../../../src/rehearsal/readTests.ts"
@@ -23,7 +24,7 @@ const playYear = (perMinute: number, say: (text: string) => void): number => {
 }
 
 const run: Benchmark["run"] = async (say) => {
-  const file = new URL("../../../config/tests/sandbox.yaml", import.meta.url).pathname
+  const file = fileURLToPath(new URL("../../../config/tests/sandbox.yaml", import.meta.url))
   const plans = await Effect.runPromise(readTests(file, []))
   const hundred = Array.from({ length: 100 }, (_, i) => plans[i % plans.length]!)
   const one = [1, 2, 3].map(() => playYear(1, say))

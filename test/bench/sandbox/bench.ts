@@ -2,10 +2,11 @@ import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { type Benchmark, figure } from "../Benchmark.ts"
 import { partiesCount, treasuryText } from "./scenario.ts"
 
-const root = new URL("../../../", import.meta.url).pathname
+const root = fileURLToPath(new URL("../../../", import.meta.url))
 const rounds = 7
 const millis = 3_000
 /** No slice may hang the run. */

@@ -2,10 +2,11 @@ import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { type Benchmark, figure } from "../Benchmark.ts"
 import { treasuryText } from "./world.ts"
 
-const root = new URL("../../../", import.meta.url).pathname
+const root = fileURLToPath(new URL("../../../", import.meta.url))
 const minutesDefault = 10
 
 /** The launcher's own. */

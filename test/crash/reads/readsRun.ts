@@ -6,6 +6,7 @@ import type { Reconciled } from "../../../src/status/reconcileNow.ts"
 import type { View } from "../../../src/status/View.ts"
 import { databaseFile } from "../../../src/store/Database.ts"
 import { type Dice, makeDice } from "../../support/Dice.ts"
+import { inTime } from "../../support/until.ts"
 import { type Process, startProcess } from "../Life.ts"
 import { ask, freePort } from "../wire.ts"
 import { compareRows, type RowVerdict, rowsOfLedger, rowsOfStore } from "./compareRows.ts"
@@ -188,7 +189,7 @@ const kill = async (daemon: Process | undefined): Promise<void> => {
 
 const stop = async (running: Process | undefined): Promise<void> => {
   running?.child.kill("SIGTERM")
-  const end = await running?.ended
+  const end = running && (await inTime("the end of a process", running.ended, 120_000))
   if (end?.code !== 0) throw new Error(`a process came to no good end: ${end?.code}: ${running?.complaint()}`)
 }
 

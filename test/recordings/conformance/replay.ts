@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { type NetworkState, NetworkStateText, readNetworkState } from "../../../src/sandbox/state/NetworkState.ts"
 import * as Test from "../../support/TestClient.ts"
 import { scenarioText, withSandbox } from "../../support/TestSandbox.ts"
+import { waitUntil } from "../../support/until.ts"
 import { type Difference, differences } from "./compare.ts"
 import { atPages, beforeCommands, beforeSubmissions } from "./states.ts"
 
@@ -78,7 +79,7 @@ export const withState = <A, E>(state: NetworkState, use: (client: Test.TestClie
     writeFileSync(file, yield* Schema.encodeEffect(NetworkStateText)(state))
     const read = yield* readNetworkState(file)
     yield* TestClock.setTime(Number(state.time / 1_000_000n) + 500)
-    const text = scenarioText("", { parties: "[]" }).replace(/ {2}deposits:[\s\S]*$/, "")
+    const text = scenarioText({ parties: [], deposits: [] })
     return yield* withSandbox({ text, state: read }, use)
   }).pipe(Effect.scoped)
 
@@ -119,9 +120,10 @@ export const replaySubmissions = withState(beforeSubmissions(), (client) =>
 
 /** Waits until the mempool holds what was sent. */
 const untilWaiting = (client: Test.TestClient): Effect.Effect<void, Test.NoAnswer> =>
-  Effect.repeat(Test.request(client, "/sandbox/ledger"), {
-    until: (reply) => (Test.at(reply, "mempool") as ReadonlyArray<string>).length > 0,
-  }).pipe(Effect.asVoid)
+  waitUntil(
+    "a transaction in the mempool",
+    Effect.map(Test.request(client, "/sandbox/ledger"), (reply) => Test.at(reply, "mempool.0") !== undefined),
+  )
 
 export const replayPages = withState(atPages(), (client) =>
   Effect.forEach(data("pages"), (entry) =>

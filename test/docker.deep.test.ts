@@ -1,0 +1,137 @@
+import { spawnSync } from "node:child_process"
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, beforeEach, describe, it } from "vitest"
+import { makeContainer, productionPackages, readSteps } from "./docker/image.ts"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), "utf8")
+
+describe("the image", () => {
+  const folder = mkdtempSync(join(tmpdir(), "cofferer-image-"))
+  const app = join(folder, "image/app")
+  beforeAll(() => {
+    makeContainer(readSteps(read("Dockerfile")), folder)
+    // The user of the container is another one than the user of this test.
+    for (const name of [folder, join(folder, "data"), join(folder, "config")]) chmodSync(name, 0o777)
+  })
+  afterAll(() => {
+    // The image is read-only, for its owner too.
+    spawnSync("chmod", ["-R", "u+w", folder])
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it("holds the program, its packages and nothing else", () => {
+    assert.sameMembers(readdirSync(app), ["LICENSE", "package.json", "node_modules", "src"])
+    assert.include(productionPackages(), "node_modules/effect")
+    assert.isFalse(existsSync(join(app, "node_modules/vitest")))
+    assert.isFalse(existsSync(join(app, "node_modules/.bin/node")))
+  })
+
+  it("contains every package that the sources import", () => {
+    const imported = new Set<string>()
+    for (const file of readdirSync(join(app, "src"), { recursive: true, encoding: "utf8" })) {
+      if (!file.endsWith(".ts")) continue
+      const text = readFileSync(join(app, "src", file), "utf8")
+      for (const [, name] of text.matchAll(/from "((?:@[\w-]+\/)?[\w-]+)[/"]/g)) imported.add(name!)
+    }
+    assert.include([...imported], "effect")
+    // What operators import of the program itself.
+    imported.delete("cofferer")
+    for (const name of imported) assert.isTrue(existsSync(join(app, "node_modules", name, "package.json")), name)
+  })
+
+  describe("confined", () => {
+    const { error, status, stderr } = spawnSync("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"], {
+      encoding: "utf8",
+      timeout: 30_000,
+    })
+    const refusal = status === 0 ? undefined : `needs bwrap: ${error?.message ?? stderr.trim()}`
+
+    beforeEach(({ skip }) => skip(refusal !== undefined, refusal))
+
+    const run = (...command: ReadonlyArray<string>) => {
+      const script = fileURLToPath(new URL("docker/run.sh", import.meta.url))
+      const { status, stdout, stderr } = spawnSync(script, [folder, realpathSync(process.execPath), ...command], {
+        encoding: "utf8",
+        timeout: 200_000,
+      })
+      return { status, stdout, stderr }
+    }
+
+    it("is read-only but for /data and /tmp, and its user is nobody", () => {
+      const probe = `
+        const { writeFileSync } = require("node:fs")
+        const may = (folder) => { try { writeFileSync(folder + "/probe", ""); return true } catch { return false } }
+        const folders = ["/", "/app", "/app/src", "/app/node_modules", "/config", "/usr", "/usr/local/bin", "/data", "/tmp"]
+        const capabilities = require("node:fs").readFileSync("/proc/self/status", "utf8").match(/CapEff:\\s*(\\w+)/)[1]
+        console.log(JSON.stringify({ user: process.getuid(), group: process.getgid(), capabilities, env: process.env.NODE_ENV,
+          data: process.env.COFFERER_DATA_DIR, writable: folders.filter(may) }))`
+      const { status, stdout, stderr } = run("node", "-e", probe)
+      assert.strictEqual(status, 0, stderr)
+      assert.deepStrictEqual(JSON.parse(stdout), {
+        user: 10001,
+        group: 10001,
+        capabilities: "0000000000000000",
+        env: "production",
+        data: "/data",
+        writable: ["/data", "/tmp"],
+      })
+    })
+
+    it("opens its database and starts its threads there", () => {
+      const program = `
+        import { existsSync } from "node:fs"
+        import { DatabaseSync } from "node:sqlite"
+        import { Effect, Layer } from "effect"
+        import { ProofOfWork } from "/app/src/pow/ProofOfWork.ts"
+        import { Metrics } from "/app/src/telemetry/Metrics.ts"
+        const db = new DatabaseSync(process.env.COFFERER_DATA_DIR + "/probe.db")
+        db.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        const metrics = Metrics.layer({ treasury: "t", mode: "observe", gateways: [], rules: [], receivers: [], version: "0",
+          revision: "0" })
+        const solve = ProofOfWork.use((pow) => pow.solve({ blockHash: "0".repeat(64), tid: "1", difficulty: 4 }))
+        await Effect.runPromise(Effect.provide(solve, ProofOfWork.layer.pipe(Layer.provide(metrics))))
+        console.log("solved", existsSync("/data/probe.db"))`
+      const { status, stdout, stderr } = run("node", "--input-type=module-typescript", "-e", program)
+      assert.deepStrictEqual([status, stdout], [0, "solved true\n"], stderr)
+    })
+
+    it("tells its version by the launcher", () => {
+      const { status, stdout, stderr } = run("/app/src/cofferer.sh", "version")
+      assert.strictEqual(status, 0, stderr)
+      assert.include(stdout, (JSON.parse(read("package.json")) as { readonly version: string }).version)
+    })
+
+    it("halts, though its user has no name", () => {
+      const { status, stdout, stderr } = run(
+        "/bin/sh",
+        "-c",
+        "/app/src/cofferer.sh halt --reason drill; cat /data/HALT",
+      )
+      assert.strictEqual(status, 0, stderr)
+      assert.match(stdout, /uid10001: drill/)
+    })
+
+    it("leaves no memory image of a daemon, whatever limit the engine gives", () => {
+      cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
+      const script = `
+        ulimit -S -c "$(ulimit -H -c)"
+        /app/src/cofferer.sh run --sandbox /config/sandbox.yaml >/dev/null 2>&1 & daemon=$!
+        until [ -S /data/cofferer.sock ]; do kill -0 $daemon || exit 1; done
+        grep "^Max core file size" /proc/$daemon/limits
+        kill -KILL $daemon`
+      const { status, stdout, stderr } = run("/bin/sh", "-c", script)
+      assert.strictEqual(status, 0, stderr)
+      assert.match(stdout, /^Max core file size +0 +0 /)
+    })
+
+    it("checks a mounted configuration", () => {
+      cpSync(join(root, "config/sandbox.yaml"), join(folder, "config/sandbox.yaml"))
+      const { status, stderr } = run("/app/src/cofferer.sh", "check", "/config/sandbox.yaml")
+      assert.strictEqual(status, 0, stderr)
+    })
+  })
+})

@@ -1,0 +1,40 @@
+import { assert, describe, it } from "vitest"
+import { simulate } from "./simulate.ts"
+
+describe("the simulation of a single gateway that lies at random", () => {
+  it("finds a way out of each stop, alike in each run", async () => {
+    const options = { first: 1, seeds: 4, gateways: () => "lying" as const, workers: 2 }
+    const verdicts = await simulate(options)
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
+      [],
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { executed }) => sum + executed, 0),
+      16,
+    )
+    assert.isAbove(verdicts.filter(({ notes }) => !notes?.includes("untold")).length, 2)
+    const [again] = await simulate({ ...options, seeds: 1 })
+    assert.deepStrictEqual(again, verdicts[0])
+  })
+
+  it.each([
+    [151, "rows of another asset", []],
+    [167, "rows of far too much", []],
+    [271, "rows of next to nothing", []],
+    [273, "rows of nothing, and no operation that tells balances", ["stopped", "intents resolve (manual)"]],
+    [1428, "rows of an account that nobody has", []],
+  ] as const)("agrees with the ledger again after it (seed %i: %s)", async (first, _, notes) => {
+    const [verdict] = await simulate({ first, seeds: 1, gateways: () => "lying" as const, workers: 1 })
+    assert.deepStrictEqual([verdict?.violations, [...new Set(verdict?.notes)]], [[], notes])
+  })
+
+  it("lets people end what was signed on a false block", async () => {
+    const [verdict] = await simulate({ first: 1_896, seeds: 1, gateways: () => "lying" as const, workers: 1 })
+    assert.deepStrictEqual(verdict?.violations, [])
+    const notes = verdict?.notes ?? []
+    const refused = notes.findIndex((note) => note.includes("which the chain has not come to"))
+    assert.isAtLeast(refused, 0)
+    assert.isAbove(notes.indexOf("intents resolve (unknown)"), refused)
+  })
+})

@@ -1,0 +1,114 @@
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "vitest"
+import { keptMutants } from "../mutants/kept.ts"
+import { catchOne } from "./catchPlanted.ts"
+import { planted } from "./planted.ts"
+import { simulate } from "./simulate.ts"
+import { failEachStatement } from "./statements.ts"
+
+const honest = () => "honest" as const
+
+describe("the simulation of the whole daemon", () => {
+  it("finds every payment executed exactly once, and the same run each time", async () => {
+    const options = { first: 1, seeds: 26, gateways: honest, workers: 2 }
+    const verdicts = await simulate(options)
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `seed ${seed}: ${violation}`)),
+      [],
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { executed }) => sum + executed, 0),
+      10,
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { cancelled }) => sum + cancelled, 0),
+      3,
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { deaths }) => sum + deaths, 0),
+      10,
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { byCode }) => sum + byCode, 0),
+      3,
+    )
+    const again = await simulate({ ...options, seeds: 4 })
+    assert.deepStrictEqual(again, verdicts.slice(0, 4))
+  })
+
+  it("finds nothing wrong where orders once ended twice or replays came late", async () => {
+    for (const first of [7_000_170, 7_000_331, 7_001_532, 7_001_748, 7_002_863, 8_000_114, 8_002_272, 8_002_939]) {
+      const verdicts = await simulate({ first, seeds: 1, gateways: honest, isTame: true, workers: 1 })
+      assert.deepStrictEqual(
+        verdicts.flatMap(({ violations }) => violations),
+        [],
+      )
+    }
+  })
+
+  it("finds nothing wrong where a restored store once paid twice", async () => {
+    for (const [first, isTame] of [
+      [44, false],
+      [187, false],
+      [7_000_015, true],
+    ] as const) {
+      const verdicts = await simulate({ first, seeds: 1, gateways: honest, isTame, workers: 1 })
+      assert.deepStrictEqual(
+        verdicts.flatMap(({ violations }) => violations),
+        [],
+      )
+    }
+  })
+
+  it("finds that lies of gateways move no money beyond the policy", async () => {
+    const verdicts = await simulate({ first: 1, seeds: 8, gateways: () => "hostile", workers: 2 })
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ violations }) => violations),
+      [],
+    )
+    assert.isAtLeast(
+      verdicts.reduce((sum, { intents }) => sum + intents, 0),
+      5,
+    )
+  })
+
+  it("finds no send without its durable row, whichever statement fails", async () => {
+    const verdicts = await failEachStatement(41)
+    assert.isAtLeast(verdicts.length, 20)
+    assert.deepStrictEqual(
+      verdicts.flatMap(({ seed, violations }) => violations.map((violation) => `run ${seed}: ${violation}`)),
+      [],
+    )
+  })
+
+  it("catches a planted mistake", async () => {
+    const [one = assert.fail()] = planted.filter(({ name }) => name === "sends before the send is on disk")
+    const caught = await catchOne(one, 20, honest)
+    assert.match(caught?.violations[0] ?? "", /^disk: bytes leave before their send is on disk/)
+  })
+
+  it("refuses to plant what it does not find", async () => {
+    const edits = [{ file: "submitter/schedule.ts", source: "no such source", instead: "" }]
+    const run = simulate({ first: 1, seeds: 1, gateways: honest, workers: 1, edits })
+    await run.then(
+      () => assert.fail("it ran"),
+      (error: Error) => assert.match(error.message, /^submitter\/schedule\.ts holds 0 times, not once/),
+    )
+  })
+
+  it("knows where each mistake is made: its source is there, once", () => {
+    const all = keptMutants.flatMap(({ name, edits }) => edits.map((edit) => ({ name, ...edit })))
+    const files = new Map(
+      all.map(({ file }) => [file, readFileSync(new URL(`../../src/${file}`, import.meta.url), "utf8")]),
+    )
+    const lost = all.filter(({ file, source }) => files.get(file)?.split(source).length !== 2)
+    assert.deepStrictEqual(
+      lost.map(({ name, file }) => `${name}: ${file}`),
+      [],
+    )
+  })
+
+  it("knows at least a dozen mistakes, each by its own name", () => {
+    assert.isAtLeast(new Set(planted.map(({ name }) => name)).size, 12)
+  })
+})

@@ -1,0 +1,373 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { createServer, type Server } from "node:http"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { makeControlKey } from "../../src/config/controlKey.ts"
+import { agreements } from "../../src/status/agreement.ts"
+import { socketFile } from "../../src/status/ControlServer.ts"
+import { nonceHeader, proofHeader, proofOf } from "../../src/status/identity.ts"
+import { type Daemon, root, start } from "../support/Cofferer.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+
+const dir = mkdtempSync(join(tmpdir(), "cofferer-sockets-"))
+const data = join(dir, "data")
+const file = join(root, "config/sandbox.yaml")
+const isRoot = process.getuid?.() === 0
+/** In which an answer must come, milliseconds. */
+const patience = 5_000
+
+let daemon: Daemon
+beforeAll(async () => {
+  writeFileSync(
+    join(dir, "payment.yaml"),
+    'idempotencyKey: one\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "1" }\n',
+  )
+  daemon = start(["run", "--sandbox", "--data", data, file], { cwd: dir, env: { COFFERER_LISTEN: "127.0.0.1:0" } })
+  await daemon.line(({ msg }) => msg === "ready")
+}, 60_000)
+afterAll(async () => {
+  await daemon.stop("SIGKILL")
+  rmSync(dir, { recursive: true, force: true })
+})
+
+/** What the daemon answers to some bytes until it closes, or says nothing more for so long. */
+const answerTo = (bytes: string | Buffer, silenceMillis: number): Promise<string> =>
+  new Promise((resolve) => {
+    let text = ""
+    const socket = connect(join(data, socketFile))
+    const done = () => {
+      socket.destroy()
+      resolve(text)
+    }
+    socket.setTimeout(silenceMillis, done)
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString("latin1")
+    })
+    socket.on("error", done)
+    socket.on("close", done)
+    socket.on("connect", () => socket.write(bytes))
+  })
+
+const post = (path: string, body: string): string =>
+  `POST ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+
+interface Standing {
+  readonly halts: ReadonlyArray<unknown>
+  readonly pauses: ReadonlyArray<unknown>
+  readonly mode: string
+  readonly terms: unknown
+  readonly intents: ReadonlyArray<{ readonly rule: string; readonly state: string }>
+}
+
+/** What people could have changed; undefined where the daemon does not answer. */
+const standing = async (): Promise<string | undefined> => {
+  const { code, stdout } = await callCofferer(["status", "--data", data, "--output", "json"])
+  if (code !== 0) return undefined
+  const { halts, pauses, mode, terms, intents } = JSON.parse(stdout) as Standing
+  const byPeople = intents.filter(({ rule, state }) => rule === "submit" || /cancel|reject|abandon/.test(state))
+  return JSON.stringify({ halts, pauses, mode, terms, byPeople })
+}
+
+type Attack = readonly [title: string, strike: () => Promise<string | undefined>, lacks?: string | undefined]
+
+/** Bytes that are no request, or none that a daemon should understand: nothing may come of them. */
+const halting = '{"reason":"x","author":"x"}'
+const frames: Readonly<Record<string, string | Buffer>> = {
+  "nothing but line ends": "\r\n\r\n\r\n",
+  "a NUL": "\u0000",
+  "all bytes": Buffer.from(Array.from({ length: 256 }, (_, i) => i)),
+  "a TLS greeting": Buffer.from("160301020001000100", "hex"),
+  "HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+  "HTTP/0.9": "GET /api/v1/halt\r\n",
+  "HTTP/9.9": "POST /api/v1/halt HTTP/9.9\r\nHost: localhost\r\n\r\n",
+  "no host": `POST /api/v1/halt HTTP/1.1\r\nContent-Length: ${halting.length}\r\n\r\n${halting}`,
+  "a method in small letters": post("/api/v1/halt", halting).replace("POST", "post"),
+  "a method of its own": post("/api/v1/halt", halting).replace("POST", "HALT"),
+  "GET with a body": post("/api/v1/halt", halting).replace("POST", "GET"),
+  "PUT with a body": post("/api/v1/halt", halting).replace("POST", "PUT"),
+  "another method in a header": post("/api/v1/halt", halting)
+    .replace("POST", "GET")
+    .replace("Host:", "X-HTTP-Method-Override: POST\r\nHost:"),
+  CONNECT: "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+  TRACE: "TRACE /api/v1/halt HTTP/1.1\r\nHost: localhost\r\n\r\n",
+  "a path with dots": post("/api/v1/x/../halt", halting),
+  "a path with coded dots": post("/api/v1/x/%2e%2e/halt", halting),
+  "a path with a coded letter": post("/api/v1/hal%74", halting),
+  "a path with a slash more": post("/api/v1//halt", halting),
+  "a path with a slash behind": post("/api/v1/halt/", halting),
+  "a path in capitals": post("/API/V1/HALT", halting),
+  "a path with a NUL": post("/api/v1/halt%00", halting),
+  "a whole address": post("http://other/api/v1/halt2", halting),
+  "two lengths": post("/api/v1/halt", halting).replace("Content-Type", `Content-Length: 0\r\nContent-Type`),
+  "a length and chunks": post("/api/v1/halt", halting).replace(
+    "Content-Type",
+    "Transfer-Encoding: chunked\r\nContent-Type",
+  ),
+  "a length below zero": post("/api/v1/halt", halting).replace(/Content-Length: [0-9]+/, "Content-Length: -1"),
+  "a length with a sign": post("/api/v1/halt", halting).replace(/Content-Length: /, "Content-Length: +"),
+  "half of a body": post("/api/v1/halt", halting).slice(0, -5),
+  "chunks that lie": `POST /api/v1/halt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n${halting}`,
+  "a header of a megabyte": `GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\nX: ${"a".repeat(1_000_000)}\r\n\r\n`,
+  "100,000 headers": `GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n${"X: a\r\n".repeat(100_000)}\r\n`,
+  "a header with a line end alone": post("/api/v1/halt", halting).replace(
+    "Host: localhost\r\n",
+    "Host: localhost\nX: a\n",
+  ),
+  "a header that goes on in the next line": post("/api/v1/halt", halting).replace(
+    "Host: localhost",
+    "Host: localhost\r\n folded",
+  ),
+  "a first line of a megabyte": `GET /${"a".repeat(1_000_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+  "a body of a megabyte": post("/api/v1/halt", JSON.stringify({ reason: "a".repeat(1_000_000), author: "x" })),
+  "a body that is packed": post("/api/v1/halt", "\u001f\u008b\u0008").replace(
+    "Content-Type",
+    "Content-Encoding: gzip\r\nContent-Type",
+  ),
+  "JSON of a hundred thousand brackets": post("/api/v1/halt", "[".repeat(60_000)),
+}
+
+const ofFrames: ReadonlyArray<Attack> = Object.entries(frames).map(([title, bytes]) => [
+  `frame: ${title}`,
+  async () => {
+    const answer = await answerTo(bytes, 1_000)
+    return /^HTTP\/1\.1 2/.test(answer) ? `answered with ${answer.slice(0, 60)}` : undefined
+  },
+])
+
+const bodies: ReadonlyArray<readonly [string, string]> = [
+  ["nothing", ""],
+  ["null", "null"],
+  ["a list", "[]"],
+  [
+    "fields of other types",
+    '{"reason":1,"author":[],"scope":{},"until":"x","since":1,"files":1,"signature":true,"height":{}}',
+  ],
+  ["a prototype", '{"__proto__":{"reason":"x","author":"x","scope":"all"},"constructor":{"reason":"x"}}'],
+  ["a field that is not known", '{"reason":"x","author":"x","scope":"all","since":"1","files":["/x"],"extra":1}'],
+]
+
+const verbs = Object.keys(agreements).map((path) => path.replace("*", "abcd"))
+const ofVerbs: ReadonlyArray<Attack> = verbs.flatMap((verb) =>
+  bodies.map(
+    ([title, body]): Attack => [
+      `${verb} with ${title}`,
+      async () => {
+        const [line = "nothing"] = (await answerTo(post(`/api/v1/${verb}`, body), patience)).split("\r\n")
+        return /^HTTP\/1\.1 4/.test(line) ? undefined : `answered with ${line}`
+      },
+    ],
+  ),
+)
+
+const words = ["--reason", "x"]
+const asked: ReadonlyArray<ReadonlyArray<string>> = [
+  ["halt", ...words],
+  ["pause", ...words],
+  ["resume", ...words],
+  ["status"],
+  ["intents"],
+  ["intents", "cancel", "abcd", ...words],
+  ["reload", ...words],
+  ["submit", join(dir, "payment.yaml"), "-c", file],
+]
+/** What an impostor says to all of them: that it is done. */
+const done = JSON.stringify({
+  ...{ halted: true, paused: "all", longest: null, resumed: "all", ended: [], id: "ab".repeat(32), created: true },
+  ...{ state: "cancelled", short: "abcd", view: {}, intents: [], changed: [], inForce: true, live: true, pid: 1 },
+})
+
+interface Asked {
+  readonly nonce: string
+  readonly method: string
+  readonly path: string
+}
+type Reply = { readonly status?: number; readonly body?: string; readonly proof?: string }
+
+/** Somebody who listens in the place of a daemon. */
+const listening = async (place: string, reply: (asked: Asked) => Reply, use: () => Promise<string | undefined>) => {
+  const heard: Array<string> = []
+  const server: Server = createServer(({ method = "", url: path = "", headers }, response) => {
+    heard.push(path)
+    const { status = 200, body = done, proof } = reply({ nonce: String(headers[nonceHeader]), method, path })
+    response.writeHead(status, proof === undefined ? {} : { [proofHeader]: proof }).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(place, resolve))
+  try {
+    return await use()
+  } finally {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+}
+
+/** Whether a command believes what was said to it; a halt may be written into the HALT file instead. */
+const believes = async (place: string, args: ReadonlyArray<string>): Promise<string | undefined> => {
+  const { code, stdout, stderr } = await callCofferer([...args, "--data", place])
+  const halt = join(place, "HALT")
+  if ((args[0] === "halt" || args[0] === "pause") && existsSync(halt)) {
+    rmSync(halt)
+    return /^warn .*: (its answer counts for nothing|nothing was said to it)/.test(stderr) ? undefined : stderr
+  }
+  if (code === 0 || stdout !== "") return `exit ${code}: ${stdout}`
+  return /its answer counts for nothing|nothing was said to it/.test(stderr) ? undefined : stderr
+}
+
+/** [who, how the place is made ready, what is replied] */
+type Impostor = readonly [
+  string,
+  (place: string, key: string) => void,
+  (key: string, other: string) => (asked: Asked) => Reply,
+]
+
+const nothing = () => undefined
+const proofWith = (key: string, asked: Asked, body = done, status = 200) => proofOf(key, { ...asked, body, status })
+const right = (key: string) => (asked: Asked) => ({ proof: proofWith(key, asked) })
+const answering: ReadonlyArray<Impostor> = [
+  ["who proves nothing", nothing, () => () => ({})],
+  ["who proves by chance", nothing, () => () => ({ proof: "0".repeat(64) })],
+  ["who gives a proof twice as long", nothing, (key) => (asked) => ({ proof: proofWith(key, asked).repeat(2) })],
+  ["who is another directory's daemon", nothing, (_, other) => right(other)],
+  [
+    "who repeats the proof of another request",
+    nothing,
+    (key) => (asked) => ({ proof: proofWith(key, { ...asked, nonce: "0".repeat(32) }) }),
+  ],
+  [
+    "who has the proof of another path",
+    nothing,
+    (key) => (asked) => ({ proof: proofWith(key, { ...asked, path: "/api/v1/live" }) }),
+  ],
+  [
+    "who has the proof of another body",
+    nothing,
+    (key) => (asked) => ({ proof: proofWith(key, asked, '{"live":true}') }),
+  ],
+  ["who has the proof of a refusal", nothing, (key) => (asked) => ({ proof: proofWith(key, asked, done, 409) })],
+]
+const placed: ReadonlyArray<Impostor> = [
+  [
+    "behind a link",
+    (place) => {
+      renameSync(join(place, socketFile), join(place, "other.sock"))
+      symlinkSync(join(place, "other.sock"), join(place, socketFile))
+    },
+    right,
+  ],
+  ["in a directory that everybody may write", (place) => chmodSync(place, 0o777), right],
+  [
+    "in a directory that a group may write",
+    (place) => {
+      // To root, its own group is no other.
+      if (isRoot) chownSync(place, 0, 3000)
+      chmodSync(place, 0o770)
+    },
+    right,
+  ],
+  ["in a directory that everybody may write, with a sticky bit", (place) => chmodSync(place, 0o1777), right],
+]
+/** To give a file to another user takes root. */
+const foreign: ReadonlyArray<Impostor> = [
+  ["of another user", (place) => chownSync(join(place, socketFile), 1002, 1002), right],
+  [
+    "of another user than the directory's",
+    (place) => {
+      chownSync(place, 1001, 1001)
+      chownSync(join(place, socketFile), 1002, 1002)
+    },
+    right,
+  ],
+]
+
+let places = 0
+const ofImpostors: ReadonlyArray<Attack> = [...answering, ...placed, ...foreign].flatMap((impostor) => {
+  const [who, prepare, reply] = impostor
+  return asked.map(
+    (args): Attack => [
+      `${args.slice(0, 2).join(" ")} to somebody ${who}`,
+      () => {
+        const place = join(dir, `impostor-${places++}`)
+        mkdirSync(place, { mode: 0o700 })
+        const other = join(dir, `other-${places}`)
+        mkdirSync(other)
+        const key = makeControlKey(place) ?? ""
+        return listening(join(place, socketFile), reply(key, makeControlKey(other) ?? ""), () => {
+          prepare(place, key)
+          return believes(place, args)
+        })
+      },
+      foreign.includes(impostor) && !isRoot ? "needs root" : undefined,
+    ],
+  )
+})
+
+const others: ReadonlyArray<Attack> = [
+  [
+    "a file in the place of the socket",
+    async () => {
+      const place = join(dir, "plain")
+      mkdirSync(place, { mode: 0o700 })
+      writeFileSync(join(place, socketFile), "")
+      return believes(place, ["status"])
+    },
+  ],
+  [
+    "a directory in the place of the socket",
+    async () => {
+      const place = join(dir, "nested")
+      mkdirSync(join(place, socketFile), { recursive: true, mode: 0o700 })
+      return believes(place, ["status"])
+    },
+  ],
+]
+
+const attacks = [...ofFrames, ...ofVerbs, ...ofImpostors, ...others]
+let tried = 0
+let through = 0
+
+describe("the socket of the command line", () => {
+  it("is believed where the daemon of its directory listens", async () => {
+    const { code, stderr } = await callCofferer(["status", "--data", data])
+    assert.strictEqual(code, 0, stderr)
+  })
+
+  it("stands in a directory of which others can read nothing", () => {
+    const modes = ["", ...readdirSync(data)].map((name) => [name, statSync(join(data, name)).mode & 0o077])
+    assert.isAbove(modes.length, 4)
+    assert.deepStrictEqual(
+      modes.filter(([, mode]) => mode !== 0),
+      [],
+    )
+  })
+
+  it.for([...attacks])("%s", { timeout: patience * 6 }, async ([_, strike, lacks], { skip }) => {
+    skip(lacks !== undefined, lacks)
+    tried++
+    through++
+    const before = await standing()
+    assert.isUndefined(await strike())
+    assert.isDefined(before)
+    assert.strictEqual(await standing(), before, "something came of it")
+    assert.isNull(daemon.child.exitCode, "the daemon ended")
+    through--
+  })
+
+  it("lets nothing through", () => {
+    console.log(`socket: tried ${tried} through ${through}`)
+    assert.isAtLeast(tried, 60)
+    assert.strictEqual(through, 0)
+  })
+})
