@@ -1,30 +1,41 @@
-import { Clock, Effect, Random, Result } from "effect"
+import { Clock, Effect, FiberMap, Random, Result } from "effect"
 import { Notifier } from "../notify/Notifier.ts"
 import { AlertQueue, type Delivery } from "../store/AlertQueue.ts"
 import { tripFor } from "../store/guarded.ts"
+import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 
 const waitMillis = 1_000
+/** Alerts of one receiver after which its fiber ends; the next round begins another. */
 const perRound = 50
 const backoffMillisMin = 1_000
 /** A receiver that is down for a day is asked every five minutes. */
 const backoffMillisMax = 300_000
 
-/** Delivers what is due. A receiver that fails keeps its alerts; the others are not held up by it. */
-export const deliverOnce = Effect.fn("Alerts.deliver")(function* (treasury: string) {
+/** Delivers what is due to one receiver, pages first. One alert at a time: a page that comes meanwhile is the next. */
+const deliverTo = Effect.fn("Alerts.deliver")(function* (treasury: string, receiver: string) {
   const queue = yield* AlertQueue
-  const due = yield* queue.due(perRound)
-  const byReceiver = new Map<string, Array<Delivery>>()
-  for (const delivery of due)
-    byReceiver.set(delivery.receiver, [...(byReceiver.get(delivery.receiver) ?? []), delivery])
-  yield* Effect.forEach(
-    byReceiver.values(),
-    (deliveries) => Effect.forEach(deliveries, (delivery) => deliver(treasury, delivery), { discard: true }),
-    { concurrency: "unbounded", discard: true },
-  )
+  for (let n = 0; n < perRound; n++) {
+    const [delivery] = yield* queue.due(1, receiver)
+    if (delivery === undefined) return
+    yield* deliver(treasury, delivery)
+  }
 })
+
+/** Receivers of the configuration, and those that it no longer names and that still have alerts. */
+const receivers = Effect.gen(function* () {
+  const pending = yield* (yield* AlertQueue).pending
+  return new Set([...(yield* Notifier).receivers, ...pending.map(({ receiver }) => receiver)])
+})
+
+/** Delivers what is due to all receivers, side by side, and ends with the slowest. */
+export const deliverOnce = (treasury: string) =>
+  Effect.flatMap(receivers, (all) =>
+    Effect.forEach(all, (receiver) => deliverTo(treasury, receiver), { concurrency: "unbounded", discard: true }),
+  )
 
 /** What the store does not take is remembered by the queue: that stops payments, and no alert. */
 const deliver = (treasury: string, delivery: Delivery) =>
@@ -35,9 +46,11 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   const notifier = yield* Notifier
   const metrics = yield* Metrics
   const { receiver } = delivery
+  // Without it an alert of a new store would have the id of one that a lost store sent, and be dropped as known.
+  const installation = yield* Effect.orElseSucceed((yield* Settings).get("installation"), () => undefined)
   const sent = yield* Effect.result(
     notifier.send(receiver, {
-      id: `${treasury}/${delivery.seq}`,
+      id: `${treasury}/${installation ?? "00000000"}/${delivery.seq}/${delivery.at.toString(36)}`,
       treasury,
       severity: delivery.severity,
       kind: delivery.kind,
@@ -60,11 +73,22 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   yield* queue.failed(delivery, sent.failure.detail, (yield* Clock.currentTimeMillis) + wait)
 })
 
-/** The loop: at once when something is raised, else each second. */
+/**
+ * The loop: at once when something is raised, else each second. Each receiver has a fiber of its own, which ends when
+ * nothing is due to it: one that hangs delays no other.
+ */
 export const alertLoop = (treasury: string) =>
   Effect.gen(function* () {
     const cycle = yield* Cycle
     const signals = yield* Signals
-    yield* cycle.counted("alerts", deliverOnce(treasury))
-    yield* signals.wait("alerts", waitMillis)
-  }).pipe(Effect.forever)
+    const fibers = yield* FiberMap.make<string, void, StoreError>()
+    const begin = Effect.flatMap(receivers, (all) =>
+      Effect.forEach(
+        all,
+        (receiver) => FiberMap.run(fibers, receiver, deliverTo(treasury, receiver), { onlyIfMissing: true }),
+        { discard: true },
+      ),
+    )
+    const turn = Effect.andThen(cycle.counted("alerts", begin), signals.wait("alerts", waitMillis))
+    return yield* Effect.raceFirst(Effect.forever(turn), Effect.andThen(FiberMap.join(fibers), Effect.never))
+  }).pipe(Effect.scoped)

@@ -68,5 +68,5 @@ const alert = Effect.fnUntraced(function* ({ symbol, id }: PinnedAsset, severity
     fields: { asset: id, symbol },
   })
   yield* (yield* Signals).wake("alerts")
-  yield* say(severity === "page" ? "halted" : "asset", { subject: symbol, detail })
+  yield* say(severity === "page" ? "halted" : "asset", { subject: symbol, detail }, severity)
 })

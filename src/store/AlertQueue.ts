@@ -79,8 +79,8 @@ export class AlertQueue extends Context.Service<
     readonly speak: (alert: Alert) => Effect.Effect<void>
     /** Forgets an alert in memory, once it is stored. */
     readonly forget: (dedup: string) => Effect.Effect<void>
-    /** Deliveries due now, those in memory first, then the oldest first, at most `count`. */
-    readonly due: (count: number) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
+    /** Deliveries due now, to one receiver or to all: those in memory, then pages, then the oldest, `count` at most. */
+    readonly due: (count: number, receiver?: string) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /**
      * Notes that the receiver has it. What the store does not take is kept in memory, and noted once it does: nobody is
      * told twice meanwhile.
@@ -141,12 +141,14 @@ export class AlertQueue extends Context.Service<
             rowsOf(FirstRow, "AlertQueue.first"),
           ),
         )
-        const stored = Effect.fnUntraced(function* (now: number, count: number) {
+        const stored = Effect.fnUntraced(function* (now: number, count: number, receiver: string | undefined) {
           const { at, written } = (yield* first)[0] ?? noDelivery
           if (at === null || (at > now && (written ?? 0) <= now)) return []
           const rows = yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
             a.fields, a.at FROM deliveries d JOIN alerts a ON a.seq = d.alert
-            WHERE d.state = 'pending' AND (d.next_at <= ${now} OR d.updated_at > ${now}) ORDER BY a.seq, d.receiver
+            WHERE d.state = 'pending' AND (d.next_at <= ${now} OR d.updated_at > ${now})
+            AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
+            ORDER BY a.severity <> 'page', a.seq, d.receiver
             LIMIT ${count + unnoted.size}`.pipe(rowsOf(DeliveryRow, "AlertQueue.due"))
           return rows.flatMap((row) => {
             const known = unnoted.get(`${row.seq} ${row.receiver}`)
@@ -189,12 +191,14 @@ export class AlertQueue extends Context.Service<
             Effect.sync(() => {
               for (const [name, { delivery }] of spoken) if (delivery.dedup === dedup) spoken.delete(name)
             }),
-          due: Effect.fn("AlertQueue.due")(function* (count: number) {
+          due: Effect.fn("AlertQueue.due")(function* (count: number, receiver?: string) {
             const now = yield* Clock.currentTimeMillis
             if (unnoted.size > 0) yield* noteRest
-            const rows: ReadonlyArray<Delivery> = yield* stored(now, count)
+            const rows: ReadonlyArray<Delivery> = yield* stored(now, count, receiver)
             const told = [...spoken.values()].filter(
-              ({ nextAt, writtenAt }) => nextAt <= now || (writtenAt > now && nextAt < Infinity),
+              ({ delivery, nextAt, writtenAt }) =>
+                (receiver ?? delivery.receiver) === delivery.receiver &&
+                (nextAt <= now || (writtenAt > now && nextAt < Infinity)),
             )
             return [...told.map(({ delivery }) => delivery), ...rows]
           }),

@@ -19,7 +19,7 @@ const alertOf = (reason: HaltReason, detail: string, dedup: string): Alert => ({
 
 /** Tells of a halt that has just come into force, and wakes who is to page people. */
 const told = Effect.fnUntraced(function* (reason: HaltReason, detail: string) {
-  yield* say("halted", { subject: reason, detail: `${detail}; ${remedyOf(reason)}`, reason })
+  yield* say("halted", { subject: reason, detail: `${detail}; ${remedyOf(reason)}`, reason }, "page")
   yield* (yield* Signals).wake("alerts")
 })
 
