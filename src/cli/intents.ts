@@ -1,4 +1,4 @@
-import { Effect, Predicate } from "effect"
+import { Console, Effect, Predicate } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { storyWithApproval } from "../status/approvals.ts"
 import { listIntents, type Problem } from "../status/stories.ts"
@@ -7,7 +7,7 @@ import { askStore } from "./askStore.ts"
 import { failWith } from "./CliFailure.ts"
 import { codeOf } from "./controlClient.ts"
 import { endCommands } from "./endIntents.ts"
-import { outputFlag, printResult } from "./output.ts"
+import { counted, outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"
 import { type Story, storyText } from "./storyText.ts"
 import { intentsText } from "./viewText.ts"
@@ -35,11 +35,22 @@ const show = Command.make(
 export const intents = Command.make(
   "intents",
   {
-    limit: Flag.Int("limit").pipe(Flag.withDescription("At most so many, newest first"), Flag.withDefault(20)),
+    limit: Flag.Int("limit").pipe(
+      Flag.filter(
+        (count) => count > 0,
+        (count) => `--limit ${count} is not a number from 1 on`,
+      ),
+      Flag.withDescription("The newest payments, this many at most"),
+      Flag.withDefault(20),
+    ),
     ...shared,
   },
   Effect.fn(function* (chosen) {
-    const list = listOf(yield* askStore(chosen, `/api/v1/intents?limit=${chosen.limit}`, listIntents(chosen.limit)))
+    const { limit } = chosen
+    // One more than is shown tells whether the list is whole.
+    const found = listOf(yield* askStore(chosen, `/api/v1/intents?limit=${limit + 1}`, listIntents(limit + 1)))
+    const list = found.slice(0, limit)
     yield* printResult(chosen.output, list, () => (list.length === 0 ? "no payment yet" : intentsText(list)))
+    if (found.length > limit) yield* Console.error(`the newest ${counted(limit, "payment")}; --limit N shows more`)
   }),
 ).pipe(Command.withDescription("List payments"), Command.withSubcommands([show, ...endCommands]))

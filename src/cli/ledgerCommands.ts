@@ -7,7 +7,7 @@ import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { layerMetrics } from "./layerMetrics.ts"
-import { type Output, outputFlag, printResult, table, toJson } from "./output.ts"
+import { counted, type Output, outputFlag, printResult, table, toJson } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, type Setup, setup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
@@ -51,14 +51,14 @@ const listText = (listed: ReadonlyArray<Listed>): ReadonlyArray<string> => [
 ]
 
 const adoptedText = ({ adopted }: Adopted): string =>
-  [`adopted ${adopted.length} payments made elsewhere`, ...listText(adopted)].join("\n")
+  [`adopted ${counted(adopted.length, "payment")} made elsewhere`, ...listText(adopted)].join("\n")
 
 const recoveredText = ({ lastOnLedger, lastInJournal, imported }: Recovered): string =>
   [
     lastOnLedger === null
       ? "the ledger shows no payment of this installation"
       : `the last payment of this installation on the ledger was signed at entry ${lastOnLedger} of the journal`,
-    `the journal ends at entry ${lastInJournal}; ${imported.length} payments that it misses are imported`,
+    `the journal ends at entry ${lastInJournal}; imported ${counted(imported.length, "payment")} that it missed`,
     ...listText(imported),
     "what the store held open, and what was planned until now, is not paid: people are told, payment by payment",
     "nothing is signed until what was under way is over: one window of the network, and 10 blocks",

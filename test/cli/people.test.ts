@@ -72,6 +72,21 @@ describe("people at the data of a daemon that does not run", () => {
     }
   })
 
+  it("are told when a list of payments is not whole", async () => {
+    const [whole, cut, none] = await Promise.all([
+      run("intents", "--limit", "3", "--output", "json"),
+      run("intents", "--limit", "2", "--output", "json"),
+      run("intents", "--limit", "0"),
+    ])
+    assert.deepStrictEqual([JSON.parse(whole.stdout).length, whole.stderr], [3, ""])
+    assert.deepStrictEqual(
+      [cut.code, JSON.parse(cut.stdout).length, cut.stderr],
+      [0, 2, "the newest 2 payments; --limit N shows more\n"],
+    )
+    assert.deepStrictEqual([none.code, none.stdout], [2, ""])
+    assert.include(none.stderr, "--limit 0 is not a number from 1 on")
+  })
+
   it("export what was decided", async () => {
     const { code, stdout } = await callCofferer(["export", "--config", file, "--data", data])
     assert.strictEqual(code, 0)
