@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { Refusal } from "./Answer.ts"
+import { plainError, type Refusal } from "./Answer.ts"
 import { type Outcome, perform } from "./perform.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import type { World } from "./Route.ts"
@@ -15,8 +15,6 @@ export interface Request {
   readonly body: Effect.Effect<string, Refusal>
 }
 
-const notFound = { status: 404, body: { code: 5, message: "Not Found", details: [] }, fromNode: false } as const
-
 /** Answers as the server does, without a socket. */
 export const answerRequest = (
   world: World,
@@ -24,7 +22,9 @@ export const answerRequest = (
   { method, path, address, body }: Request,
 ): Effect.Effect<Outcome> => {
   const found = findRoute(world.profile, method, path.split("?")[0]!)
-  if (found === undefined) return Effect.succeed({ _tag: "Answered", answer: notFound, headers: {} })
+  if (found === undefined) {
+    return Effect.succeed({ _tag: "Answered", answer: plainError("NotFound", "Not Found", false), headers: {} })
+  }
   const params = { ...found.params }
   for (const key of Object.keys(params)) params[key] = decodeURIComponent(params[key]!)
   return perform(world, limiter, found.route, { url: path, params, address, body })
