@@ -10,6 +10,7 @@ import { decidingInForce, EngineOptions, engineSettings } from "./engine/EngineO
 import { isWanted } from "./engine/isWanted.ts"
 import { letGoPlanned } from "./engine/plannedTimes.ts"
 import { standingOf, wantedSince } from "./engine/standingOf.ts"
+import { Tags } from "./engine/Tags.ts"
 import { gatewayOptions } from "./gateway/GatewayOptions.ts"
 import { layerGateways } from "./gateway/layerGateways.ts"
 import { Transport } from "./gateway/Transport.ts"
@@ -241,9 +242,15 @@ const wantedLayer = Layer.effect(
       judge: (intent) => Effect.provide(decidingInForce(isWanted(intent)), services),
       standing: (intent) => Effect.provide(decidingInForce(standingOf(intent)), services),
       since: (intent) => Effect.provide(decidingInForce(wantedSince(intent)), services),
-      letGoPlanned: Effect.provide(decidingInForce(letGoPlanned()), services),
+      letGoPlanned: (payers) => Effect.provide(decidingInForce(letGoPlanned(payers)), services),
     })
   }),
+)
+
+/** The engine asks which payments the ledger knows by their tags, and never holds the keys that these come from. */
+const tagsLayer = Layer.effect(
+  Tags,
+  Effect.map(Signer, (signer) => Tags.of({ of: signer.tag })),
 )
 
 /** What of the machine the daemon uses, so that a simulation can put its own in place. */
@@ -299,7 +306,7 @@ const servicesOf = (options: DaemonOptions, fileMode: Mode, machine: Machine = r
     Reconciliation.layer,
     Turns.layer,
     Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
-    signerLayer({ ...options, mode: fileMode }),
+    tagsLayer.pipe(Layer.provideMerge(signerLayer({ ...options, mode: fileMode }))),
     machine.notifier,
     machine.work,
     Cycle.layer(treasury.name),

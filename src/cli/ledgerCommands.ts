@@ -1,4 +1,4 @@
-import { Effect, Layer, type Option } from "effect"
+import { Effect, Layer, Logger, type Option } from "effect"
 import { Command } from "effect/cli"
 import { secureDataDir } from "../config/ownFiles.ts"
 import { gatewayLayer, storeLayer } from "../services.ts"
@@ -16,18 +16,26 @@ import { userName } from "./userName.ts"
 interface Listed {
   readonly id: string
   readonly to: string
+  readonly toName: string | null
   readonly asset: string
   readonly amount: string
+  readonly sum: string | null
   readonly status: string
+}
+interface Reach {
+  readonly party: string
+  readonly since: string | null
 }
 /** The answers of the same version as this command line. */
 interface Adopted {
   readonly adopted: ReadonlyArray<Listed>
+  readonly reach: ReadonlyArray<Reach>
 }
 interface Recovered {
   readonly lastOnLedger: number | null
   readonly lastInJournal: number
   readonly imported: ReadonlyArray<Listed>
+  readonly reach: ReadonlyArray<Reach>
 }
 
 const rowsMax = 20
@@ -39,10 +47,10 @@ const listText = (listed: ReadonlyArray<Listed>): ReadonlyArray<string> => [
         table(
           listed
             .slice(0, rowsMax)
-            .map(({ id, to, asset, amount, status }) => [
+            .map(({ id, to, toName, asset, amount, sum, status }) => [
               `  ${id.slice(0, 12)}`,
-              `${amount} of ${asset.slice(0, 8)}`,
-              `-> ${to === "" ? "unknown" : to.slice(0, 8)}`,
+              sum ?? `${amount} base units of ${asset.slice(0, 8)}`,
+              `-> ${toName ?? (to === "" ? "unknown" : to.slice(0, 8))}`,
               status,
             ]),
         ),
@@ -50,18 +58,30 @@ const listText = (listed: ReadonlyArray<Listed>): ReadonlyArray<string> => [
   ...(listed.length > rowsMax ? [`  and ${listed.length - rowsMax} more; --output json shows all`] : []),
 ]
 
-const adoptedText = ({ adopted }: Adopted): string =>
-  [`adopted ${counted(adopted.length, "payment")} made elsewhere`, ...listText(adopted)].join("\n")
+/** What of a lost store's payments is recognized from now on, and when signing begins. */
+const afterText = (reach: ReadonlyArray<Reach>): ReadonlyArray<string> => [
+  "nothing is signed until what else was sent is over: one window of the network, and 10 blocks",
+  "a payment of a lost store is recognized, and not made again, where the ledger lists it:",
+  ...reach.map(({ party, since }) => `  ${party}: ${since === null ? "nothing is listed" : `from ${since} on`}`),
+  "withdrawals bear no tag: compare those listed above; a renamed treasury or rule, or another key, is another payment",
+]
 
-const recoveredText = ({ lastOnLedger, lastInJournal, imported }: Recovered): string =>
+const adoptedText = ({ adopted, reach }: Adopted): string =>
+  [
+    `adopted ${counted(adopted.length, "payment")} made elsewhere`,
+    ...listText(adopted),
+    ...(adopted.length === 0 ? [] : afterText(reach)),
+  ].join("\n")
+
+const recoveredText = ({ lastOnLedger, lastInJournal, imported, reach }: Recovered): string =>
   [
     lastOnLedger === null
       ? "the ledger shows no payment of this installation"
       : `the last payment of this installation on the ledger was signed at entry ${lastOnLedger} of the journal`,
     `the journal ends at entry ${lastInJournal}; imported ${counted(imported.length, "payment")} that it missed`,
     ...listText(imported),
-    "what the store held open, and what was planned until now, is not paid: people are told, payment by payment",
-    "nothing is signed until what was under way is over: one window of the network, and 10 blocks",
+    "what the store had under way is handed to people, payment by payment, unless the ledger lists it as done",
+    ...afterText(reach),
   ].join("\n")
 
 /** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
@@ -97,7 +117,7 @@ interface ChosenVerb extends Chosen {
 /** What a command needs that does the work of the daemon where none runs. */
 export const alone = (found: Setup) => {
   const { treasury } = found
-  return Layer.merge(storeLayer(found), gatewayLayer({ treasury })).pipe(
+  return Layer.mergeAll(storeLayer(found), gatewayLayer({ treasury }), Logger.layer([])).pipe(
     Layer.provideMerge(layerMetrics(treasury, found.mode)),
   )
 }

@@ -28,14 +28,19 @@ const Taken = Schema.Struct({
   created: Schema.Boolean,
   state: Schema.String,
   needs: Schema.NullOr(Schema.String),
+  listedSince: Schema.NullOr(Schema.String),
   held: Schema.Array(Schema.String),
 })
 
-const takenText = ({ intentId, created, state, needs }: typeof Taken.Type): string => {
+const takenText = ({ intentId, created, state, needs, listedSince }: typeof Taken.Type): string => {
   const id = shortId(intentId)
   if (!created) return `known already as ${id}: ${state}`
   const people = needs === null ? "" : `, and needs the approval of ${needs}: "cofferer approve ${id} --key FILE"`
-  return `taken as ${id}${people}; "intents show ${id}" tells how it goes`
+  const reach = listedSince === null ? "none of its key is listed yet" : `of its key from ${listedSince} on`
+  return [
+    `taken as ${id}${people}; "intents show ${id}" tells how it goes`,
+    `made before under the same key by a store that was lost, it is recognized where the ledger lists it: ${reach}`,
+  ].join("\n")
 }
 
 /** What was handed in, and at once what stands in its way: the exit code says that it waits for more than its turn. */

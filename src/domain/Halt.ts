@@ -17,7 +17,7 @@ export type HaltReason = keyof typeof haltEnds
 export const haltReasons = Object.keys(haltEnds) as ReadonlyArray<HaltReason>
 
 /** The reasons that a `resume` of everything leaves in force. */
-export const keptReasons: ReadonlyArray<HaltReason> = ["restored_store", "disk_full", "terms"]
+export const keptReasons: ReadonlyArray<HaltReason> = ["foreign_payment", "restored_store", "disk_full", "terms"]
 
 const isReason = (text: string): text is HaltReason => Object.hasOwn(haltEnds, text)
 

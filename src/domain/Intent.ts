@@ -21,8 +21,8 @@ export const intentStates: ReadonlyArray<IntentState> = [...openIntentStates, ..
 /** Where an intent may go from each open state; a final state is never left. intent.md draws the same. */
 export const intentMoves: Readonly<Record<OpenIntentState, ReadonlyArray<IntentState>>> = {
   proposed: ["awaiting_approval", "reserved", "denied", "cancelled", "rehearsed"],
-  awaiting_approval: ["reserved", "denied", "rejected", "cancelled", "abandoned"],
-  reserved: ["awaiting_approval", "in_flight", "denied", "cancelled", "abandoned"],
+  awaiting_approval: ["reserved", "confirmed", "denied", "rejected", "cancelled", "abandoned"],
+  reserved: ["awaiting_approval", "in_flight", "confirmed", "denied", "cancelled", "abandoned"],
   in_flight: ["unknown", "manual", "reserved", "confirmed", "failed", "abandoned"],
   unknown: ["in_flight", "manual", "reserved", "confirmed", "failed", "abandoned"],
   manual: ["confirmed", "failed", "abandoned"],

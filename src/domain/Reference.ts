@@ -1,26 +1,31 @@
-/** What a signed command says of its origin: the installation, and an entry of its journal. */
+/** What a signed transfer says of its origin: the installation, an entry of its journal, and the payment. */
 export interface Reference {
-  /** 2: it names its attempt's permit by all of its hash. 1, of earlier releases: the journal's head, by 64 bits. */
-  readonly version: 1 | 2
   /** 8 hex characters. */
   readonly installation: string
   readonly seq: number
-  /** The entry's hash: 64 hex characters, of version 1 the first 16. */
+  /** The hash of its attempt's permit, the entry `seq`: 64 hex characters. */
   readonly hash: string
+  /** 16 hex characters that stand for the payment, whichever store signs it: `tag` of signer/Signer.ts. */
+  readonly tag: string
 }
 
-/** "c2.<installation>.<sequence>.<hash>": the ledger itself witnesses our journal. 88 bytes at most, of 100. */
-export const referenceText = (installation: string, entry: { readonly seq: number; readonly hash: string }): string =>
-  `c2.${installation}.${entry.seq.toString(36)}.${entry.hash}`
+/**
+ * "c3.<installation>.<sequence>.<hash>.<tag>": the ledger itself witnesses our journal, and remembers what was paid. 84
+ * bytes at most, of 100.
+ */
+export const referenceText = ({ installation, seq, hash, tag }: Reference): string =>
+  `c3.${installation}.${seq.toString(36)}.${Buffer.from(hash, "hex").toString("base64url")}.${tag}`
 
-const form =
-  /^c(?:1\.([0-9a-f]{8})\.([0-9a-z]{1,11})\.([0-9a-f]{16})|2\.([0-9a-f]{8})\.([0-9a-z]{1,11})\.([0-9a-f]{64}))/
+const form = /^c3\.([0-9a-f]{8})\.([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})\.([0-9a-f]{16})/
 
 /** What a reference says; undefined for one of another form. An operator's own text may stand behind it. */
 export const readReference = (text: string): Reference | undefined => {
-  const parts = form.exec(text)
-  if (parts === null) return undefined
-  const version = parts[1] === undefined ? 2 : 1
-  const [installation, seq, hash] = version === 1 ? parts.slice(1) : parts.slice(4)
-  return { version, installation: installation!, seq: Number.parseInt(seq!, 36), hash: hash! }
+  const [, installation, seq, hash, tag] = form.exec(text) ?? []
+  if (installation === undefined || seq === undefined || hash === undefined || tag === undefined) return undefined
+  return {
+    installation,
+    seq: Number.parseInt(seq, 36),
+    hash: Buffer.from(hash, "base64url").toString("hex"),
+    tag,
+  }
 }

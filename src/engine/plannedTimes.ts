@@ -69,15 +69,18 @@ export const tellLate = Effect.fnUntraced(function* (
   })
 })
 
-/** Lets go what was planned until now by every rule, and tells people of it: a store that was lost may have paid it. */
-export const letGoPlanned = Effect.fn("Engine.letGoPlanned")(function* () {
+/**
+ * Lets go what was planned until now by the rules of these keys, and tells people of it: a store that was lost may have
+ * paid it, and no gateway lists what was paid.
+ */
+export const letGoPlanned = Effect.fn("Engine.letGoPlanned")(function* (payers: ReadonlySet<string>) {
   const { rules, mode } = yield* EngineOptions
   const states = yield* RuleStates
   const now = yield* Clock.currentTimeMillis
   for (const before of yield* states.all) {
     const rule = rules.find(({ name }) => name === before.rule)
     // A rule that has concluded nothing begins with its next look.
-    if (rule?.kind !== "payout" || before.episode === 0) continue
+    if (rule?.kind !== "payout" || before.episode === 0 || !payers.has(rule.from.publicKey)) continue
     const lost = unseenOf(rule, Math.min(before.episode * 1_000, now), now)
     if (lost === undefined) continue
     yield* states.save({ ...before, episode: Math.floor(lost.last / 1_000) }, before)

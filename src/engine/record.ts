@@ -5,18 +5,20 @@ import type { Look } from "../rules/Look.ts"
 import { feeMax, feeShare } from "../rules/Policy.ts"
 import { networkFee } from "../rules/Snapshot.ts"
 import { commandOf, paymentName } from "../rules/Subject.ts"
+import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Rehearsals } from "../store/Rehearsals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { intentIdOf } from "./intentIdOf.ts"
 import { journalDecision } from "./journalDecision.ts"
 import { isRehearsed } from "./judgeAll.ts"
+import { Tags } from "./Tags.ts"
 
 type Act = Extract<Decision, { _tag: "Act" }>
 
 /**
- * Stores the payments of this episode; where that one is over already, of the next. Open ones are left as they are. A
- * planned time has one payment whatever became of it.
+ * Stores the payments of this episode; where that one is over already, or another life of the store has paid a part of
+ * it, of the next. Open ones are left as they are. A planned time has one payment whatever became of it.
  */
 export const record = Effect.fnUntraced(function* (
   look: Look,
@@ -34,6 +36,7 @@ export const record = Effect.fnUntraced(function* (
     )
     const stored = (yield* Effect.forEach(ids, outbox.byId)).flatMap(Option.toArray)
     if (stored.length === 0) {
+      if (!isPlanned && (yield* isListed(decision.payments, ids))) continue
       const intents = yield* Effect.forEach(decision.payments, (payment, i) =>
         propose({ look, decision, payment, episode, id: ids[i]! }),
       )
@@ -43,6 +46,17 @@ export const record = Effect.fnUntraced(function* (
     const told = stored.some(({ state }) => state === "rehearsed") && isRehearsed(mode, subject.rule)
     if (isPlanned || told || stored.some(({ state }) => !isFinalIntent(state))) return { intents: none, episode }
   }
+})
+
+/** A new store counts from 1 again: what the ledger lists under a number was another need, in another life. */
+const isListed = Effect.fnUntraced(function* (payments: ReadonlyArray<Payment>, ids: ReadonlyArray<Intent["id"]>) {
+  const tags = yield* Tags
+  const findings = yield* Findings
+  for (const [i, { fromKey }] of payments.entries()) {
+    const tag = tags.of(fromKey, ids[i]!)
+    if (tag !== undefined && (yield* findings.bearing(fromKey, tag)).length > 0) return true
+  }
+  return false
 })
 
 /** What the rule's code answered, and to what. */

@@ -10,6 +10,7 @@ import { windowUse } from "../rules/limits.ts"
 import { approvalFor, feeMax, judge, type PolicyLine, type Verdict, type WindowUse } from "../rules/Policy.ts"
 import type { Party } from "../rules/Rule.ts"
 import { Database } from "../store/Database.ts"
+import { Findings } from "../store/Findings.ts"
 import { checkDiskSpace } from "../store/fullDisk.ts"
 import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -49,6 +50,11 @@ export interface Submitted {
   readonly state: Intent["state"]
   /** Whose approval it needs; null where it needs none, or was known already. */
   readonly needs: string | null
+  /**
+   * From when on payments of its key are listed (ISO 8601): one of before that a lost store made under the same key is
+   * not recognized. Null: none is listed.
+   */
+  readonly listedSince: string | null
   /** Halts and pauses that hold it, each with its reason and what ends it. */
   readonly held: ReadonlyArray<string>
 }
@@ -140,7 +146,9 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
     yield* say("proposed", { subject, detail: `submitted${by}: ${sum}; ${idempotencyKey}`, intent: intent.id })
   }
   const { rule } = intent
-  return { ...taken, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
+  const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
+  const listedSince = oldest === undefined ? null : new Date(Number(oldest / 1_000_000n)).toISOString()
+  return { ...taken, listedSince, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
 })
 
 /** Why the policy refuses it, in units of the asset. */

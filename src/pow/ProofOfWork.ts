@@ -147,7 +147,7 @@ const outOfTime = (millisMax: number) =>
 const inTime = (search: Effect.Effect<Found, PowError>, millisMax: number) =>
   millisMax === Number.POSITIVE_INFINITY
     ? search
-    : Effect.timeoutOrElse(search, { duration: millisMax, orElse: () => outOfTime(millisMax) })
+    : Effect.timeoutOrElse(search, { duration: Math.ceil(millisMax), orElse: () => outOfTime(millisMax) })
 
 /** Its time is counted in hashes: the clock may stand still meanwhile. */
 const searchInline: Machine["search"] = Effect.fnUntraced(function* ({ preimage, difficulty }, millisMax) {

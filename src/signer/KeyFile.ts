@@ -125,18 +125,24 @@ const seedOfHex = (bytes: Buffer): Buffer | undefined => {
   return seed
 }
 
-const probe = Buffer.from("cofferer nonce key v1")
+const nonceText = Buffer.from("cofferer nonce key v1")
+const tagText = Buffer.from("cofferer tag key v1")
 
 /** Whether a second implementation takes the derived public key for that of what the private one signs. */
-export const isSound = (key: SigningKey): boolean => signTwice(key, probe) !== undefined
+export const isSound = (key: SigningKey): boolean => signTwice(key, nonceText) !== undefined
 
 /**
  * The secret that nonces are derived from: SHA3-256 over the key's signature of a fixed text. Equal on every replica
  * and after every restore, so that one intent's attempt has one nonce wherever it is signed. Throws where two
  * implementations disagree about that signature.
  */
-export const nonceKeyOf = (key: SigningKey): Buffer => {
-  const signature = signTwice(key, probe)
+export const nonceKeyOf = (key: SigningKey): Buffer => derived(key, nonceText)
+
+/** The secret that tags of payments are derived from: as that of nonces, by a text of its own. */
+export const tagKeyOf = (key: SigningKey): Buffer => derived(key, tagText)
+
+const derived = (key: SigningKey, text: Buffer): Buffer => {
+  const signature = signTwice(key, text)
   if (signature === undefined) throw new Error(`two implementations disagree about the key ${key.publicKey}`)
   return createHash("sha3-256").update(signature).digest()
 }

@@ -29,7 +29,7 @@ import type { StoreError } from "../store/StoreError.ts"
 import { signingDigest } from "../tx/Transaction.ts"
 import { attemptRefused } from "./attemptRefused.ts"
 import { type ApprovalClaim, checkApproval } from "./checkApproval.ts"
-import { nonceKeyOf, openKeyFile, type SigningKey } from "./KeyFile.ts"
+import { nonceKeyOf, openKeyFile, type SigningKey, tagKeyOf } from "./KeyFile.ts"
 import { nameFacts, type Permitted, permitFacts, permitRefused } from "./permitFacts.ts"
 import { type PaymentRead, readBytes, readPayment } from "./readPayment.ts"
 import { refuse } from "./refuse.ts"
@@ -79,6 +79,13 @@ export interface SignerOptions {
   readonly parties: ReadonlyArray<{ readonly party: Party; readonly file: string }>
 }
 
+interface Held {
+  readonly key: SigningKey
+  readonly nonceKey: Buffer
+  readonly tagKey: Buffer
+  readonly party: Party
+}
+
 /** The only place that holds a private key. It decodes the very bytes it is to sign and denies by default. */
 export class Signer extends Context.Service<
   Signer,
@@ -88,6 +95,11 @@ export class Signer extends Context.Service<
      * signing it twice gives the same command.
      */
     readonly nonce: (party: string, intentId: string, k: number) => Effect.Effect<bigint, SignerError>
+    /**
+     * 16 hex characters that stand for the payment on the ledger, equal for every store of the key: the first 8 bytes
+     * of HMAC-SHA256(tag key, intent). Undefined where the key is not held here.
+     */
+    readonly tag: (party: string, intentId: string) => string | undefined
     /**
      * Judges a payment, and writes down in the journal that the signer will sign it as this attempt, under which line
      * of the policy and on whose approvals. Returns the entry, which a transfer's reference has to name. A permit that
@@ -114,10 +126,10 @@ export class Signer extends Context.Service<
         const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
         const steady: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = config?.steady ?? identity
         const current = () => (config === undefined ? initial : { ...initial, ...boundsOf(config.now().treasury) })
-        const keys = new Map<string, { readonly key: SigningKey; readonly nonceKey: Buffer; readonly party: Party }>()
+        const keys = new Map<string, Held>()
         for (const { party, file } of initial.parties) {
           const key = yield* openKeyFile(file, party.publicKey)
-          keys.set(party.publicKey, { key, nonceKey: nonceKeyOf(key), party })
+          keys.set(party.publicKey, { key, nonceKey: nonceKeyOf(key), tagKey: tagKeyOf(key), party })
         }
         const holder = (operation: string, party: string) =>
           Effect.suspend(() => {
@@ -232,12 +244,16 @@ export class Signer extends Context.Service<
             const body = permitFacts(read, permitted, before)
             return yield* journal.append({ kind: "permit", subject: request.intentId, body }).pipe(memory)
           }, told),
+          tag: (party, intentId) => {
+            const held = keys.get(party)
+            return held && tagOf(held.tagKey, intentId)
+          },
           nonce: Effect.fn("Signer.nonce")(function* (party: string, intentId: string, k: number) {
             return deriveNonce((yield* holder("nonce", party)).nonceKey, intentId, k)
           }),
           sign: Effect.fn("Signer.sign")(function* (request: SignRequest) {
             const options = current()
-            const { key } = yield* holder("sign", request.party)
+            const { key, tagKey } = yield* holder("sign", request.party)
             const digest = Buffer.from(signingDigest(request.inputData, options.chainId)).toString("hex")
             yield* isOpen(request)
             const earlier = yield* spends.attempts(request.intentId).pipe(memory)
@@ -250,7 +266,12 @@ export class Signer extends Context.Service<
             const permitted = yield* judged(request, read, earlier)
             const permit = yield* journal.last(request.intentId, "permit").pipe(memory)
             const before = yield* journal.hashesBefore(request.intentId, permit?.seq ?? 0).pipe(memory)
-            const foreign = permitRefused(permit, permitFacts(read, permitted, before), read)
+            const foreign = permitRefused(
+              permit,
+              permitFacts(read, permitted, before),
+              read,
+              tagOf(tagKey, request.intentId),
+            )
             if (foreign !== undefined) return yield* refuse("permit", foreign)
             const signature = signTwice(key, Buffer.from(digest, "hex"))?.toString("hex")
             if (signature === undefined) return yield* refuse("signature", disagreeing(request.party))
@@ -284,6 +305,10 @@ export const deriveNonce = (nonceKey: Buffer, intentId: string, k: number): bigi
     if (nonce !== 0n) return nonce
   }
 }
+
+/** A bare hash would show outsiders whose payment it is: names and keys of payments can be guessed. */
+const tagOf = (tagKey: Buffer, intentId: string): string =>
+  createHmac("sha256", tagKey).update(intentId).digest("hex").slice(0, 16)
 
 const disagreeing = (party: string): string =>
   `two implementations disagree about a signature of ${party.slice(0, 8)}: nothing was kept of it`

@@ -55,17 +55,19 @@ export const nameFacts = ({ kind, payment }: PaymentRead, policy: Policy): Journ
 
 /**
  * Why the newest permit of an intent is not the one of the bytes that are to be signed; undefined where it is. A
- * transfer must name that very entry; what cannot name one must be permitted all the same.
+ * transfer must name that very entry and bear the payment's tag; what cannot must be permitted all the same.
  */
 export const permitRefused = (
   permit: StoredEntry | undefined,
   facts: JournalEntry["body"],
   { kind, seen }: Pick<PaymentRead, "kind"> & { readonly seen: Reference | undefined },
+  tag: string,
 ): string | undefined => {
   if (permit === undefined) return "nothing of this payment is permitted"
   if (permit.body !== bodyText(facts)) return `entry ${permit.seq} permits something else`
   if (kind !== "transfer") return undefined
-  if (seen?.version !== 2) return "the command does not name its permit"
+  if (seen === undefined) return "the command does not name its permit"
+  if (seen.tag !== tag) return "the command bears the tag of another payment"
   return seen.seq === permit.seq && seen.hash === permit.hash
     ? undefined
     : `the command names entry ${seen.seq}, its permit is entry ${permit.seq}`

@@ -2,11 +2,13 @@ import { createHash } from "node:crypto"
 import { join } from "node:path"
 import { Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
+import { formatAmount } from "../domain/Amount.ts"
 import { Brake } from "../store/Brake.ts"
 import { databaseFile } from "../store/Database.ts"
-import type { Stranger } from "../store/Findings.ts"
+import { Findings, type Stranger } from "../store/Findings.ts"
 import { type Asked, adopt } from "../submitter/adopt.ts"
 import { recover } from "../submitter/recover.ts"
+import { say } from "../telemetry/say.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 
 /** Whose store it is, and where. */
@@ -18,16 +20,37 @@ export interface Place {
 const paying = ({ treasury }: Place): ReadonlyArray<string> =>
   [...treasury.parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
 
-const transferOf = ({ id, from, to, asset, amount, reference, status, timestamp }: Stranger) => ({
-  id,
-  from,
-  to,
-  asset,
-  amount: String(amount),
-  reference,
-  status,
-  timestamp: String(timestamp),
+const transferOf =
+  ({ assets, parties }: Treasury) =>
+  ({ id, from, to, asset, amount, reference, status, timestamp }: Stranger) => {
+    const pinned = [...assets.values()].find((one) => one.id === asset)
+    const receiver = [...parties.values()].find(({ publicKey }) => publicKey === to)
+    return {
+      id,
+      from,
+      to,
+      toName: receiver?.name ?? null,
+      asset,
+      amount: String(amount),
+      /** In units of the asset, where it is pinned. */
+      sum: pinned === undefined ? null : `${formatAmount(amount, pinned.decimals)} ${pinned.symbol}`,
+      reference,
+      status,
+      timestamp: String(timestamp),
+    }
+  }
+
+/** Of each paying key, from when on its payments are listed: one of before that a lost store made is not recognized. */
+const reachOf = Effect.fnUntraced(function* (place: Place) {
+  const oldest = yield* (yield* Findings).reach
+  const payers = [...place.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
+  return payers.map(({ name, publicKey }) => {
+    const at = oldest.get(publicKey)
+    return { party: name, since: at === undefined ? null : new Date(Number(at / 1_000_000n)).toISOString() }
+  })
 })
+
+const paymentsText = (count: number): string => `${count} ${count === 1 ? "payment" : "payments"}`
 
 export const ledgerVerbNames = ["adopt", "recover"] as const
 export type LedgerVerb = (typeof ledgerVerbNames)[number]
@@ -55,17 +78,22 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
 ) {
   const agree = agreeTo(verb, place, asked.reason)
   if (verb === "adopt") {
-    const adopted = Effect.map(adopt(paying(place), asked, agree), (all) => ({ adopted: all.map(transferOf) }))
+    const adopted = Effect.gen(function* () {
+      const all = yield* adopt(paying(place), asked, agree)
+      const by = `by ${asked.author}: ${asked.reason}`
+      yield* say("adopted", { subject: "foreign_payment", detail: `${paymentsText(all.length)} made elsewhere, ${by}` })
+      return { adopted: all.map(transferOf(place.treasury)), reach: yield* reachOf(place) }
+    })
     return yield* agreeing(place.treasury, signature, adopted)
   }
   const file = join(place.dataDir, databaseFile)
-  const recovered = Effect.map(
-    recover(paying(place), file, asked, agree),
-    ({ missing, lastInJournal, lastOnLedger }) => ({
-      lastOnLedger: lastOnLedger ?? null,
-      lastInJournal,
-      imported: missing.map(transferOf),
-    }),
-  )
+  const recovered = Effect.gen(function* () {
+    const { missing, lastInJournal, lastOnLedger } = yield* recover(paying(place), file, asked, agree)
+    const by = `by ${asked.author}: ${asked.reason}`
+    const detail = `${paymentsText(missing.length)} imported that the store missed, ${by}`
+    yield* say("recovered", { subject: "restored_store", detail })
+    const imported = missing.map(transferOf(place.treasury))
+    return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place) }
+  })
   return yield* agreeing(place.treasury, signature, recovered)
 })

@@ -69,7 +69,7 @@ export class Brake extends Context.Service<
     }) => Effect.Effect<void, StoreError>
     /**
      * Ends the pauses of the scope and, for scope "all", the halts; a halt whose cause is still there comes back at
-     * the next look, as that of a HALT file does. A restored store's ends with `recover`. What was found on the ledger
+     * the next look, as that of a HALT file does. What `keptReasons` names stays. A second execution that was found
      * counts as acknowledged. Returns how many ended.
      */
     readonly resume: (resume: {
@@ -129,7 +129,6 @@ export class Brake extends Context.Service<
             : []
         if (scope === "all") {
           yield* sql`UPDATE duplicates SET acknowledged_at = ${at} WHERE acknowledged_at IS NULL`
-          yield* sql`UPDATE strangers SET known_as = 'resumed', known_at = ${at} WHERE known_as IS NULL AND own = 0`
         }
         yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
         return ended.length + lifted.length

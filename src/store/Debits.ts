@@ -102,6 +102,8 @@ export class Debits extends Context.Service<
             (SELECT coalesce(max(n), 0) FROM duplicates WHERE intent_id = intents.id) AS executions
             FROM intents WHERE from_key = ${party}
             AND (state IN ${sql.in(opens)} OR updated_at > ${since})
+            AND (state <> ${"confirmed"} OR EXISTS (SELECT 1 FROM attempts WHERE intent_id = intents.id
+              AND attempts.state = ${"confirmed"}))
             ORDER BY +created_at, id`.pipe(
             rowsOf(PaymentColumns, "Debits.payments"),
             Effect.map((rows) => rows.map(toPayment).filter(({ times }) => times > 0)),
@@ -113,7 +115,7 @@ export class Debits extends Context.Service<
         unknown: Effect.fn("Debits.unknown")(function* (ids: ReadonlyArray<string>) {
           if (ids.length === 0) return new Set<string>()
           const known = yield* sql`SELECT transfer_id AS id FROM attempts WHERE transfer_id IN ${sql.in(ids)}
-            UNION SELECT id FROM strangers WHERE id IN ${sql.in(ids)}`.pipe(rowsOf(IdRow, "Debits.unknown"))
+            UNION SELECT id FROM listed_transfers WHERE id IN ${sql.in(ids)}`.pipe(rowsOf(IdRow, "Debits.unknown"))
           const all = new Set(known.map(({ id }) => id))
           return new Set(ids.filter((id) => !all.has(id)))
         }),

@@ -38,7 +38,7 @@ export interface EndedAttempt {
 }
 
 /** How a stranger came to be known. */
-export type Acknowledgement = "adopted" | "recovered" | "resumed"
+export type Acknowledgement = "adopted" | "recovered"
 
 /** What a listing brought to light. */
 export interface Noted {
@@ -55,8 +55,8 @@ export class Findings extends Context.Service<
     /** Where the next reading of the party's listing begins; undefined before the first. */
     readonly cursor: (party: string) => Effect.Effect<string | undefined, StoreError>
     /**
-     * Stores what a listing showed, and with a cursor how far it was read, together. Transfers of our attempts count as
-     * executions where they are done; all others are strangers.
+     * Stores what a listing showed, how each now stands, and with a cursor how far it was read, together. Transfers of
+     * our attempts count as executions where they are done; all others are strangers.
      */
     readonly note: (seen: {
       readonly party: string
@@ -70,6 +70,17 @@ export class Findings extends Context.Service<
     readonly executions: (transferId: string) => Effect.Effect<number, StoreError>
     /** Strangers that are not known yet, oldest first. */
     readonly strangers: Effect.Effect<ReadonlyArray<Stranger>, StoreError>
+    /** What is listed of the key with this tag and is no attempt of this store, whoever knows it; oldest first. */
+    readonly bearing: (party: string, tag: string) => Effect.Effect<ReadonlyArray<Stranger>, StoreError>
+    /** How many such payments are listed since the block time (Unix nanoseconds) that no attempt of this store is. */
+    readonly alike: (of: {
+      readonly party: string
+      readonly asset: string
+      readonly amount: bigint
+      readonly since: bigint
+    }) => Effect.Effect<number, StoreError>
+    /** By key: the block time (Unix nanoseconds) of the oldest transfer that was listed. */
+    readonly reach: Effect.Effect<ReadonlyMap<string, bigint>, StoreError>
     readonly acknowledge: (ids: ReadonlyArray<string>, as: Acknowledgement) => Effect.Effect<void, StoreError>
     /** Notes that an intent executed `count` times, at least twice; false where that is known. */
     readonly noteDuplicate: (intentId: string, count: number, detail: string) => Effect.Effect<boolean, StoreError>

@@ -161,8 +161,8 @@ export const lostSubject = Effect.gen(function* () {
   const rows = yield* sql`SELECT subject FROM (
       SELECT subject FROM journal WHERE kind = ${"intent"} UNION SELECT intent_id AS subject FROM spends) AS told
     WHERE NOT EXISTS (SELECT 1 FROM intents WHERE id = told.subject)
-    AND NOT EXISTS (SELECT 1 FROM strangers, journal
-      WHERE ${"transfer "} || strangers.id = told.subject AND journal.subject = told.subject AND kind = ${"signature"})
+    AND NOT EXISTS (SELECT 1 FROM listed_transfers, journal
+      WHERE ${"transfer "} || listed_transfers.id = told.subject AND journal.subject = told.subject AND kind = ${"signature"})
     LIMIT 1`.pipe(rowsOf(SubjectRow, "Archive.lostSubject"))
   return rows[0]?.subject
 })

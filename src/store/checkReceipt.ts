@@ -87,7 +87,7 @@ const isTwice = ({ attempts }: Statement): boolean =>
 
 /** What no receipt of version 1 can hold: it would tell less of it than is proven, and not say so. */
 const laterProblem = ({ attempts }: Statement, { entries }: Chain): string | undefined => {
-  const isLater = attempts.some((one) => referenceIn(one)?.version === 2) || entries.some((e) => e.kind === "permit")
+  const isLater = attempts.some((one) => referenceIn(one) !== undefined) || entries.some((e) => e.kind === "permit")
   return isLater ? "it is of version 1, and what is signed in it is of version 2" : undefined
 }
 
@@ -239,7 +239,7 @@ const journalProblem = (reference: string, links: ReadonlyArray<Link>): string |
   if (seen === undefined) return "the signed command does not carry the journal's hash"
   const first = links[0]
   const hash = seen.seq + 1 === first?.seq ? first.prev : links.find((link) => link.seq === seen.seq)?.hash
-  return hash?.startsWith(seen.hash) === true ? undefined : `it was signed on another journal at entry ${seen.seq}`
+  return hash === seen.hash ? undefined : `it was signed on another journal at entry ${seen.seq}`
 }
 
 const workProblem = (

@@ -2,6 +2,7 @@ import { Array as Arr, Clock, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Attempt } from "../domain/Attempt.ts"
 import { intentCommands } from "../domain/Intent.ts"
+import { readReference } from "../domain/Reference.ts"
 import { Big, Digits, rowsOf } from "./columns.ts"
 import type { Acknowledgement, Findings, ListedTransfer, Noted, Stranger } from "./Findings.ts"
 import type { Journal } from "./Journal.ts"
@@ -13,7 +14,7 @@ type Port = Findings["Service"]
 
 const CursorRow = Schema.Struct({ cursor: Schema.String })
 const CountRow = Schema.Struct({ n: Schema.Int })
-const StrangerRow = Schema.Struct({
+const ListedRow = Schema.Struct({
   id: Schema.String,
   from: Schema.String,
   to: Schema.String,
@@ -24,6 +25,8 @@ const StrangerRow = Schema.Struct({
   timestamp: Big,
   own: Schema.Int,
 })
+const OldestRow = Schema.Struct({ party: Schema.String, oldest: Big })
+const listedColumns = 'id, party AS "from", receiver AS "to", asset, amount, reference, status, timestamp, own'
 const DuplicateRow = Schema.Struct({ intentId: Schema.String, n: Schema.Int })
 
 /** Ids in one statement. */
@@ -32,24 +35,36 @@ const idsMax = 500
 const durable = <A, E>(sql: Sql, name: string, effect: Effect.Effect<A, E>) =>
   effect.pipe(sql.withTransaction, storeError(name))
 
-/** Stores a stranger and its journal entry; false where it is known. */
-const insertStranger = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], stranger: Stranger) {
-  const { id, from, to, asset, reference, status, timestamp } = stranger
-  const amount = stranger.amount.toString()
-  const own = stranger.own ? 1 : 0
-  const rows = yield* sql`INSERT INTO strangers ${sql.insert({
+/** Stores what is listed, or how it stands now; true where it was not known. */
+const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Stranger, knownAs: "ours" | undefined) {
+  const { id, from, to, asset, reference, status, timestamp } = listed
+  const at = yield* Clock.currentTimeMillis
+  const rows = yield* sql`INSERT INTO listed_transfers ${sql.insert({
     id,
     party: from,
     receiver: to,
     asset,
-    amount,
+    amount: listed.amount.toString(),
     reference,
+    tag: readReference(reference)?.tag ?? null,
     status,
     timestamp,
-    own,
-    seen_at: yield* Clock.currentTimeMillis,
+    own: listed.own ? 1 : 0,
+    seen_at: at,
+    known_as: knownAs ?? null,
+    known_at: knownAs === undefined ? null : at,
   })} ON CONFLICT (id) DO NOTHING RETURNING id`
-  if (rows.length === 0) return false
+  if (rows.length > 0) return true
+  yield* sql`UPDATE listed_transfers SET status = ${status}, timestamp = ${timestamp}
+    WHERE id = ${id} AND (status <> ${status} OR timestamp <> ${timestamp})`
+  return false
+})
+
+/** Stores a stranger and its journal entry; false where it is known. */
+const insertStranger = Effect.fnUntraced(function* (sql: Sql, journal: Journal["Service"], stranger: Stranger) {
+  const { id, from, to, asset, amount, reference, status, timestamp } = stranger
+  if (!(yield* insertListed(sql, stranger, undefined))) return false
+  const own = stranger.own ? 1 : 0
   yield* journal.append({
     kind: "stranger",
     subject: id,
@@ -89,13 +104,15 @@ const note = Effect.fnUntraced(function* (
   const done: Array<Attempt> = []
   for (const transfer of transfers) {
     const attempt = known.get(transfer.id)
+    const listed = { ...transfer, own: isOwn(transfer.reference) }
     if (attempt === undefined) {
-      const stranger = { ...transfer, own: isOwn(transfer.reference) }
-      if (yield* insertStranger(sql, journal, stranger)) strangers.push(stranger)
-    } else if (transfer.status === "done") {
-      yield* insertExecution(sql, transfer.id, transfer.timestamp)
-      done.push(attempt)
+      if (yield* insertStranger(sql, journal, listed)) strangers.push(listed)
+      continue
     }
+    yield* insertListed(sql, listed, "ours")
+    if (transfer.status !== "done") continue
+    yield* insertExecution(sql, transfer.id, transfer.timestamp)
+    done.push(attempt)
   }
   if (cursor !== undefined) {
     const at = yield* Clock.currentTimeMillis
@@ -105,10 +122,16 @@ const note = Effect.fnUntraced(function* (
   return { strangers, done } satisfies Noted
 })
 
+const toListed = (rows: ReadonlyArray<typeof ListedRow.Type>): ReadonlyArray<Stranger> =>
+  rows.map((row) => ({ ...row, own: row.own === 1 }))
+
 export const makeStrangers = (
   sql: Sql,
   journal: Journal["Service"],
-): Pick<Port, "cursor" | "note" | "noteExecution" | "executions" | "strangers" | "acknowledge"> => ({
+): Pick<
+  Port,
+  "cursor" | "note" | "noteExecution" | "executions" | "strangers" | "acknowledge" | "bearing" | "alike" | "reach"
+> => ({
   cursor: (party) =>
     sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
       rowsOf(CursorRow, "Findings.cursor"),
@@ -125,10 +148,24 @@ export const makeStrangers = (
       rowsOf(CountRow, "Findings.executions"),
       Effect.map((rows) => rows[0]?.n ?? 0),
     ),
-  strangers: sql`SELECT id, party AS "from", receiver AS "to", asset, amount, reference, status, timestamp, own
-    FROM strangers WHERE known_as IS NULL ORDER BY timestamp, id`.pipe(
-    rowsOf(StrangerRow, "Findings.strangers"),
-    Effect.map((rows) => rows.map((row) => ({ ...row, own: row.own === 1 }))),
+  strangers: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
+    ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "Findings.strangers"), Effect.map(toListed)),
+  bearing: (party, tag) =>
+    sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE party = ${party} AND tag = ${tag}
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id) ORDER BY timestamp, id`.pipe(
+      rowsOf(ListedRow, "Findings.bearing"),
+      Effect.map(toListed),
+    ),
+  alike: ({ party, asset, amount, since }) =>
+    sql`SELECT count(*) AS n FROM listed_transfers WHERE party = ${party} AND asset = ${asset}
+      AND amount = ${amount.toString()} AND timestamp > ${since}
+      AND NOT EXISTS (SELECT 1 FROM attempts WHERE transfer_id = listed_transfers.id)`.pipe(
+      rowsOf(CountRow, "Findings.alike"),
+      Effect.map((rows) => rows[0]?.n ?? 0),
+    ),
+  reach: sql`SELECT party, min(timestamp) AS oldest FROM listed_transfers GROUP BY party`.pipe(
+    rowsOf(OldestRow, "Findings.reach"),
+    Effect.map((rows) => new Map(rows.map(({ party, oldest }) => [party, oldest]))),
   ),
   acknowledge: Effect.fn("Findings.acknowledge")((ids: ReadonlyArray<string>, as: Acknowledgement) =>
     durable(
@@ -137,7 +174,7 @@ export const makeStrangers = (
       Effect.flatMap(Clock.currentTimeMillis, (at) =>
         Effect.forEach(
           Arr.chunksOf(ids, idsMax),
-          (part) => sql`UPDATE strangers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
+          (part) => sql`UPDATE listed_transfers SET known_as = ${as}, known_at = ${at} WHERE id IN ${sql.in(part)}`,
           { discard: true },
         ),
       ),

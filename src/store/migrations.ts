@@ -275,6 +275,23 @@ const askedAnew = Effect.gen(function* () {
   yield* sql`ALTER TABLE intents ADD COLUMN asked_at ${int}`
 })
 
+/**
+ * Each listed transfer and withdrawal of our keys, with the payment that it says it is: what another life of the store
+ * paid is found here before it is signed again.
+ */
+const listedTransfers = Effect.gen(function* () {
+  const { sql, int, strict, digits } = yield* dialect
+  yield* sql`CREATE TABLE listed_transfers (
+    id TEXT NOT NULL PRIMARY KEY, party TEXT NOT NULL, receiver TEXT NOT NULL, asset TEXT NOT NULL,
+    amount TEXT NOT NULL ${digits("amount")}, reference TEXT NOT NULL, tag TEXT, status TEXT NOT NULL,
+    timestamp ${int} NOT NULL, own ${int} NOT NULL, seen_at ${int} NOT NULL, known_as TEXT, known_at ${int}) ${strict}`
+  yield* sql`INSERT INTO listed_transfers SELECT id, party, receiver, asset, amount, reference, NULL, status, timestamp,
+    own, seen_at, known_as, known_at FROM strangers`
+  yield* sql`DROP TABLE strangers`
+  yield* sql`CREATE INDEX listed_transfers_unknown ON listed_transfers (timestamp) WHERE known_as IS NULL`
+  yield* sql`CREATE INDEX listed_transfers_tag ON listed_transfers (party, tag) WHERE tag IS NOT NULL`
+})
+
 /** Forward only; a released migration is never edited. */
 const loader = Migrator.fromRecord({
   "0001_observations": observations,
@@ -302,6 +319,7 @@ const loader = Migrator.fromRecord({
   "0023_signed_after": signedAfter,
   "0024_asked_anew": askedAnew,
   "0025_attempt_windows": attemptWindows,
+  "0026_listed_transfers": listedTransfers,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

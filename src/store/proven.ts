@@ -132,7 +132,7 @@ export const recordedOf = (
   entries: ReadonlyArray<StoredEntry>,
 ): Recorded | string | undefined => {
   const seen = referenceIn(attempt)
-  if (seen?.version !== 2) return undefined
+  if (seen === undefined) return undefined
   const permit = entries.find(({ seq }) => seq === seen.seq)
   if (permit?.hash !== seen.hash) return `it was signed on another journal at entry ${seen.seq}`
   const signed = signedOf(attempt)

@@ -79,8 +79,8 @@ const verifyRows = Effect.fnUntraced(function* () {
 })
 
 /**
- * Every signed command is of its payment's kind; a transfer carries the hash of its permit, or of the journal's head at
- * its signature; what is permitted is what was signed.
+ * Every signed command is of its payment's kind; a transfer carries the hash of its permit; what is permitted is what
+ * was signed.
  */
 const misremembered = Effect.fnUntraced(function* ({ intent, attempts, entries }: Kept) {
   const journal = yield* Journal
@@ -91,21 +91,21 @@ const misremembered = Effect.fnUntraced(function* ({ intent, attempts, entries }
     const signed = signedOf({ k, chainId, party, signature, inputData: Buffer.from(inputData).toString("hex") })
     if (seen !== undefined) {
       const hash = seen.seq === 0 ? genesis.hash : yield* journal.hashAt(seen.seq)
-      if (hash?.startsWith(seen.hash) !== true) {
+      if (hash !== seen.hash) {
         const was = `attempt ${k} was signed when entry ${seen.seq} had the hash ${seen.hash.slice(0, 16)}`
         return `${was}, now ${hash?.slice(0, 16) ?? "none"}`
       }
     }
-    const isNamed = seen?.version === 2
-    const permit = isNamed ? entries.find(({ seq }) => seq === seen.seq) : permitBefore(entries, k)
-    if (isNamed && permit === undefined) return `attempt ${k} names entry ${seen.seq}, which is no permit of it`
+    const permit = seen === undefined ? permitBefore(entries, k) : entries.find(({ seq }) => seq === seen.seq)
+    if (seen !== undefined && permit === undefined)
+      return `attempt ${k} names entry ${seen.seq}, which is no permit of it`
     const problem = permit && signed && permitProblem(permit, signed, entries)
     if (problem !== undefined) return `attempt ${k}: ${problem}`
   }
   return undefined
 })
 
-/** The permit of an attempt whose bytes name none: the last one before its signature. Earlier releases wrote none. */
+/** The permit of an attempt whose bytes name none: the last one before its signature. */
 const permitBefore = (entries: ReadonlyArray<StoredEntry>, k: number): StoredEntry | undefined => {
   const of = (kind: string) => (entry: StoredEntry) => entry.kind === kind && JSON.parse(entry.body)["k"] === k
   const signature = entries.find(of("signature"))

@@ -20,6 +20,8 @@ export class Looks extends Context.Service<
      * nodes differ takes its place: the first was false, and no listing would ever reach it.
      */
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
+    /** Forgets that height: the next one given is the first. */
+    readonly restart: Effect.Effect<void>
     /** Whether a reading of the party's listing ended where the one before did. */
     readonly endsAgain: (party: string, cursor: string) => Effect.Effect<boolean>
     /** Whether the party's newest balance row is a newer one than the last that payments explained. */
@@ -63,6 +65,9 @@ export class Looks extends Context.Service<
             if (start === undefined || height + stepBackMax < start) start = height
             return start
           }),
+        restart: Effect.sync(() => {
+          start = undefined
+        }),
         endsAgain: (party, cursor) =>
           Effect.sync(() => {
             const isSame = ends.get(party) === cursor

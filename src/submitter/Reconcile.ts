@@ -2,23 +2,24 @@ import { Clock, Effect } from "effect"
 import { hasElapsed } from "../domain/hasElapsed.ts"
 import { Confirmation, type TransferListing } from "../gateway/Confirmation.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
-import { ChainRules } from "../store/ChainRules.ts"
 import { Clearance } from "../store/Clearance.ts"
+import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { TrustedHead } from "../store/TrustedHead.ts"
 import { holdOn } from "../store/trip.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
-import { countHistory } from "./countHistory.ts"
+import { countHistory, isCounted } from "./countHistory.ts"
 import { handOver } from "./handOver.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { Looks } from "./Looks.ts"
 import { newestRow } from "./newestRow.ts"
 import { noteListing } from "./noteListing.ts"
+import { beginQuarantine, keepQuarantine } from "./quarantine.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
+import { settleListed } from "./settleListed.ts"
 import { Tip } from "./Tip.ts"
 import { watchDebits } from "./watchDebits.ts"
 import { watchOrders } from "./watchOrders.ts"
@@ -28,15 +29,6 @@ import { watchWindows } from "./watchWindows.ts"
 const waitMillisMax = 1_000
 const watchMillisMax = 2_000
 const waitMillisUnanswered = 2_000
-/** Blocks beyond the network's window for which a recovered store signs nothing. */
-const quarantineBlocks = 10n
-
-/**
- * Setting that keeps a recovered store from signing: "pending", or the last block of its quarantine and the epoch of
- * the node in which that was counted; "" ends it.
- */
-export const quarantineKey = "quarantine"
-
 /**
  * Compares each paying key's history on the ledger with the journal, and halts on what must not be there. Returns
  * whether the gateway answered all that was asked of it.
@@ -51,6 +43,7 @@ export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   for (const { publicKey, signer } of parties.values()) {
     if (signer !== undefined && !(yield* isAnswered(look(publicKey)))) answered = false
   }
+  if (!(yield* isAnswered(settleListed()))) answered = false
   if (!(yield* isAnswered(watchWindows()))) answered = false
   if (!(yield* isAnswered(watchOrders()))) answered = false
   // Last, since what is found until here explains debits.
@@ -73,79 +66,53 @@ const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) 
     ),
   )
 
-/** So long the blocks of a quarantine must be seen to have passed: one answer of a gateway ends none. */
-const passedMillis = 30_000
-const passedName = "quarantine passed"
-
-const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
-  const looks = yield* Looks
-  const now = yield* Clock.currentTimeMillis
-  if (isNow) return now - (yield* looks.since(passedName, now)) >= passedMillis
-  yield* looks.forget("", passedName)
-  return false
-})
-
-const epochOf = (chainId: string) =>
-  Effect.flatMap(TrustedHead, ({ of }) => Effect.map(of(chainId), ({ trusted }) => trusted?.epoch ?? 0))
-
-/** The last block of a quarantine and the node's epoch in which it was counted; undefined while it is pending. */
-const countedOf = (stored: string): { readonly until: bigint; readonly epoch: number } | undefined => {
-  const [until, epoch = "0"] = stored.split(" ")
-  return stored === "pending" ? undefined : { until: BigInt(until ?? 0), epoch: Number(epoch) }
-}
-
-/** What a lost store had under way either executes or dies within a window: until then nothing new is signed. */
-const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
-  const settings = yield* Settings
-  const clearance = yield* Clearance
-  if (yield* clearance.isOpen) return undefined
-  const stored = (yield* settings.get(quarantineKey)) ?? ""
-  if (stored === "") return yield* clearance.quarantine(undefined)
-  yield* clearance.quarantine("the store was recovered, and what was under way is not over yet")
-  const head = yield* (yield* Tip).head
-  if (!(yield* isOurChain(head))) return undefined
-  const rules = yield* ChainRules
-  const epoch = yield* epochOf(head.chainId)
-  const counted = countedOf(stored)
-  const latest = head.height + BigInt(yield* rules.windowMax) + quarantineBlocks
-  // In another epoch of the node, the blocks that were counted to were a lie, or were undone.
-  const isCounted = counted !== undefined && counted.epoch === epoch && counted.until <= latest
-  const unsettled = isCounted ? undefined : yield* rules.unsettled(head.height, head.pow)
-  if (unsettled !== undefined) return yield* clearance.quarantine(`the store was recovered, and ${unsettled}`)
-  const until = isCounted ? counted.until : head.height + BigInt(head.pow.pastBlocks) + quarantineBlocks
-  if (!isCounted) yield* settings.set(quarantineKey, `${until} ${epoch}`)
-  if (yield* isPassed(head.height > until)) {
-    yield* settings.set(quarantineKey, "")
-    return yield* clearance.quarantine(undefined)
-  }
-  return yield* clearance.quarantine(`the store was recovered, and signs again after block ${until}`)
-})
-
 /**
  * One look at what the ledger lists of a key since the last: at once where its balance moved, else at leisure. The
- * first complete one that reaches the block at which this process began clears the key for signing.
+ * first complete one that reaches the block at which this process began, or at which a quarantine ended, clears the key
+ * for signing, with all its withdrawals.
  */
 const look = Effect.fn("Reconcile.look")(function* (party: string) {
   const looks = yield* Looks
-  const clearance = yield* Clearance
   const { pollIdleMillis } = yield* SubmitterOptions
   const now = yield* Clock.currentTimeMillis
   const last = yield* looks.last(party)
-  const isGranted = yield* clearance.isGranted(party)
+  const isGranted = yield* (yield* Clearance).isGranted(party)
   const isDue =
     last === undefined || hasElapsed(last.at, now, pollIdleMillis) || (yield* newestRow(party)) >= last.until
   if (isGranted && !isDue) return
   const start = isGranted ? 0n : yield* startHeight()
   if (start === undefined) return
   const listing = yield* list(party)
+  if (listing === "silent") return
   const until = listing?.mark?.timestamp ?? BigInt(now) * 1_000_000n
   yield* looks.note(party, { at: now, until })
-  if (listing === undefined) return
-  yield* noteListing(party, { ...listing, cursor: yield* reached(party, listing) })
-  if (isGranted || !listing.complete || (listing.mark?.height ?? start) < start) return
-  yield* countHistory(party, true)
+  if (listing !== undefined) yield* noteListing(party, { ...listing, cursor: yield* reached(party, listing) })
+  if (!isGranted) yield* clear(party, start, listing)
+})
+
+/** Clears the key, where all that it paid is listed up to the block, or nothing lists it and the quarantine is over. */
+const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigint, listing: Listing) {
+  const clearance = yield* Clearance
+  const isWhole = (one: Listing) => one === undefined || (one.complete && (one.mark?.height ?? start) >= start)
+  if (!isWhole(listing) || !(yield* clearance.isOpen)) return
+  const withdrawals = yield* (yield* Confirmation)
+    .withdrawalsFrom(party)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (withdrawals !== undefined) yield* noteListing(party, { ...withdrawals, cursor: undefined })
+  if (!isWhole(withdrawals)) return
+  if ((listing === undefined || withdrawals === undefined) && (yield* mustWait(party))) return
+  yield* countHistory(party, listing !== undefined, withdrawals)
   yield* clearance.grant(party)
   yield* (yield* Signals).wake("submitter")
+})
+
+/** A key that is new here and of which not everything is listed: another store may have used it. Waits once. */
+const mustWait = Effect.fnUntraced(function* (party: string) {
+  const settings = yield* Settings
+  const waited = `waited/${party}`
+  if ((yield* isCounted(party)) || (yield* settings.get(waited)) !== undefined) return false
+  yield* (yield* Database).atomically(Effect.andThen(settings.set(waited, "once"), beginQuarantine()))
+  return true
 })
 
 /** Rows read again at most, lest one that a page left out be passed over. */
@@ -164,9 +131,12 @@ const startHeight = Effect.fnUntraced(function* () {
   return (yield* isOurChain(head)) ? yield* (yield* Looks).startHeight(head.height) : undefined
 })
 
+/** Undefined: no gateway lists any. */
+type Listing = TransferListing | undefined
+
 /**
- * What is listed behind the last reading. Where a gateway never listed anything there is nothing to compare, and the
- * key is cleared without; one that did and no longer does leaves it as it is.
+ * What is listed behind the last reading; "silent": a gateway that listed something no longer does, which leaves the
+ * key as it is.
  */
 const list = Effect.fnUntraced(function* (party: string) {
   const confirmation = yield* Confirmation
@@ -177,12 +147,7 @@ const list = Effect.fnUntraced(function* (party: string) {
       after === undefined ? Effect.fail(error) : confirmation.transfersFrom(party),
     ),
     Effect.catchReason("GatewayError", "Unsupported", () =>
-      Effect.gen(function* () {
-        if (after !== undefined) return undefined
-        yield* countHistory(party, false)
-        yield* (yield* Clearance).grant(party)
-        return undefined
-      }),
+      Effect.succeed(after === undefined ? undefined : ("silent" as const)),
     ),
   )
 })

@@ -18,7 +18,7 @@ export class Wanted extends Context.Service<
     readonly standing: (intent: Intent) => Effect.Effect<Standing, StoreError>
     /** Since when its rule wants what it pays (Unix milliseconds), without a break; undefined: it does not now. */
     readonly since: (intent: Intent) => Effect.Effect<number | undefined, StoreError>
-    /** Lets go all that was planned until now, since a store that was lost may have paid it, and tells people. */
-    readonly letGoPlanned: Effect.Effect<void, StoreError>
+    /** Lets go all that was planned until now of these keys: a lost store may have paid it. Tells people. */
+    readonly letGoPlanned: (payers: ReadonlySet<string>) => Effect.Effect<void, StoreError>
   }
 >()("cofferer/submitter/Wanted") {}

@@ -8,6 +8,7 @@ import { Journal } from "../store/Journal.ts"
 import { Settings } from "../store/Settings.ts"
 import { countSpends } from "./countSpends.ts"
 import { judgeStrangers, ownSequence } from "./noteListing.ts"
+import { beginQuarantine } from "./quarantine.ts"
 
 /** Who asks, and why: both are journalled. */
 export interface Asked {
@@ -22,8 +23,9 @@ const idsPerEntry = 200
 
 /**
  * Takes the payments that keys made elsewhere for known, counts those of the last 24 hours in the policy's windows, and
- * ends the halt that they raised. Payments of this
- * installation that the journal misses are not adopted: `recover` imports them. Returns the adopted ones.
+ * ends the halt that they raised. Until a window has passed nothing is signed, since what made them may have more under
+ * way. Payments of this installation that the journal misses are not adopted: `recover` imports them. Returns the
+ * adopted ones.
  */
 export const adopt = Effect.fn("Adopt")(function* <E, R>(
   keys: ReadonlyArray<string>,
@@ -52,6 +54,8 @@ export const adopt = Effect.fn("Adopt")(function* <E, R>(
         const body = { reason, author, count: ids.length, ids: ids.slice(i, i + idsPerEntry) }
         yield* journal.append({ kind: "adopted", subject: "foreign_payment", body })
       }
+      const isHalted = (yield* brake.halts).some(({ reason: halted }) => halted === "foreign_payment")
+      if (isHalted || ids.length > 0) yield* beginQuarantine()
       yield* brake.release("foreign_payment", `${author}: ${reason}`)
       return adopted
     }),

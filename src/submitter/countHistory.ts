@@ -1,7 +1,7 @@
 import { Clock, Effect } from "effect"
 import { general } from "../domain/AccountType.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
-import { Confirmation } from "../gateway/Confirmation.ts"
+import type { TransferListing } from "../gateway/Confirmation.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { pageSize } from "../gateway/walkPages.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
@@ -18,17 +18,22 @@ const pagesMax = 20
 
 const keyOf = (party: string): string => `counted/${party}`
 
+/** Whether the key was cleared here before. */
+export const isCounted = (party: string) =>
+  Effect.flatMap(Settings, (settings) => Effect.map(settings.get(keyOf(party)), (at) => at !== undefined))
+
 /**
  * Before a key is cleared for the first time: what left it in the last 24 hours without this store counts in the
  * policy's windows. Transfers are counted as they are listed; here withdrawals, and where the gateway does not list
  * both of them, every fall of the key's general accounts, whoever received it.
  */
-export const countHistory = Effect.fn("Reconcile.countHistory")(function* (party: string, listsTransfers: boolean) {
+export const countHistory = Effect.fn("Reconcile.countHistory")(function* (
+  party: string,
+  listsTransfers: boolean,
+  withdrawals: TransferListing | undefined,
+) {
   const settings = yield* Settings
-  if ((yield* settings.get(keyOf(party))) !== undefined) return
-  const withdrawals = yield* (yield* Confirmation)
-    .withdrawalsFrom(party)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (yield* isCounted(party)) return
   // Of a listing without an end the newest may be missing: balances tell of them.
   const isListed = listsTransfers && withdrawals?.complete === true
   const falls = isListed ? [] : yield* fallsOf(party)

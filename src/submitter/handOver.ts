@@ -5,9 +5,13 @@ import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { endAndTell } from "./endAndTell.ts"
+import { isNamed } from "./listedBefore.ts"
 import { Wanted } from "./Wanted.ts"
 
-/** Setting of a store that was put back, from its recovery until what it held open is handed over; "" ends it. */
+/**
+ * Setting of a store that was put back, from its recovery until what it held open is handed over: "pending" and the
+ * keys of which the gateways list nothing; "" ends it.
+ */
 export const handOverKey = "handOver"
 
 const why = "the store was put back from a copy, and the one that was lost may have paid it"
@@ -15,19 +19,22 @@ const why = "the store was put back from a copy, and the one that was lost may h
 const lostGateway = "lost store"
 
 /**
- * Hands over to people what a recovered store held open, and what was planned until now: the store that was lost went
- * on from the same decisions, and what it did of them nobody here knows. Nothing of it is signed any more. What is out
- * may still be seen on the ledger; rules go on by today's balances once the quarantine is over.
+ * Hands over to people what a recovered store has under way: the store that was lost went on from the same decisions.
+ * What is not signed and named from outside stays, since the ledger tells before its signature whether it was paid;
+ * where the gateways list nothing it ends, with all that was planned until now. What a rule decides it decides anew, by
+ * the balances after the quarantine.
  */
 export const handOver = Effect.fn("Recover.handOver")(function* () {
   const settings = yield* Settings
-  if (((yield* settings.get(handOverKey)) ?? "") === "") return
+  const [pending, ...unlisted] = ((yield* settings.get(handOverKey)) ?? "").split(" ")
+  if (pending !== "pending") return
+  const blind: ReadonlySet<string> = new Set(unlisted)
   const database = yield* Database
   const { open } = yield* Outbox
   yield* database.atomically(
     Effect.gen(function* () {
-      for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent)
-      yield* (yield* Wanted).letGoPlanned
+      for (const intent of yield* open) if (intent.state !== "manual") yield* handOverOne(intent, blind)
+      if (blind.size > 0) yield* (yield* Wanted).letGoPlanned(blind)
       yield* settings.set(handOverKey, "")
     }),
   )
@@ -40,7 +47,7 @@ export const noteLostSend = Effect.fnUntraced(function* (attempt: Attempt) {
   yield* (yield* Outbox).beginSend({ attempt, gateway: lostGateway, framing, first: false, txHash })
 })
 
-const handOverOne = Effect.fnUntraced(function* (intent: Intent) {
+const handOverOne = Effect.fnUntraced(function* (intent: Intent, blind: ReadonlySet<string>) {
   const outbox = yield* Outbox
   const attempts = yield* outbox.attempts(intent.id)
   const live = attempts.filter(({ state }) => !isFinalAttempt(state))
@@ -50,6 +57,8 @@ const handOverOne = Effect.fnUntraced(function* (intent: Intent) {
     const ending = { state: "manual", sentence: `is manual: ${said}`, detail: said, severity: "page" } as const
     return yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail: why }))
   }
+  const isListed = intent.command === "transfer" && !blind.has(intent.payment.fromKey)
+  if (isListed && isNamed(intent, yield* (yield* Wanted).standing(intent))) return
   const state = attempts.length === 0 ? "cancelled" : "abandoned"
   const ending = { state, sentence: `is ${state}: ${why}`, detail: why, severity: "ticket" } as const
   yield* endAndTell(intent, ending, outbox.move(intent, state, { detail: why }))

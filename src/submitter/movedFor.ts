@@ -1,9 +1,12 @@
 import { Clock, Effect, Option } from "effect"
 import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { Confirmation } from "../gateway/Confirmation.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
 import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
+import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
+import { noteListing } from "./noteListing.ts"
 import { behindNanos, type sendsOf, signedBy } from "./sendsOf.ts"
 
 /** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
@@ -55,7 +58,17 @@ export const countOf = Effect.fnUntraced(function* (attempt: Attempt, sends: Non
   const mayMove = ({ state }: Attempt) => state === "confirmed" || !isFinalAttempt(state)
   const siblings = (yield* outbox.attempts(intent.id)).filter((one) => one.k !== attempt.k && mayMove(one))
   const others = yield* withdrawalsLike(intent, attempt)
-  return Math.max(0, count - siblings.length - others.length)
+  const left = count - siblings.length - others.length
+  return Math.max(0, left > 1 ? left - (yield* elsewhere(intent, attempt)) : left)
+})
+
+/** Withdrawals alike that another store of the key made: listed under ids of their own, as no replay is. */
+const elsewhere = Effect.fnUntraced(function* ({ payment: { fromKey, assetId, amount } }: Intent, attempt: Attempt) {
+  const listing = yield* (yield* Confirmation)
+    .withdrawalsFrom(fromKey)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (listing !== undefined) yield* noteListing(fromKey, { ...listing, cursor: undefined })
+  return yield* (yield* Findings).alike({ party: fromKey, asset: assetId, amount, since: sinceOf(attempt) })
 })
 
 /** Other withdrawals of the journal to whose execution such a movement may belong. */

@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { Brake } from "../store/Brake.ts"
-import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Findings, type Stranger } from "../store/Findings.ts"
 import { Journal } from "../store/Journal.ts"
@@ -11,7 +10,7 @@ import { type Agree, type Asked, listWhole, noteWhole } from "./adopt.ts"
 import { countSpends } from "./countSpends.ts"
 import { handOverKey } from "./handOver.ts"
 import { judgeStrangers, lastOwnSequence } from "./noteListing.ts"
-import { quarantineKey } from "./Reconcile.ts"
+import { beginQuarantine } from "./quarantine.ts"
 
 export interface Recovered {
   /** Entry of the journal that the last payment of this installation on the ledger was signed at, if there is one. */
@@ -24,7 +23,7 @@ export interface Recovered {
 
 /**
  * Makes a store that was put back the store again: imports this installation's payments that it misses, counts them in
- * the policy's windows, remembers the file, and ends the halt. What it holds open is handed over to people. Until a
+ * the policy's windows, remembers the file, and ends the halt. What it has under way is handed over to people. Until a
  * window has passed nothing is signed, since what the lost store had under way may still execute.
  */
 export const recover = Effect.fn("Recover")(function* <E, R>(
@@ -64,15 +63,15 @@ export const recover = Effect.fn("Recover")(function* <E, R>(
         body: { reason, author, lastOnLedger, lastInJournal: seq, ids },
       })
       yield* rememberStoreFile(file)
-      yield* settings.set(quarantineKey, "pending")
+      yield* beginQuarantine()
       // Asked for a second time, or for nothing, it takes no payment from a store that nobody has lost.
       const isLost = (yield* brake.halts).some(({ reason: halted }) => halted === "restored_store")
-      if (isLost || missing.length > 0) yield* settings.set(handOverKey, "pending")
+      const unlisted = listings.filter(({ listing }) => listing === undefined).map(({ party }) => party)
+      if (isLost || missing.length > 0) yield* settings.set(handOverKey, ["pending", ...unlisted].join(" "))
       yield* brake.release("restored_store", `${author}: ${reason}`)
       return { lastOnLedger, lastInJournal: seq, missing } satisfies Recovered
     }),
   )
-  yield* (yield* Clearance).revoke
   yield* (yield* Witness).note
   return recovered
 })

@@ -23,6 +23,7 @@ import type { JournalHead } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
+import { Signals } from "../store/Signals.ts"
 import { StoreError } from "../store/StoreError.ts"
 import { knownOrders } from "../store/standingOrders.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
@@ -37,6 +38,7 @@ import { endAndTell } from "./endAndTell.ts"
 import { feeTermsOf } from "./feeTermsOf.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { otherFindsForm } from "./knownFraming.ts"
+import { isNamed, listedBefore, otherParts } from "./listedBefore.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { tooSlow } from "./solveWork.ts"
 import { Tip } from "./Tip.ts"
@@ -167,6 +169,29 @@ const usedUp = Effect.fnUntraced(function* ({ payment: { from, fromKey }, rule }
 })
 
 /**
+ * Whether another life of this store has paid it, or a part of its decision. What has its name from outside waits until
+ * the ledger is asked what became of that (`settleListed`); what a rule counts is over, and decided anew by a number
+ * that nothing bears yet.
+ */
+const isListed = Effect.fnUntraced(function* (intent: Intent, k: number) {
+  if (isNamed(intent, yield* (yield* Wanted).standing(intent))) {
+    const [listed] = yield* listedBefore(intent)
+    if (listed === undefined) return false
+    yield* waits(intent, `the ledger lists it already, as transfer ${listed.id} of another life of this store`)
+    yield* (yield* Signals).wake("reconcile")
+    return true
+  }
+  for (const part of [intent, ...(yield* otherParts(intent))]) {
+    const [listed] = yield* listedBefore(part)
+    if (listed === undefined) continue
+    const why = `another life of this store paid its number ${intent.episode}, transfer ${listed.id}`
+    yield* giveUp(intent, k === 1 ? "cancelled" : "abandoned", `is over: ${why}`)
+    return true
+  }
+  return false
+})
+
+/**
  * One transaction: the place on a block is counted where it is taken, so that payments that are signed side by side
  * never share more places than the network gives. Undefined where no known block has one left.
  */
@@ -176,6 +201,7 @@ const planAndSign = Effect.fnUntraced(function* (
   heads: ReadonlyArray<ChainHead>,
   blockTimeMillis: number,
 ) {
+  if (yield* isListed(intent, k)) return undefined
   if (k === 1 && (yield* isDroppedInPart(intent))) {
     yield* waits(intent, "another part of its decision was dropped, and the rule decides all of them anew")
     return undefined
@@ -226,7 +252,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     },
   }
   const permit = yield* signer.permit({ ...asked, command: commandOf(intent, "") })
-  const command = commandOf(intent, yield* referenceTo(permit))
+  const command = commandOf(intent, yield* referenceTo(intent, permit))
   const nonce = yield* signer.nonce(payment.fromKey, intent.id, k)
   const inputData = encodeInputData({ nonce, blockHeight: anchor.height, command })
   const signature = yield* signer.sign({ ...asked, inputData })
@@ -302,9 +328,11 @@ const spendable = Effect.fnUntraced(function* (intent: Intent) {
 /** The fee that was taken, where it was more than might have been; else the most that may be. */
 const costMax = ({ fee = 0n, feeMax }: Intent): bigint => (fee > feeMax ? fee : feeMax)
 
-const referenceTo = Effect.fnUntraced(function* (permit: JournalHead) {
+const referenceTo = Effect.fnUntraced(function* ({ id, payment }: Intent, { seq, hash }: JournalHead) {
   const installation = (yield* (yield* Settings).get("installation")) ?? "00000000"
-  return referenceText(installation, permit)
+  // A withdrawal has no reference; of a key that is not held here nothing is signed.
+  const tag = (yield* Signer).tag(payment.fromKey, id) ?? ""
+  return referenceText({ installation, seq, hash, tag })
 })
 
 /** Refusals that pass, whoever's payment it is. What lacks an approval goes back to people, until its time is over. */

@@ -14,6 +14,7 @@ import { say } from "../telemetry/say.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { clockAgrees } from "./clockAgrees.ts"
 import { endAndTell } from "./endAndTell.ts"
+import { otherParts } from "./listedBefore.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Wanted } from "./Wanted.ts"
 
@@ -140,11 +141,7 @@ const dropDecided = Effect.fnUntraced(function* (intent: Intent, kept: string) {
  * its rule decides all of them anew. Ask in the transaction that signs.
  */
 export const isDroppedInPart = Effect.fnUntraced(function* (intent: Intent) {
-  const at = intent.subject.lastIndexOf(": ")
-  if (at < 0) return false
-  const ours = intent.subject.slice(0, at + 2)
-  const siblings = yield* (yield* Outbox).siblings(intent)
-  if (!siblings.some(({ state, subject }) => state === "cancelled" && subject.startsWith(ours))) return false
+  if (!(yield* otherParts(intent)).some(({ state }) => state === "cancelled")) return false
   const standing = yield* (yield* Wanted).standing(intent)
   return standing._tag === "Level" && standing.together
 })

@@ -39,7 +39,7 @@ describe("a payment of a person that a halt or a pause holds", () => {
     writeFileSync(join(data, "HALT"), "ana: audit\n")
     const held = await submit("alone")
     assert.strictEqual(held.code, 8, held.stderr)
-    assert.match(held.stdout, /^taken as [0-9a-z]{8}; "intents show [0-9a-z]{8}" tells how it goes\n$/m)
+    assert.match(held.stdout, /^taken as [0-9a-z]{8}; "intents show [0-9a-z]{8}" tells how it goes\nmade before under /)
     assert.match(
       held.stderr,
       /nothing is paid while this holds it:\n {2}halted \(halt file\): ana: audit; .*"cofferer resume/,

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { Attention } from "../../src/engine/Attention.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
+import { Tags } from "../../src/engine/Tags.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -94,7 +95,10 @@ const reasonOf = (rule: string) =>
 describe("a balance that swings around its threshold for a day", () => {
   it.effect("causes one payment, one alert and one recovery, despite a restart", () => {
     const store = testStore()
-    const layer = () => Layer.mergeAll(Attention.layer, metrics).pipe(Layer.provideMerge(store.layer()))
+    const layer = () =>
+      Layer.mergeAll(Attention.layer, metrics, Layer.succeed(Tags, Tags.of({ of: () => undefined }))).pipe(
+        Layer.provideMerge(store.layer()),
+      )
     const account: Account = { outside: 0n, paid: 0n }
     const once = ["page rule/low/1", "info rule/low/1/over"]
     return Effect.gen(function* () {

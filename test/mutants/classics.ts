@@ -160,8 +160,26 @@ export const classics: ReadonlyArray<Mutant> = [
     name: "no quarantine after recover",
     oracles: ["once", "planned", "filled"],
     tests: ["submitter/restored.test.ts"],
+    edits: [{ file: "submitter/recover.ts", source: "      yield* beginQuarantine()\n", instead: "" }],
+  },
+  {
+    name: "no quarantine after adopt",
+    by: "test",
+    tests: ["submitter/halts.test.ts", "submitter/lostStore.test.ts"],
     edits: [
-      { file: "submitter/recover.ts", source: '      yield* settings.set(quarantineKey, "pending")\n', instead: "" },
+      {
+        file: "submitter/adopt.ts",
+        source: "      if (isHalted || ids.length > 0) yield* beginQuarantine()\n",
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "nothing is looked up before a signature",
+    by: "test",
+    tests: ["submitter/lostStore.test.ts"],
+    edits: [
+      { file: "submitter/signIntent.ts", source: "  if (yield* isListed(intent, k)) return undefined\n", instead: "" },
     ],
   },
   {

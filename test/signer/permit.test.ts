@@ -60,8 +60,11 @@ const asked = (command: Command, more: Partial<PermitRequest> = {}): PermitReque
   fee: { factor: { numerator: 1n, denominator: 1_000n }, cap: undefined, readAt: undefined },
   ...more,
 })
-const named = (permit: JournalHead, more: Change = {}) =>
-  transfer({ reference: referenceText("0a1b2c3d", permit), ...more })
+const tags: { of: Signer["Service"]["tag"] } = { of: () => undefined }
+const textOf = ({ seq, hash }: JournalHead, intentId = "i") =>
+  referenceText({ installation: "0a1b2c3d", seq, hash, tag: tags.of(publicKey, intentId) ?? "" })
+const named = (permit: JournalHead, more: Change = {}, intentId = "i") =>
+  transfer({ reference: textOf(permit, intentId), ...more })
 
 const withSigner = <E>(use: (signer: Signer["Service"]) => Effect.Effect<void, E, Journal | SpendLog>) =>
   Effect.gen(function* () {
@@ -85,7 +88,12 @@ const withSigner = <E>(use: (signer: Signer["Service"]) => Effect.Effect<void, E
     yield* Effect.flatMap(Clearance, (clearance) =>
       Effect.andThen(clearance.quarantine(undefined), clearance.grant(publicKey)),
     ).pipe(
-      Effect.andThen(Effect.flatMap(Signer, use)),
+      Effect.andThen(
+        Effect.flatMap(Signer, (signer) => {
+          tags.of = signer.tag
+          return use(signer)
+        }),
+      ),
       Effect.provide(layer),
       Effect.ensuring(Effect.sync(store.remove)),
     )
@@ -129,8 +137,9 @@ describe("a signature and its permit", () => {
         const cases: ReadonlyArray<readonly [string, Command, Partial<PermitRequest>?]> = [
           ["no reference", transfer()],
           ["a reference of its own", transfer({ reference: "rent" })],
-          ["a reference of version 1", transfer({ reference: `c1.0a1b2c3d.2.${permit.hash.slice(0, 16)}` })],
-          ["half of the hash", transfer({ reference: `c2.0a1b2c3d.2.${permit.hash.slice(0, 32)}` })],
+          ["half of the hash", transfer({ reference: textOf(permit).replace(/.{20}\.(.*)$/, ".$1") })],
+          ["another payment's tag", named(permit, {}, "j")],
+          ["no tag", transfer({ reference: textOf(permit).slice(0, -17) })],
           ["another number", named({ ...permit, seq: permit.seq + 1 })],
           ["another hash", named({ ...permit, hash: "0".repeat(64) })],
           ["another amount", named(permit, { amount: 11n })],

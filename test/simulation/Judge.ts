@@ -147,7 +147,7 @@ export const judge = (evidence: Evidence): void => {
     // Where no transfers are listed, what a lost store paid is known by its debits alone.
     const areDebitsLost = (imported?.size ?? 0) > 0
     // Nobody else has the key, so each of these is a false alarm.
-    for (const { id } of all<{ id: string }>(db, "SELECT id FROM strangers WHERE known_as IS NULL")) {
+    for (const { id } of all<{ id: string }>(db, "SELECT id FROM listed_transfers WHERE known_as IS NULL")) {
       if (foreign?.has(id) !== true && !(areDebitsLost && id.startsWith("debit ")))
         docket.wrong("foreign", `${id.slice(0, 40)} was taken for a payment made elsewhere`)
     }
@@ -177,7 +177,7 @@ const judgeForeign = ({ db, chain, docket, foreign = new Set() }: Evidence): voi
     if (chain.transfers.get(id)?.status !== "STATUS_DONE") continue
     docket.chance("foreign")
     const name = `${id.slice(0, 8)} was paid elsewhere`
-    const noted = db.prepare("SELECT 1 FROM strangers WHERE id LIKE ?").get(`%${id}%`)
+    const noted = db.prepare("SELECT 1 FROM listed_transfers WHERE id LIKE ?").get(`%${id}%`)
     if (noted === undefined) docket.wrong("foreign", `${name}, and was never noted`)
     else if (halts === 0) docket.wrong("foreign", `${name}, and nothing halted`)
   }

@@ -67,7 +67,7 @@ export const makeStanding = ({ plan, network, world, startMillis, now, database 
     [...world.elsewhere].some(
       (id) =>
         network.chain.transfers.get(id)?.status === "STATUS_DONE" &&
-        db.prepare("SELECT 1 FROM strangers WHERE id LIKE ?").get(`%${id}%`) === undefined,
+        db.prepare("SELECT 1 FROM listed_transfers WHERE id LIKE ?").get(`%${id}%`) === undefined,
     )
   const isQuarantined = (db: DatabaseSync) =>
     world.isRestored() &&

@@ -141,6 +141,6 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
 const importedIn = (db: DatabaseSync, chain: Chain, lost: ReadonlySet<string>): ReadonlySet<string> => {
   const isListed = chain.profile.surface === "full"
   const unlisted = [...lost].filter((id) => !isListed || !chain.transfers.has(id))
-  const known = db.prepare("SELECT id FROM strangers WHERE known_as IS NOT NULL").all()
+  const known = db.prepare("SELECT id FROM listed_transfers WHERE known_as IN ('adopted', 'recovered')").all()
   return new Set([...unlisted, ...known.map(({ id }) => String(id))])
 }

@@ -332,6 +332,7 @@ describe("the table of agreement", () => {
       Effect.gen(function* () {
         yield* started
         yield* stored(halted("foreign_payment"))
+        yield* stored(halted("store_error"))
         const { ana } = deskFields().approvals.desk.of
         const of = { ana, eve: operatorKey("eve").publicKey }
         for (const next of [undefined, { approvals: { desk: { need: 1, within: "4h", of } } }]) {

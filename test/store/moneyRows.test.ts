@@ -73,21 +73,21 @@ describe("a person's resume", () => {
     ),
   )
 
-  it.effect("takes what others signed for known, and leaves what our keys did elsewhere", () =>
+  it.effect("takes no payment for known that our keys made elsewhere", () =>
     withStore(
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const findings = yield* Findings
         const row = { party: "p", receiver: "r", asset: "a", amount: "1", reference: "", status: "done", timestamp: 1n }
         for (const [id, own] of Object.entries({ known: 0, foreign: 0, own: 1 }))
-          yield* sql`INSERT INTO strangers ${sql.insert({ ...row, id, own, seen_at: start })}`
+          yield* sql`INSERT INTO listed_transfers ${sql.insert({ ...row, id, own, seen_at: start })}`
         yield* findings.acknowledge(["known"], "adopted")
         yield* (yield* Brake).resume({ scope: "all", ...words })
-        const rows = yield* sql`SELECT id, known_as FROM strangers ORDER BY id`
+        const rows = yield* sql`SELECT id, known_as FROM listed_transfers ORDER BY id`
         assert.deepStrictEqual(
           rows.map(({ id, known_as }) => [id, known_as]),
           [
-            ["foreign", "resumed"],
+            ["foreign", null],
             ["known", "adopted"],
             ["own", null],
           ],

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import type { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { Intent } from "../../src/domain/Intent.ts"
 import type { Database } from "../../src/store/Database.ts"
@@ -106,48 +106,4 @@ describe("what a payment takes of its window", () => {
       }),
     ),
   )
-
-  it.effect("is valued in old stores by its latest known time", () => {
-    const store = testStore()
-    const later = start + 30 * hour
-    const before = Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const outbox = yield* Outbox
-      yield* TestClock.setTime(start)
-      // Signed while the clock was ahead of the blocks; executed late; still open; of another store's journal.
-      yield* signed("1")
-      const { intent, attempt } = yield* signed("2")
-      yield* signed("3")
-      const other = { k: 1, digest: "", signature: "", policy: "", line: 0, spentAt: start }
-      const { fromKey: from, toKey: to, assetId } = intent.payment
-      yield* (yield* SpendLog).record({ ...other, intentId: "transfer 4", from, to, assetId, amount: 1n })
-      const ended = yield* outbox.byId(intentOf("1").id)
-      if (ended._tag === "None") return assert.fail("no first payment")
-      yield* TestClock.setTime(start + hour)
-      yield* outbox.settle(ended.value, attemptOf(ended.value, 1), "expired", "abandoned", { detail: "" })
-      const settledAt = BigInt(later) * 1_000_000n
-      yield* outbox.settle(intent, attempt, "confirmed", "confirmed", { detail: "", settledAt })
-      yield* sql`DROP INDEX spends_ended`
-      yield* sql`ALTER TABLE spends DROP COLUMN ended_at`
-      yield* sql`ALTER TABLE spends RENAME COLUMN spent_at TO block_time`
-      yield* sql`UPDATE spends SET block_time = ${start - 25 * hour}`
-      for (const later of ["terms", "terms_waits"]) yield* sql`DROP TABLE ${sql(later)}`
-      for (const column of ["signed_after", "window_min", "window_max"]) {
-        yield* sql`ALTER TABLE attempts DROP COLUMN ${sql(column)}`
-      }
-      yield* sql`ALTER TABLE intents DROP COLUMN asked_at`
-      yield* sql`DELETE FROM migrations WHERE migration_id >= 20`
-    })
-    const after = Effect.gen(function* () {
-      assert.strictEqual(yield* countSince(start - 1), 4, "by the clock that was ahead")
-      assert.strictEqual(yield* countSince(start + hour), 2, "ended an hour after the start, and not told of later")
-      assert.strictEqual(yield* countSince(later), 2, "executed in a later block")
-      assert.strictEqual(yield* countSince(later + 1), 1, "open")
-    })
-    return before.pipe(
-      Effect.provide(store.layer()),
-      Effect.andThen(after.pipe(Effect.provide(store.layer()))),
-      Effect.ensuring(Effect.sync(store.remove)),
-    )
-  })
 })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
-import { readReference } from "../../src/domain/Reference.ts"
+import { readReference, referenceText } from "../../src/domain/Reference.ts"
 import { entriesAfter } from "../../src/store/archive.ts"
 import { entryHash, genesis, Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -146,11 +146,12 @@ describe("the journal of a treasury that paid", () => {
   )
 
   it("reads what a command's reference says of it, and nothing else", () => {
-    const own = { installation: "0123abcd", seq: 35 }
-    const [short, whole] = ["ab".repeat(8), "ab".repeat(32)]
-    assert.deepStrictEqual(readReference(`c1.0123abcd.z.${short}`), { version: 1, ...own, hash: short })
-    assert.deepStrictEqual(readReference(`c2.0123abcd.z.${whole} rent`), { version: 2, ...own, hash: whole })
-    for (const other of ["", "rent", "c1.0123abcd.z.abcd", `c2.0123abcd.z.${short}`, `c3.0123abcd.z.${whole}`]) {
+    const said = { installation: "0123abcd", seq: 35, hash: "ab".repeat(32), tag: "0123456789abcdef" }
+    const text = referenceText(said)
+    assert.strictEqual(text, `c3.0123abcd.z.${"q6ur".repeat(10)}q6s.0123456789abcdef`)
+    assert.deepStrictEqual(readReference(text), said)
+    assert.deepStrictEqual(readReference(`${text} rent`), said)
+    for (const other of ["", "rent", text.slice(0, -1), text.replace("c3.", "c2."), text.replace(".q6ur", ".")]) {
       assert.isUndefined(readReference(other))
     }
   })

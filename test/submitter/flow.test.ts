@@ -6,10 +6,12 @@ import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { flow, paid, reason, round, states } from "../support/Flow.ts"
+import { alice, flow, paid, reason, round, states } from "../support/Flow.ts"
 import { head, payment, signed, submit } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
+import { ticking } from "../support/ticking.ts"
 
 describe("a payment from its decision to its end", () => {
   it.effect("is signed once, learns the wire form, executes and is confirmed", () =>
@@ -32,7 +34,7 @@ describe("a payment from its decision to its end", () => {
         assert.strictEqual(executed.length, 1)
         assert.strictEqual(executed[0]?.hash, sends[1]?.txHash, "the hash was known before the send")
         assert.strictEqual(executed[0]?.transferId, (yield* outbox.attempts(intent!.id))[0]?.transferId)
-        assert.match(executed[0]?.reference ?? "", /^c2\.[0-9a-f]{8}\.[0-9a-z]+\.[0-9a-f]{64}$/)
+        assert.match(executed[0]?.reference ?? "", /^c3\.[0-9a-f]{8}\.[0-9a-z]+\.[\w-]{43}\.[0-9a-f]{16}$/)
         assert.strictEqual(intent?.fee, 150_000n, "0.1 % of 150, under the cap of one")
         assert.strictEqual(yield* sandbox.ledger.balance("bob", "USDT"), 200n * one)
         assert.strictEqual(yield* reason, "in_band")
@@ -122,8 +124,8 @@ describe("a payment from its decision to its end", () => {
         const brake = yield* Brake
         const halts = (yield* brake.halts).map((h) => h.reason)
         assert.deepStrictEqual(halts, ["foreign_payment"], "the other's payment is not in the journal")
-        yield* brake.resume({ scope: "all", reason: "it was ours", author: "ana" })
-        for (let i = 0; i < 70; i++) yield* round(options, sandbox, new Set(["decide"]))
+        yield* ticking(adopt([alice], { reason: "it was ours", author: "ana" }, () => Effect.void))
+        for (let i = 0; i < 70; i++) yield* ticking(round(options, sandbox, new Set(["decide"])), "20 millis")
         assert.deepStrictEqual(yield* states, ["abandoned"])
         const absent = (yield* outbox.evidence(intent!.id)).filter((e) => e.kind === "absent")
         assert.strictEqual(absent.length, 2)

@@ -384,7 +384,9 @@ describe("a payment that the journal does not know", () => {
           (yield* (yield* Journal).about("foreign_payment")).map(({ kind }) => kind),
           "adopted",
         )
-        for (let i = 0; i < 5; i++) yield* round(options, sandbox)
+        for (let i = 0; i < 14; i++) yield* round(options, sandbox)
+        assert.lengthOf(yield* paid(sandbox), 1, "a window and ten blocks are waited for")
+        for (let i = 0; i < 45; i++) yield* round(options, sandbox)
         assert.deepStrictEqual([yield* reasons, (yield* states)[0]], [[], "confirmed"])
         yield* elsewhere(client)
         for (let i = 0; i < 3; i++) yield* round(options, sandbox)

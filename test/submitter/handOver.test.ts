@@ -126,8 +126,9 @@ describe("what a store held open that was put back", () => {
           assert.lengthOf(told, 1)
           assert.match(
             told[0] ?? "",
-            /^ticket lost: wage: 30.00 USDT alice -> eve planned for 2027-01-15T08:01Z is let go: /,
+            /^ticket listed: wage: 30.00 USDT alice -> eve, paid by another life of this store as transfer [0-9a-f]{64} at /,
           )
+          assert.deepStrictEqual((yield* states).toSorted(), ["confirmed", "confirmed"])
           yield* TestClock.adjust("110 seconds")
           yield* rounds(options, world, 20)
           assert.lengthOf(yield* paid(world), 3, "what is planned after that is paid")

@@ -14,6 +14,7 @@ import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
 import { layerControl } from "../../src/status/ControlServer.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { Settings } from "../../src/store/Settings.ts"
 import { ask } from "../support/Control.ts"
 import { paid, round } from "../support/Flow.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
@@ -103,6 +104,8 @@ const specification = (use: Use) => {
           yield* prepare(options).pipe(
             Effect.andThen(pollRules(payersOf(treasury.parties.values())).pipe(Effect.ignore)),
             Effect.andThen(pollAssets()),
+            // A new store waits until somebody writes down a later block.
+            Effect.andThen(Effect.flatMap(Settings, ({ set }) => set(`waited/${alice.publicKey}`, "once"))),
             Effect.andThen(use({ options, sandbox, client, reload, file })),
             Effect.provide(
               layerControl(options).pipe(

@@ -4,11 +4,13 @@ import { TestClock } from "effect/testing"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { flow, paid, reason, round, states } from "../support/Flow.ts"
+import { alice, flow, paid, reason, round, states } from "../support/Flow.ts"
 import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
+import { ticking } from "../support/ticking.ts"
 import { waitUntil } from "../support/until.ts"
 
 const arm = (client: TestClient, fault: Readonly<Record<string, unknown>>) =>
@@ -233,8 +235,8 @@ describe("a payment in trouble", () => {
         const command = payment(client, "bob", 100n * one, { asset: usdt })
         yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
         for (let i = 0; i < 4; i++) yield* round(options, sandbox, decided)
-        yield* (yield* Brake).resume({ scope: "all", reason: "the other's payment was ours", author: "ana" })
-        for (let i = 0; i < 70; i++) yield* round(options, sandbox, decided)
+        yield* ticking(adopt([alice], { reason: "the other's payment was ours", author: "ana" }, () => Effect.void))
+        for (let i = 0; i < 70; i++) yield* ticking(round(options, sandbox, decided), "20 millis")
         assert.deepStrictEqual(yield* states, ["abandoned"])
         assert.lengthOf(yield* attemptsOf, 1)
         assert.lengthOf(yield* paid(sandbox), 1, "the other's payment alone")

@@ -103,7 +103,7 @@ const tables = [
   "assets",
   "asset_transitions",
   "drifts",
-  "strangers",
+  "listed_transfers",
 ]
 export const contents = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

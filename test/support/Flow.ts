@@ -17,6 +17,7 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../src/services.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
+import { Settings } from "../../src/store/Settings.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { ShownMillis } from "../../src/submitter/lastingWord.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
@@ -60,6 +61,8 @@ export interface FlowSetup {
   readonly more?: Fields
   /** How long a lone gateway must tell of what its balances show. Default 0: most flows are about other things. */
   readonly shownMillis?: number
+  /** Whether the store waits for a window where its gateways list nothing, as a new one does. */
+  readonly isNew?: boolean
   /** Whether the asset listing is not read at the start. */
   readonly unlisted?: boolean
   /** What stands before the network: from its address to the one that the treasury uses. */
@@ -147,7 +150,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
         (client, sandbox) =>
           Effect.gen(function* () {
             const dataDir = mkdtempSync(join(tmpdir(), "cofferer-flow-"))
-            writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol"])
+            writeKeys(join(dataDir, "sandbox"), seed, ["alice", "carol", "dan"])
             const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
             const named = setup.gateways === undefined ? { sandbox: gatewayUrl } : yield* setup.gateways(sandbox.url)
             const treasury = yield* treasuryOfFlow(named, setup)
@@ -157,6 +160,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
               prepare(options).pipe(
                 Effect.andThen(readParameters),
                 Effect.andThen(firstTerms(options, setup)),
+                Effect.andThen(setup.isNew === true ? Effect.void : hasWaited),
                 Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
                 Effect.andThen(use(options, sandbox, client)),
                 Effect.provideService(ShownMillis, setup.shownMillis ?? 0),
@@ -180,6 +184,13 @@ const firstTerms = ({ treasury }: DaemonOptions, { scenario }: FlowSetup) => {
   const later = Effect.andThen(TestClock.adjust("30 seconds"), look)
   return scenario?.["profile"] === "specification" ? Effect.andThen(look, later) : look
 }
+
+/** The store is not new: of its keys, what another one sent is over, whatever its gateways list. */
+export const hasWaited = Effect.flatMap(Settings, (settings) =>
+  Effect.forEach([alice, publicKeyOf(seed, "carol")], (key) => settings.set(`waited/${key}`, "once"), {
+    discard: true,
+  }),
+)
 
 /** What alice's key really did. */
 export const paid = (sandbox: Sandbox["Service"]) =>

@@ -4,8 +4,9 @@ import { join } from "node:path"
 import { Effect, Layer, Logger } from "effect"
 import { prepare } from "../../src/daemon.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
-import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
+import { type DaemonOptions, daemonLayer, realMachine } from "../../src/services.ts"
 import { databaseFile } from "../../src/store/Database.ts"
+import { layerHttpHere } from "./InProcess.ts"
 
 const files = [databaseFile, `${databaseFile}-wal`]
 
@@ -33,5 +34,8 @@ export const life = <A, E>(
   prepare(options).pipe(
     Effect.andThen(pollAssets()),
     Effect.andThen(use),
-    Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
+    Effect.provide(
+      daemonLayer(options, { ...realMachine(options), http: layerHttpHere }).pipe(Layer.provideMerge(Logger.layer([]))),
+      { local: true },
+    ),
   )

@@ -1,6 +1,7 @@
 import { Effect, Result } from "effect"
 import { referenceText } from "../../src/domain/Reference.ts"
 import type { Signer, SignRequest } from "../../src/signer/Signer.ts"
+import type { JournalHead } from "../../src/store/Journal.ts"
 import { decodeInputData, encodeInputData } from "../../src/tx/InputData.ts"
 
 /**
@@ -9,6 +10,8 @@ import { decodeInputData, encodeInputData } from "../../src/tx/InputData.ts"
  */
 export const permitted = (signer: Signer["Service"]): Signer["Service"] => {
   const named = new Map<string, Uint8Array>()
+  const referenceFor = ({ party, intentId }: SignRequest, { seq, hash }: JournalHead) =>
+    referenceText({ installation: "0a1b2c3d", seq, hash, tag: signer.tag(party, intentId) ?? "" })
   const sign = Effect.fnUntraced(function* (asked: SignRequest) {
     const { intentId, k, inputData } = asked
     const key = `${intentId}/${k}/${Buffer.from(inputData).toString("hex")}`
@@ -23,7 +26,7 @@ export const permitted = (signer: Signer["Service"]): Signer["Service"] => {
       .pipe(
         Effect.map((permit) =>
           command._tag === "Transfer"
-            ? encodeInputData({ ...data, command: { ...command, reference: referenceText("0a1b2c3d", permit) } })
+            ? encodeInputData({ ...data, command: { ...command, reference: referenceFor(asked, permit) } })
             : inputData,
         ),
       )

@@ -1,11 +1,7 @@
-import { readFileSync } from "node:fs"
 import { entryHash, genesis, hashOfHashes } from "../../src/store/Journal.ts"
 import type { Chain, Receipt } from "../../src/store/receipt.ts"
 import { operatorKey } from "../support/Operators.ts"
 import { copyOf, rechained, saying, statedFrom, stitched } from "./Forged.ts"
-
-/** Receipts of the release before, by the rules of their payments. */
-export const old = JSON.parse(readFileSync(new URL("../store/former/receipts.json", import.meta.url), "utf8"))
 
 type Entry = Chain["entries"][number]
 type Body = Record<string, unknown>
@@ -248,10 +244,8 @@ export const fromReceipt = (paid: Receipt, second: Receipt): ReadonlyArray<Forge
   ]
 }
 
-/** Between installations and releases. */
+/** Between installations. */
 export const fromElsewhere = (paid: Receipt, twin: Receipt, withdrawn: Receipt): ReadonlyArray<Forgery> => {
-  const v1 = old["keep-eve"] as Receipt & { readonly journal: Chain }
-  const permit = bodyAt(paid, "permit")
   const withdraw = (kind: string, more: Body) =>
     statedFrom(
       rechained(
@@ -268,29 +262,6 @@ export const fromElsewhere = (paid: Receipt, twin: Receipt, withdrawn: Receipt):
           paid.journal,
           saying("permit", () => bodyAt(twin, "permit")),
         ),
-      ),
-    ],
-    ["an old receipt as version 2", { ...copyOf(paid), journal: v1.journal }],
-    [
-      "an old receipt with names that are proven",
-      { ...(statedFrom(v1.journal) as object), proven: copyOf(paid).proven },
-    ],
-    [
-      "an old receipt with a permit in it",
-      statedFrom(
-        rechained(v1.journal, (e) =>
-          e.kind === "decision" ? { ...e, kind: "permit", body: JSON.stringify(permit) } : e,
-        ),
-      ),
-    ],
-    [
-      "an old receipt of another amount",
-      statedFrom(
-        rechained(
-          v1.journal,
-          saying("intent", (b) => ({ ...b, amount: big })),
-        ),
-        1,
       ),
     ],
     ["a withdrawal with another permit", withdraw("permit", { line: 9 })],

@@ -13,7 +13,7 @@ import { callCofferer } from "../support/CommandLine.ts"
 import { type Flow, flow, round } from "../support/Flow.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
 import { copyOf } from "./Forged.ts"
-import { fromElsewhere, fromPublicData, fromReceipt, old, vault } from "./forgeries.ts"
+import { fromElsewhere, fromPublicData, fromReceipt, vault } from "./forgeries.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-forged-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -72,7 +72,7 @@ describe("a receipt that somebody forged", () => {
       const [paid, second, twin] = [byRule(here, "submit"), byRule(here, "keep-bob"), byRule(there, "submit")]
       const withdrawn = byRule(here, "to-vault")
       const truth = new Set<string>()
-      for (const one of [paid, second, twin, withdrawn, ...Object.values(old)]) {
+      for (const one of [paid, second, twin, withdrawn]) {
         const { code, stdout, stderr } = yield* Effect.promise(() => verified(one))
         assert.strictEqual(code, 0, stderr)
         for (const line of provenIn(stdout)) truth.add(line)

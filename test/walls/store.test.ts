@@ -23,7 +23,7 @@ import { withSandbox } from "../support/TestSandbox.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-tampered-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
-const fixture = (name: string): string => readFileSync(new URL(`../store/former/${name}`, import.meta.url), "utf8")
+const fixture = (name: string): string => readFileSync(new URL(`${name}`, import.meta.url), "utf8")
 const at = (...names: ReadonlyArray<string>): string => join(dir, ...names)
 const file = at("treasury.yaml")
 

@@ -1,0 +1,77 @@
+import { Clock, Effect } from "effect"
+import { ChainRules } from "../store/ChainRules.ts"
+import { Clearance } from "../store/Clearance.ts"
+import { Settings } from "../store/Settings.ts"
+import { TrustedHead } from "../store/TrustedHead.ts"
+import { isOurChain } from "./isOurChain.ts"
+import { Looks } from "./Looks.ts"
+import { Tip } from "./Tip.ts"
+
+/** Blocks beyond the network's window for which nothing is signed. */
+const quarantineBlocks = 10n
+/** So long the blocks of a quarantine must be seen to have passed: one answer of a gateway ends none. */
+const passedMillis = 30_000
+const passedName = "quarantine passed"
+
+/**
+ * Setting that keeps a store from signing whose keys another life of it has used: "pending", or the last block of its
+ * quarantine and the epoch of the node in which that was counted; "" ends it.
+ */
+export const quarantineKey = "quarantine"
+
+const why = "what another life of this store sent is not over yet"
+
+/**
+ * Signs nothing more until all that another life of the store sent has executed or died, and is listed. Ask in the
+ * transaction that takes its payments for known: none is signed between that and the quarantine.
+ */
+export const beginQuarantine = Effect.fn("Reconcile.beginQuarantine")(function* () {
+  yield* (yield* Settings).set(quarantineKey, "pending")
+  yield* (yield* Clearance).revoke
+})
+
+const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
+  const looks = yield* Looks
+  const now = yield* Clock.currentTimeMillis
+  if (isNow) return now - (yield* looks.since(passedName, now)) >= passedMillis
+  yield* looks.forget("", passedName)
+  return false
+})
+
+const epochOf = (chainId: string) =>
+  Effect.flatMap(TrustedHead, ({ of }) => Effect.map(of(chainId), ({ trusted }) => trusted?.epoch ?? 0))
+
+/** The last block of a quarantine and the node's epoch in which it was counted; undefined while it is pending. */
+const countedOf = (stored: string): { readonly until: bigint; readonly epoch: number } | undefined => {
+  const [until, epoch = "0"] = stored.split(" ")
+  return stored === "pending" ? undefined : { until: BigInt(until ?? 0), epoch: Number(epoch) }
+}
+
+/** What another life had under way either executes or dies within a window: until then nothing is signed. */
+export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
+  const settings = yield* Settings
+  const clearance = yield* Clearance
+  if (yield* clearance.isOpen) return undefined
+  const stored = (yield* settings.get(quarantineKey)) ?? ""
+  if (stored === "") return yield* clearance.quarantine(undefined)
+  yield* clearance.quarantine(why)
+  const head = yield* (yield* Tip).head
+  if (!(yield* isOurChain(head))) return undefined
+  const rules = yield* ChainRules
+  const epoch = yield* epochOf(head.chainId)
+  const counted = countedOf(stored)
+  const latest = head.height + BigInt(yield* rules.windowMax) + quarantineBlocks
+  // In another epoch of the node, the blocks that were counted to were a lie, or were undone.
+  const isCounted = counted !== undefined && counted.epoch === epoch && counted.until <= latest
+  const unsettled = isCounted ? undefined : yield* rules.unsettled(head.height, head.pow)
+  if (unsettled !== undefined) return yield* clearance.quarantine(`${why}, and ${unsettled}`)
+  const until = isCounted ? counted.until : head.height + BigInt(head.pow.pastBlocks) + quarantineBlocks
+  if (!isCounted) yield* settings.set(quarantineKey, `${until} ${epoch}`)
+  if (yield* isPassed(head.height > until)) {
+    yield* settings.set(quarantineKey, "")
+    // What clears a key now has to list all up to here.
+    yield* (yield* Looks).restart
+    return yield* clearance.quarantine(undefined)
+  }
+  return yield* clearance.quarantine(`${why}: it signs again after block ${until}`)
+})

@@ -1,0 +1,135 @@
+import { Clock, Effect } from "effect"
+import { isFinalAttempt } from "../domain/Attempt.ts"
+import type { Payment } from "../domain/Decision.ts"
+import { shortId } from "../domain/Hex.ts"
+import type { Intent } from "../domain/Intent.ts"
+import { sumText } from "../domain/sumText.ts"
+import { Confirmation } from "../gateway/Confirmation.ts"
+import { LedgerHistory } from "../gateway/LedgerHistory.ts"
+import type { ObservedTransfer } from "../gateway/schema/Transfers.ts"
+import { instantText } from "../rules/Check.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
+import type { Stranger } from "../store/Findings.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
+import { say } from "../telemetry/say.ts"
+import { endAndTell } from "./endAndTell.ts"
+import { doubtfulUntil } from "./evidence.ts"
+import { inTurn } from "./inTurn.ts"
+import { isNamed, listedBefore } from "./listedBefore.ts"
+import { SubmitterOptions } from "./SubmitterOptions.ts"
+import { Tip } from "./Tip.ts"
+import { Wanted } from "./Wanted.ts"
+
+/** States in which nothing of this store is under way. */
+const idle: ReadonlySet<string> = new Set(["awaiting_approval", "reserved", "manual"])
+
+type Listed = Pick<Stranger, "from" | "to" | "asset" | "amount">
+
+const isSame = ({ from, to, asset, amount }: Listed, { fromKey, toKey, assetId, amount: ours }: Payment): boolean =>
+  from === fromKey && to === toKey && asset === assetId && amount === ours
+
+/**
+ * Ends the payments that another life of this store has made: those named from outside, and those that people were
+ * handed. What a quorum does not show as done waits for people. Of a decision that a rule takes anew nothing is
+ * settled: see `signIntent`.
+ */
+export const settleListed = Effect.fn("Reconcile.settleListed")(function* () {
+  const { open } = yield* Outbox
+  for (const intent of yield* open) {
+    if (idle.has(intent.state) && (yield* listedBefore(intent)).length > 0) yield* inTurn(intent, judge)
+  }
+})
+
+const judge = Effect.fnUntraced(function* (intent: Intent) {
+  if (!idle.has(intent.state)) return
+  if (intent.state !== "manual" && !isNamed(intent, yield* (yield* Wanted).standing(intent))) return
+  if (yield* mayExecute(intent)) return
+  const listed = yield* listedBefore(intent)
+  const other = listed.find((one) => !isSame(one, intent.payment))
+  if (other !== undefined) return yield* deny(intent, other)
+  const [last] = listed.slice(-1)
+  for (const { id } of listed) {
+    const { found, agreed } = yield* (yield* Confirmation).transfer(id)
+    if (found === undefined || !agreed || !isSame(found, intent.payment)) continue
+    if (found.status === "done" || (yield* hasMoved(found))) return yield* settle(intent, found)
+  }
+  if (last !== undefined) yield* callPeople(intent, last)
+})
+
+/** Whether bytes of this store may still execute: they are judged by themselves first. */
+const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
+  const live = (yield* (yield* Outbox).attempts(id)).find(({ state }) => !isFinalAttempt(state))
+  return live !== undefined && (yield* (yield* Tip).head).height <= doubtfulUntil(live)
+})
+
+/** Whether it moved money, whatever its status says: before 0.76.3 the refusal of a replay hides an execution. */
+const hasMoved = Effect.fnUntraced(function* ({ id, from, timestamp }: ObservedTransfer) {
+  const hour = 3_600_000_000_000n
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const sends = yield* (yield* LedgerHistory)
+    .sends(from, timestamp - hour, now)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  return sends?.counts.has(id) === true
+})
+
+/** Settles it as executed. The window of an attempt of this store is over: it came to nothing. */
+const settle = Effect.fnUntraced(function* (intent: Intent, { id, fees, timestamp }: ObservedTransfer) {
+  const outbox = yield* Outbox
+  const { treasury } = yield* SubmitterOptions
+  const { payment, decimals } = intent
+  const at = instantText(Number(timestamp / 1_000_000n))
+  const detail = `${sumText(payment, decimals)} ${payment.from} -> ${payment.to}, paid by another life of this store as transfer ${id} at ${at}`
+  const settlement = { detail, fee: fees, settledAt: timestamp }
+  const alert = (yield* AlertQueue).raise({
+    dedup: `listed/${intent.id}/done`,
+    severity: "ticket",
+    kind: "intent",
+    subject: shortId(intent.id).slice(0, 4),
+    detail: `${intent.rule}: ${detail}; it is confirmed, and nothing was signed for it here`,
+    fields: { intent: intent.id, state: "confirmed", transfer: id },
+  })
+  const change = Effect.gen(function* () {
+    const live = (yield* outbox.attempts(intent.id)).find(({ state }) => !isFinalAttempt(state))
+    if (live === undefined) yield* outbox.move(intent, "confirmed", settlement)
+    else yield* outbox.settle(intent, live, "expired", "confirmed", settlement)
+    yield* alert
+  })
+  yield* (yield* Database).atomically(change)
+  ;(yield* Metrics).intentsFinished.inc({ treasury, outcome: "confirmed" })
+  yield* say("confirmed", { subject: shortId(intent.id).slice(0, 4), detail, transferId: id })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/** One name stands for one payment: what was paid under it was another. A payment with people stays with them. */
+const deny = Effect.fnUntraced(function* (intent: Intent, { id, to, asset, amount }: Stranger) {
+  if (intent.state === "manual") return
+  const paid = `${amount} base units of ${asset.slice(0, 8)} to ${to.slice(0, 8)}`
+  const detail = `another life of this store paid something else under its name: ${paid}, transfer ${id}`
+  const state = intent.state === "awaiting_approval" ? "denied" : yield* deniedState(intent)
+  const ending = { state, sentence: `is ${state}: ${detail}`, detail, severity: "ticket" } as const
+  yield* endAndTell(intent, ending, (yield* Outbox).move(intent, state, { detail }))
+})
+
+const deniedState = Effect.fnUntraced(function* ({ id }: Intent) {
+  return (yield* (yield* Outbox).attempts(id)).length === 0 ? ("denied" as const) : ("abandoned" as const)
+})
+
+const callPeople = Effect.fnUntraced(function* (intent: Intent, { id, status }: Stranger) {
+  const { payment, decimals, rule } = intent
+  const name = shortId(intent.id)
+  const isNew = yield* (yield* AlertQueue).raise({
+    dedup: `listed/${intent.id}/${status}`,
+    severity: "ticket",
+    kind: "intent",
+    subject: name.slice(0, 4),
+    detail:
+      `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is not signed: the ledger lists it as ` +
+      `transfer ${id} of another life of this store (${status}), and no quorum shows that it executed. Look at the ` +
+      `ledger; to end it unpaid: "cofferer intents cancel ${name} --reason TEXT"`,
+    fields: { intent: intent.id, state: intent.state, transfer: id },
+  })
+  if (isNew) yield* (yield* Signals).wake("alerts")
+})
