@@ -7,14 +7,12 @@ import { readHaltFile } from "./config/files.ts"
 import type { Treasury } from "./config/Treasury.ts"
 import { version } from "./config/version.ts"
 import { engineLoop } from "./engine/Engine.ts"
-import type { Watched } from "./gateway/Streams.ts"
 import { assetLoop } from "./poller/AssetPoller.ts"
 import { backfillLoop } from "./poller/Backfill.ts"
 import { balanceLoop } from "./poller/BalancePoller.ts"
 import { pollerOptionsOf } from "./poller/BalancePollerOptions.ts"
 import { payersOf } from "./poller/pollRules.ts"
 import { reconciliationLoop } from "./poller/Reconciliation.ts"
-import { streamLoop } from "./poller/StreamLoop.ts"
 import { chainLoop } from "./poller/watchChain.ts"
 import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
@@ -108,15 +106,6 @@ const haltLoop = (dataDir: string, now: () => Treasury) =>
     Effect.forever,
   )
 
-const watchedOf = ({ parties }: Treasury): Watched => {
-  const all = [...parties.values()]
-  const senders = all.filter(({ signer }) => signer !== undefined)
-  return {
-    senders: senders.map(({ publicKey }) => publicKey),
-    holders: [...new Set([...senders, ...all])].map(({ publicKey }) => publicKey),
-  }
-}
-
 /** Options whose every key is read anew whenever it is asked for: readers see the configuration in force. */
 const live = <A extends object>(read: () => A): A =>
   Object.defineProperties(
@@ -135,7 +124,6 @@ export const runLoops = (options: DaemonOptions) =>
 
 const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
   const { treasury } = options
-  const { network } = treasury
   const poller = live(() => pollerOptionsOf(now()))
   const reconciled = live(() => ({ ...now().network, parties: now().parties, assets: now().assets }))
   const pinned = live(() => ({
@@ -157,7 +145,6 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     lasting("alerts", alertLoop(treasury.name)),
     lasting("terms", termsLoop),
     lasting("halt", haltLoop(options.dataDir, now)),
-    ...(network.streams ? [supervised("streams", streamLoop(watchedOf(treasury)))] : []),
   ])
   if (options.replica === undefined) return work
   return supervise([supervised("lease", leaseLoop), supervised("work", whileHeld(work))])

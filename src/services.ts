@@ -52,7 +52,7 @@ import { BlockPace } from "./submitter/BlockPace.ts"
 import { Draining } from "./submitter/Draining.ts"
 import { Looks } from "./submitter/Looks.ts"
 import { Solving } from "./submitter/Solving.ts"
-import { cancellingOf, SubmitterOptions } from "./submitter/SubmitterOptions.ts"
+import { SubmitterOptions } from "./submitter/SubmitterOptions.ts"
 import { Tip } from "./submitter/Tip.ts"
 import { Turns } from "./submitter/Turns.ts"
 import { Wanted } from "./submitter/Wanted.ts"
@@ -294,7 +294,6 @@ const servicesOf = (options: DaemonOptions, fileMode: Mode, machine: Machine = r
     policy: treasury.policy,
     parties: treasury.parties,
     assets: treasury.assets,
-    cancelling: cancellingOf(treasury.rules),
   })
   return Layer.mergeAll(
     wantedLayer.pipe(Layer.provideMerge(engine)),

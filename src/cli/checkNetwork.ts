@@ -94,7 +94,6 @@ const payersOf = (rule: PayingRule): ReadonlyArray<string> => {
     case "topUp":
     case "payout":
     case "code":
-    case "cancel":
       return [rule.from.name]
     case "sweep":
       return rule.levels.map(({ party }) => party.name)

@@ -1,10 +1,7 @@
-import { randomBytes } from "node:crypto"
 import { Effect, Schema } from "effect"
-import { readControlKey } from "../config/controlKey.ts"
-import { isProven, nonceHeader, proofHeader } from "../status/identity.ts"
 import { type exitCodes, failWith } from "./CliFailure.ts"
 import { exchange } from "./exchange.ts"
-import { trustedSocket } from "./trustedSocket.ts"
+import { socketOf } from "./socketOf.ts"
 
 export interface ControlAnswer {
   readonly status: number
@@ -14,9 +11,12 @@ export interface ControlAnswer {
 const timeoutMillisUsual = 10_000
 
 const notOurs = (why: string) =>
-  failWith("failure", `${why}: nothing was said to it; name the daemon's own directory, or run this as its user`)
+  failWith(
+    "failure",
+    `${why}: nothing was said to who listens there; run this as the daemon's user, and shut the directory with chmod 700`,
+  )
 
-/** One request to the daemon of a data directory; undefined where none runs. What anybody else answers is a failure. */
+/** One request to the daemon of a data directory; undefined where none runs. */
 export const control = Effect.fnUntraced(function* (
   dataDir: string,
   method: "GET" | "POST",
@@ -24,11 +24,10 @@ export const control = Effect.fnUntraced(function* (
   body?: unknown,
   timeoutMillis = timeoutMillisUsual,
 ): Effect.fn.Return<ControlAnswer | undefined, ReturnType<typeof failWith>> {
-  const trusted = trustedSocket(dataDir)
-  if ("problem" in trusted) return yield* notOurs(trusted.problem)
-  const nonce = randomBytes(16).toString("hex")
-  const { socketPath } = trusted
-  const headers = { "content-type": "application/json", host: "localhost", [nonceHeader]: nonce }
+  const found = socketOf(dataDir)
+  if ("problem" in found) return yield* notOurs(found.problem)
+  const { socketPath } = found
+  const headers = { "content-type": "application/json", host: "localhost" }
   const answer = yield* exchange({ socketPath, method, path, headers, timeout: timeoutMillis }, body).pipe(
     Effect.catchTag("NoAnswer", ({ kind, detail }) => {
       if (kind === "absent") return Effect.undefined
@@ -39,12 +38,6 @@ export const control = Effect.fnUntraced(function* (
   )
   if (answer === undefined) return undefined
   const { status, text } = answer
-  // Read when the answer is here: a daemon that was just started for the first time has made it by then.
-  const key = readControlKey(dataDir)
-  if (key === undefined || !isProven(key, { nonce, method, path, status, body: text }, answer.headers[proofHeader])) {
-    const who = `who answers on ${socketPath} does not prove to be the daemon of this directory`
-    return yield* failWith("failure", `${who}: its answer counts for nothing; restart the daemon if it is an older one`)
-  }
   return yield* Effect.try({
     try: (): ControlAnswer => ({ status, body: JSON.parse(text) }),
     catch: () => failWith("failure", `the daemon answered with no JSON: ${text.slice(0, 100)}`),

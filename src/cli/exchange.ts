@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders, type RequestOptions, request } from "node:http"
+import { type RequestOptions, request } from "node:http"
 import { Effect, Schema } from "effect"
 
 /** No answer: nobody listens there, nobody answers in time, or the connection failed. */
@@ -9,7 +9,6 @@ export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
 
 export interface Exchanged {
   readonly status: number
-  readonly headers: IncomingHttpHeaders
   readonly text: string
 }
 
@@ -24,13 +23,7 @@ export const exchange = (options: RequestOptions & { readonly timeout: number },
       const chunks: Array<Buffer> = []
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
       response.on("end", () =>
-        resume(
-          Effect.succeed({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            text: Buffer.concat(chunks).toString(),
-          }),
-        ),
+        resume(Effect.succeed({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() })),
       )
     })
     call.on("timeout", () => {

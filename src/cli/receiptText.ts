@@ -7,11 +7,9 @@ const said = (value: unknown): string => (value === null || value === undefined 
 
 const signedLines = ({ signed }: Proven): ReadonlyArray<string> =>
   signed.flatMap(({ k, command, chainId, from, to, assetId, units, transferId }) => {
-    const what =
-      command === "cancel" ? `cancels the standing order ${to}` : `${command}s ${units} base units of asset ${assetId}`
-    const where = command === "cancel" ? "" : ` to ${to}`
+    const what = `${command}s ${units} base units of asset ${assetId}`
     return [
-      `attempt ${k}: ${from} ${what}${where} on chain ${visible(chainId)}`,
+      `attempt ${k}: ${from} ${what} to ${to} on chain ${visible(chainId)}`,
       `  its transaction is ${transferId} on the ledger, if it executed: look there, no receipt proves that`,
     ]
   })

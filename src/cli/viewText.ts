@@ -18,11 +18,7 @@ export const viewText = (view: View): string => {
     r.fires?.toUpperCase() ?? (r.trial ? "on trial" : r.state),
     r.sentence,
   ])
-  const limits = view.policy.map((p) => [
-    `  ${p.text}`,
-    p.used === null ? "" : `${p.used} of ${p.limit}`,
-    `${p.transfers} ${p.kind === "cancel" ? "cancellations" : "transfers"}`,
-  ])
+  const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`])
   const { accepted, refused, lost } = view.acceptance
   return [
     `${signs[view.sentence.severity]}${view.sentence.text}`,

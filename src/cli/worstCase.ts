@@ -44,16 +44,12 @@ const describe = (treasury: Treasury, line: PolicyLine) => {
 }
 
 /** The policy as one sentence a line: "reserve -> hot, USDT: 25,000 each, 100,000 per 24 h, 10 transfers per 24 h". */
-export const mayPay = (treasury: Treasury): ReadonlyArray<string> => [
-  ...treasury.policy.lines.map((line) => {
+export const mayPay = (treasury: Treasury): ReadonlyArray<string> =>
+  treasury.policy.lines.map((line) => {
     const { from, to, asset, perTransfer, per24h, transfersPer24h, people } = describe(treasury, line)
     const limits = `${perTransfer} each, ${per24h} per 24 h, ${plural(transfersPer24h, "transfer")} per 24 h`
     return `${from} -> ${to}, ${asset}: ${limits}${people}`
-  }),
-  ...(treasury.policy.cancels ?? []).map(
-    ({ from, transfersPer24h: n }) => `${names(treasury, from)}: cancels ${plural(n, "standing order")} per 24 h`,
-  ),
-]
+  })
 
 const namedMax = 4
 
@@ -105,16 +101,12 @@ const quotaText = ({ quotas }: WorstCase): string => {
 
 /** What the policy permits at worst in any 24 hours: the sentences that a treasurer signs. */
 export const worstText = (worst: WorstCase): ReadonlyArray<string> => {
-  if (worst.lines.length === 0 && worst.cancels.length === 0) return ["nothing: no policy line allows a payment"]
+  if (worst.lines.length === 0) return ["nothing: no policy line allows a payment"]
   const floors = worst.floors.map(
     ({ party, asset, decimals, floor }) => `${party} never below ${formatLevel(floor, decimals)} ${asset}`,
   )
   const rows = [
     ...lineRows(worst),
-    ...worst.cancels.map(
-      ({ from, transfers }) =>
-        [`${some(from)} cancels`, `${plural(transfers, "standing order")} of its own, which moves nothing`] as const,
-    ),
     ["fees", [`at most ${percent(worst.maxFee)} of each`, ...floors].join("; ")] as const,
     ["network quota", quotaText(worst)] as const,
   ]

@@ -1,8 +1,5 @@
 import { Alias, isMap, isPair, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml"
-import { boundsOfText } from "./boundsOfText.ts"
-import { boundsOfTokens } from "./boundsOfTokens.ts"
 import type { Problem } from "./ConfigError.ts"
-import { yamlFaults } from "./yamlFaults.ts"
 
 /** Where a value is written. */
 export interface Place {
@@ -153,6 +150,14 @@ const withoutStacks = <A>(parse: () => A): A => {
   }
 }
 
+/** What to do about a fault of the writing, where one thing helps. */
+const remedies: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: "indent with spaces",
+  MULTIPLE_DOCS: 'keep one document, and no line "---" inside',
+  TAG_RESOLVE_FAILED: "remove the tag: every value is read as the text that is written",
+  BAD_INDENT: "line it up with the keys that it belongs to",
+}
+
 /** Parses YAML as text with places. Where there are problems, the tree is only what could be read. */
 export const parsePlaced = (
   file: string,
@@ -166,17 +171,16 @@ export const parsePlaced = (
   const none: Placed = { kind: "text", at: { file, line: 1, column: 1 }, text: "" }
   const problems: Array<Problem> = []
   const walk: Walk = { place, problems, anchors: new Map(), left: valuesMax }
-  const beyond = boundsOfText(text) ?? boundsOfTokens(text)
-  if (beyond !== undefined) {
-    return { tree: none, problems: [{ file, ...beyond }] }
-  }
   try {
     const options = { schema: "failsafe", lineCounter: counter, prettyErrors: false, uniqueKeys: false } as const
     const parsed = withoutStacks(() => parseDocument(text, { ...options, logLevel: "error" }))
-    for (const { offset, message, remedy } of yamlFaults(text, [...parsed.errors, ...parsed.warnings])) {
-      complain(walk, place(offset), message, remedy)
+    // What comes after a break in the writing mostly follows from it.
+    const [first] = [...parsed.errors, ...parsed.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])
+    if (first !== undefined) {
+      const remedy = remedies[first.code] ?? "mend the YAML there, or on the line before"
+      complain(walk, place(first.pos[0]), first.message.split("\n")[0] ?? first.code, remedy)
+      return { tree: none, problems }
     }
-    if (problems.length > 0) return { tree: none, problems }
     const tree = placedOf(parsed.contents as Node | null, none.at, walk, 0)
     if (walk.left < 0)
       complain(walk, none.at, `its aliases unfold into more than ${valuesMax} values`, "write them out")

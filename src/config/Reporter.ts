@@ -24,16 +24,11 @@ const decimalsUnknown = 30
 export const isAmount = (text: string, asset: PinnedAsset | undefined): boolean =>
   "units" in parseWritten(text, asset?.decimals ?? decimalsUnknown)
 
-/** Collects problems of one document, each with the list's item that it is about; `original` is a path as written. */
-export const reporter = (
-  document: YamlDocument,
-  problems: Array<Problem>,
-  original: (path: ReadonlyArray<PropertyKey>) => ReadonlyArray<PropertyKey> = (path) => path,
-): Reporter => {
+/** Collects problems of one document, each with the list's item that it is about. */
+export const reporter = (document: YamlDocument, problems: Array<Problem>): Reporter => {
   const add: Reporter["add"] = (path, message, remedy) => {
-    const at = original(path)
-    const sentence = withItem(document.value, at, message)
-    problems.push(document.problem(path, sentence, sinceReplaced(document, at, sentence, remedy)))
+    const sentence = withItem(document.value, path, message)
+    problems.push(document.problem(path, sentence, sinceReplaced(document, path, sentence, remedy)))
   }
   return {
     document,

@@ -5,7 +5,6 @@ import {
   AmountText,
   DurationText,
   exactlyOne,
-  Hex64Text,
   InstantText,
   Name,
   oneOf,
@@ -35,8 +34,6 @@ export const WindowText = Schema.Struct({
   hold: optional(oneOf("payments")),
 })
 
-const OrderIds = Schema.Array(Hex64Text).check(Schema.isMinLength(1, { expected: "at least one id of a transfer" }))
-
 const kinds = {
   topUp: Schema.Struct({
     from: Name,
@@ -64,12 +61,6 @@ const kinds = {
     target: AmountText,
   }),
   withdraw: Schema.Struct({ from: Name, asset: Symbol, balance, above: AmountText, target: AmountText, to: Name }),
-  cancel: Schema.Struct({
-    from: Name,
-    asset: optional(oneOrMany(Symbol)),
-    transfers: optional(OrderIds),
-    except: optional(OrderIds),
-  }),
   notify: Schema.Struct({
     asset: optional(Symbol),
     becomes: optional(
@@ -110,7 +101,6 @@ const fields = {
   payout: optional(kinds.payout),
   request: optional(kinds.request),
   withdraw: optional(kinds.withdraw),
-  cancel: optional(kinds.cancel),
   notify: optional(kinds.notify),
   schedule: optional(Cron),
   for: optional(DurationText),

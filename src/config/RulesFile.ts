@@ -23,7 +23,6 @@ export type Kind =
   | { readonly payout: Payout }
   | { readonly request: Request }
   | { readonly withdraw: Withdraw }
-  | { readonly cancel: Cancel }
   | { readonly notify: Notify }
   | { readonly code: Code }
 
@@ -87,14 +86,6 @@ export interface Withdraw {
   readonly above: string
   readonly target: string
   readonly to: string
-}
-
-/** Standing orders by the ids of their transfers: all, or only some, or all but some. */
-export interface Cancel {
-  readonly from: string
-  readonly asset?: string | ReadonlyArray<string> | undefined
-  readonly transfers?: ReadonlyArray<string> | undefined
-  readonly except?: ReadonlyArray<string> | undefined
 }
 
 export interface Notify {

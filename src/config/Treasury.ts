@@ -9,7 +9,7 @@ import type { External, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
 import { type WorkBounds, workBounds } from "../rules/workTerms.ts"
 import { ConfigError, formatProblem, type Problem } from "./ConfigError.ts"
-import { type Complaint, decodeAll } from "./decodeAll.ts"
+import { decodeAll } from "./decodeAll.ts"
 import { durationMillis, parseListen } from "./Fields.ts"
 import { lintProblems } from "./lintTreasury.ts"
 import { nameRemedy } from "./nearest.ts"
@@ -21,7 +21,6 @@ import { resolvePolicy } from "./resolvePolicy.ts"
 import { resolveRules } from "./resolveRules.ts"
 import { sinceReplaced } from "./sinceReplaced.ts"
 import { TreasuryFile } from "./TreasuryFile.ts"
-import { withoutFaults } from "./withoutFaults.ts"
 import type { YamlDocument } from "./Yaml.ts"
 
 export type Mode = "observe" | "shadow" | "live"
@@ -62,8 +61,6 @@ export interface NetworkConfig {
   readonly reconcileMillis: number
   readonly pollBusyMillis: number
   readonly pollIdleMillis: number
-  /** Whether streams of the gateways may wake the loops before their time. */
-  readonly streams: boolean
   readonly framing: "auto" | "prefixed" | "bare"
   readonly submitType: "unspecified" | "async" | "sync" | "commit"
   readonly fixedChain: FixedChain | undefined
@@ -141,7 +138,6 @@ export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, Conf
       // What could not be read is told already: its form is only what stands for it.
       if (at === "name" || !told.has(placeText(problem))) problems.push(problem)
     }
-    problems.push(...beyond(document, decoded.complaints))
     return Effect.fail(allOf(problems))
   })
 
@@ -155,28 +151,6 @@ const allOf = (problems: ReadonlyArray<Problem>): ConfigError => {
 
 const byPlace = (a: Problem, b: Problem): number =>
   a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1
-
-/** What else is wrong in the parts that the schema takes. */
-const beyond = (document: YamlDocument, complaints: ReadonlyArray<Complaint>): ReadonlyArray<Problem> => {
-  const { value, lost, isLost, original } = withoutFaults(document.value, complaints)
-  const decoded = decodeAll(TreasuryFile, value)
-  if (!("value" in decoded)) return []
-  const follows = (message: string) => [...lost].some((name) => message.includes(`"${name}"`))
-  const problems: Array<Problem> = []
-  const report = reporter(
-    {
-      ...document,
-      problem: (path, message, remedy, at) => {
-        const problem = document.problem(original(path), message, remedy, at)
-        return isLost(path) || follows(message) ? { ...problem, line: 0 } : problem
-      },
-    },
-    problems,
-    original,
-  )
-  resolve(document, decoded.value, report)
-  return problems.filter(({ line }) => line > 0)
-}
 
 const resolve = (document: YamlDocument, raw: TreasuryFile, report: Reporter): Treasury => {
   const assets = resolveAssets(raw)
@@ -221,8 +195,7 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     requestDeadlineMillis: durationMillis(network.requestDeadline ?? "10s"),
     reconcileMillis: durationMillis(network.reconcile ?? "5m"),
     pollBusyMillis: durationMillis(network.poll?.busy ?? "1s"),
-    pollIdleMillis: durationMillis(network.poll?.idle ?? "5s"),
-    streams: network.streams === "true",
+    pollIdleMillis: durationMillis(network.poll?.idle ?? "2s"),
     framing: network.framing ?? "auto",
     submitType: network.submitType ?? "sync",
     fee: feeIn(network),

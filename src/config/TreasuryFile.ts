@@ -56,7 +56,6 @@ const Network = Schema.Struct({
   maxAge: optional(PeriodText),
   requestDeadline: optional(PeriodText),
   reconcile: optional(PeriodText),
-  streams: optional(oneOf("true", "false")),
   poll: optional(Schema.Struct({ busy: optional(PeriodText), idle: optional(PeriodText) })),
   framing: optional(oneOf("auto", "prefixed", "bare")),
   submitType: optional(oneOf("unspecified", "async", "sync", "commit")),
@@ -87,8 +86,6 @@ const PolicyLine = Schema.Struct({
   approval: optional(Name),
   approvalAbove: optional(AmountText),
 })
-
-const CancelLine = Schema.Struct({ from: oneOrMany(Name), transfersPer24h: WholeText })
 
 const Approvals = Schema.Struct({
   need: CountText,
@@ -123,7 +120,6 @@ export const TreasuryFile = Schema.Struct({
     Schema.Struct({
       maxFee: optional(PercentText),
       allow: Schema.Array(PolicyLine),
-      cancel: optional(Schema.Array(CancelLine)),
     }),
   ),
   approvals: optional(Schema.Record(Name, Approvals)),

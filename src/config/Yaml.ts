@@ -23,14 +23,16 @@ export interface YamlDocument {
   readonly problem: (path: Path, message: string, remedy: string, at?: "name" | "value") => Problem
 }
 
-const bytesMax = 4_000_000
+/** The parser takes seconds for half a megabyte of brackets; nothing that people write comes near. */
+const bytesMax = 500_000
 
-/** Text of a file. Fails where it cannot be read, is no file, no UTF-8 or has more than 4 MB. */
+/** Text of a file. Fails where it cannot be read, is no file, no UTF-8 or has more than 500 kB. */
 export const readText = (file: string): Effect.Effect<string, ConfigError> =>
   Effect.suspend(() => {
     const text = readUtf8(file, bytesMax)
     if (typeof text === "string") return Effect.succeed(text)
-    const remedy = text.problem === "is not UTF-8 text" ? "save it as UTF-8" : "name a YAML file"
+    const remedy =
+      text.problem === "is not UTF-8 text" ? "save it as UTF-8" : "name a YAML file, or a folder of several"
     return Effect.fail(configProblem(file, text.problem, remedy))
   })
 

@@ -1,5 +1,4 @@
 import { Exit, Schema, SchemaIssue } from "effect"
-import { meantBy } from "./meantBy.ts"
 import { nearest } from "./nearest.ts"
 import { pathWords } from "./pathWords.ts"
 import { type Ast, childOf, knownKeys, literalsOf, nameFormOf } from "./schemaKeys.ts"
@@ -98,9 +97,9 @@ const unexpected = (path: Path, context: Context): Complaint => {
   const before = item === "the file" ? "" : `${item}: `
   if (nameForm !== undefined) {
     const message = `${before}"${key}" cannot be a name here`
-    return { path, at: "name", message, remedy: `write ${meantBy(nameForm, key)}` }
+    return { path, at: "name", message, remedy: `write ${nameForm}` }
   }
-  const unknown = unknownKey(key, context.around, valueAt(context, path.slice(0, -1)))
+  const unknown = unknownKey(key, context.around.at(-1) ?? { ast: {}, path: [] })
   return { path, at: "name", ...unknown, message: `${before}${unknown.message}` }
 }
 
@@ -139,7 +138,7 @@ const worded = (name: string, issue: SchemaIssue.Issue, value: unknown): { messa
   const wanted = issue._tag === "Filter" || !("ast" in issue) ? undefined : wantedOf(issue.ast as Ast, value)
   if (wanted !== undefined) return { message, remedy: `write ${wanted}` }
   const expected = text.replace(/^Expected /, "").replace(/, got .*$/s, "")
-  return { message, remedy: `write ${typeof value === "string" ? meantBy(expected, value) : expected}` }
+  return { message, remedy: `write ${expected}` }
 }
 
 const wantedOf = (ast: Ast, value: unknown): string | undefined => {

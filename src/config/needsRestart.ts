@@ -14,7 +14,6 @@ const fixed: ReadonlyArray<readonly [path: Path, why: string]> = [
   [["network", "requestDeadline"], "gateways are connected with it"],
   [["network", "framing"], "payments may be under way in it"],
   [["network", "submitType"], "gateways are connected with it"],
-  [["network", "streams"], "they are opened at the start"],
   [["network", "head"], "what is believed was judged by it"],
   [["network", "chain"], "gateways are connected with it"],
   [["alerts", "receivers"], "they are connected at the start"],

@@ -5,7 +5,7 @@ import { ConfigError, type Problem } from "./ConfigError.ts"
 import { haltFile } from "./files.ts"
 
 /** A user, with the groups that may write for them. */
-export interface User {
+interface User {
   readonly uid: number
   readonly groups: ReadonlyArray<number>
 }
@@ -50,7 +50,6 @@ const ownNames = [
   "cofferer.reserve",
   "watermark",
   "read-token",
-  "control-key",
 ]
 
 const find = (path: string): Stats | undefined => {
@@ -100,10 +99,10 @@ const leftBehind = (dir: string, name: string): ReadonlyArray<Problem> => {
 }
 
 /**
- * Makes sure that nobody but this user and root can write a data directory and what the daemon keeps in it: what is
- * ours is mended to 0700 and 0600, what is another user's is refused, as is all that others left in an open directory
- * but a HALT file. A directory that is missing is made. Gives the directory itself where a link leads to it, and a line
- * for each mended file.
+ * Makes sure that a data directory is this user's, and that nobody else can enter it: the permission is the only wall.
+ * What is ours is mended to 0700 and 0600, what is another user's is refused, as is all that others left in an open
+ * directory but a HALT file. A directory that is missing is made. Gives the directory itself where a link leads to it,
+ * and a line for each mended file.
  */
 export const secureDataDir = (
   dir: string,
@@ -122,6 +121,9 @@ export const secureDataDir = (
         if (why !== undefined) throw new ConfigError({ problems: [refusal(path, why)] })
       }
       const open = statSync(real)
+      if (open.uid !== thisUser().uid) {
+        throw new ConfigError({ problems: [refusal(real, `belongs to user ${open.uid}`)] })
+      }
       if (writableByOthers(open) !== undefined) {
         const problems = readdirSync(real).flatMap((name) => leftBehind(real, name))
         if (problems.length > 0) throw new ConfigError({ problems })

@@ -41,7 +41,6 @@ export const resolveKind = (raw: RuleText, base: RuleBase, path: Path, known: Kn
   if (raw.payout !== undefined) return resolvePayout(raw, raw.payout, base, path, known)
   if (raw.withdraw !== undefined) return resolveWithdraw(raw.withdraw, base, [...path, "withdraw"], known)
   if (raw.code !== undefined) return resolveCode(raw.code, base, [...path, "code"], known)
-  if (raw.cancel !== undefined) return resolveCancel(raw.cancel, base, [...path, "cancel"], known)
   return raw.request === undefined ? undefined : resolveRequest(raw.request, base, [...path, "request"], known)
 }
 
@@ -140,22 +139,6 @@ const resolveWithdraw = (raw: Kind<"withdraw">, base: RuleBase, at: Path, known:
   const to = externalOf(raw.to, [...at, "to"], known, report)
   const [level] = resolveLevel({ ...raw, party: raw.from, trigger: raw.above, word: "above" }, at, known)
   return to === undefined || level === undefined ? undefined : { ...base, kind: "withdraw", level, to }
-}
-
-const resolveCancel = (raw: Kind<"cancel">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {
-  const { parties, assets, report } = known
-  const from = payerOf(raw.from, [...at, "from"], parties, report)
-  const symbols = raw.asset === undefined ? undefined : asArray(raw.asset)
-  const ids = symbols?.flatMap((symbol, i) => {
-    const path = typeof raw.asset === "string" ? [...at, "asset"] : [...at, "asset", i]
-    return assetOf(symbol, path, assets, report)?.id ?? []
-  })
-  if (raw.transfers !== undefined && raw.except !== undefined) {
-    report.add([...at, "except"], "except means nothing beside transfers", "leave it out of transfers")
-  }
-  const transfers = raw.transfers && new Set(raw.transfers)
-  const [except, own] = [new Set(raw.except), ids && new Set(ids)]
-  return from === undefined ? undefined : { ...base, kind: "cancel", from, transfers, except, assets: own }
 }
 
 const resolveWeights = (

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto"
 import type { ApprovalGroup } from "../domain/Approval.ts"
-import type { CancelLine, Policy, PolicyLine, PolicyNames } from "../rules/Policy.ts"
+import type { Policy, PolicyLine, PolicyNames } from "../rules/Policy.ts"
 import type { External, Party, PinnedAsset, Share } from "../rules/Rule.ts"
 import { asArray } from "./Fields.ts"
 import { nameRemedy, nearest } from "./nearest.ts"
 import { isAmount, type Reporter } from "./Reporter.ts"
 import { type Approvals, approvalOfLine } from "./resolveApprovals.ts"
-import { addressesOf, partyOf } from "./resolveNames.ts"
+import { addressesOf } from "./resolveNames.ts"
 import type { TreasuryFile } from "./TreasuryFile.ts"
 
 /** "0.2%" as an exact fraction. */
@@ -69,11 +69,9 @@ export const resolvePolicy = (
   }
   const maxFee = shareOf(raw.policy?.maxFee ?? "0.2%")
   const groups = [...approvals.values()]
-  const cancels = cancelsOf(raw, parties, report)
-  const digest = policyDigest({ maxFee, lines, cancels, groups, parties: [...parties.values()] })
+  const digest = policyDigest({ maxFee, lines, groups, parties: [...parties.values()] })
   const names = namesOf(parties, addresses, assets)
-  const rest = cancels.length === 0 ? {} : { cancels }
-  return { names, maxFee, lines, ...rest, groups, digest, hash: digest.slice(0, 8) }
+  return { names, maxFee, lines, groups, digest, hash: digest.slice(0, 8) }
 }
 
 const namesOf = (
@@ -88,21 +86,6 @@ const namesOf = (
   assets: new Map([...assets.values()].map(({ id, symbol, decimals }) => [id as string, { symbol, decimals }])),
 })
 
-/** Whose standing orders may be cancelled. */
-const cancelsOf = (
-  raw: TreasuryFile,
-  parties: ReadonlyMap<string, Party>,
-  report: Reporter,
-): ReadonlyArray<CancelLine> =>
-  (raw.policy?.cancel ?? []).map(({ from, transfersPer24h }, i) => {
-    const path = ["policy", "cancel", i, "from"]
-    const keys = asArray(from).flatMap((name, j): ReadonlyArray<string> => {
-      const party = partyOf(name, typeof from === "string" ? path : [...path, j], parties, report)
-      return party === undefined ? [] : [party.publicKey]
-    })
-    return { line: i + 1, from: new Set(keys), transfersPer24h: Number(transfersPer24h) }
-  })
-
 /**
  * The same policy in other words has the same digest: keys and base units only, in the file's order. What payers keep
  * belongs to it: who approves a policy approves how far it may empty an account.
@@ -110,13 +93,11 @@ const cancelsOf = (
 const policyDigest = ({
   maxFee,
   lines,
-  cancels,
   groups,
   parties,
 }: {
   readonly maxFee: Share
   readonly lines: ReadonlyArray<PolicyLine>
-  readonly cancels: ReadonlyArray<CancelLine>
   readonly groups: ReadonlyArray<ApprovalGroup>
   readonly parties: ReadonlyArray<Party>
 }): string => {
@@ -134,7 +115,6 @@ const policyDigest = ({
   const people = groups.map(({ name, need, withinMillis, of }) =>
     ["approvals", name, need, withinMillis, ...[...of].map(([who, key]) => `${who}=${key}`).sort()].join("|"),
   )
-  const ends = cancels.map((l) => ["cancel", [...l.from].sort().join(","), l.transfersPer24h].join("|"))
   const keeps = parties.flatMap(({ publicKey, signer, floor, transfersKept }) => {
     const kept = [...floor].filter(([, units]) => units > 0n).map(([id, units]) => `${id}=${units}`)
     if (signer === undefined || (kept.length === 0 && transfersKept === 0)) return []
@@ -142,6 +122,6 @@ const policyDigest = ({
   })
   const fee = `${maxFee.numerator}/${maxFee.denominator}`
   const hash = createHash("sha256")
-  hash.update([fee, ...text, ...ends, ...people.sort(), ...keeps.sort()].join("\n"))
+  hash.update([fee, ...text, ...people.sort(), ...keeps.sort()].join("\n"))
   return hash.digest("hex")
 }

@@ -70,7 +70,6 @@ const useless: Readonly<Record<string, ReadonlyArray<(typeof ofMoney)[number]>>>
   request: ["schedule", "clear", "onShort", "floor"],
   withdraw: ["schedule", "clear", "onShort"],
   code: ["schedule", "clear"],
-  cancel: ["schedule", "clear", "min", "floor", "onShort", "onNoData"],
 }
 
 /** Those that say when people hear of a condition. */

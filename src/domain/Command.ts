@@ -45,7 +45,6 @@ export type Command = typeof Command.Type
 export const commandTags = {
   transfer: "Transfer",
   withdraw: "Withdraw",
-  cancel: "CancelTransfer",
 } as const satisfies Record<IntentCommand, Command["_tag"]>
 
 /** What is signed: one command, unique by (party, nonce), bound to the block whose hash the work uses. */

@@ -1,5 +1,5 @@
 import type { BaseUnits } from "./Amount.ts"
-import type { ExternalAddress, PublicKey, TransferId } from "./Hex.ts"
+import type { ExternalAddress, PublicKey } from "./Hex.ts"
 
 /** Why a rule is silent, in order of precedence: the first that applies is the reason. */
 export const holdReasons = [
@@ -40,16 +40,12 @@ export interface Payment {
   readonly from: string
   readonly fromKey: PublicKey
   readonly to: string
-  /** Of a withdrawal, the address outside of the network; of a cancellation, the standing order's id. */
-  readonly toKey: PublicKey | ExternalAddress | TransferId
-  /** Of a cancellation "", and its amount 0: it moves nothing. */
+  /** Of a withdrawal, the address outside of the network. */
+  readonly toKey: PublicKey | ExternalAddress
   readonly asset: string
   readonly assetId: string
   readonly amount: BaseUnits
 }
-
-/** Whether it ends a standing order and moves nothing. */
-export const isCancellation = ({ assetId }: Pick<Payment, "assetId">): boolean => assetId === ""
 
 /** What a rule says about one subject. Doing nothing has a reason, and the sentence that explains it. */
 export type Decision =

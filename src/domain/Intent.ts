@@ -39,11 +39,8 @@ export const mayMoveIntent = (from: IntentState, to: IntentState): boolean =>
 /** The rule name under which payments of people stand; no rule of a file may have it. */
 export const submittedRule = "submit"
 
-/**
- * What an intent has the network do. A withdrawal is debited here, and claimed outside by somebody else; a cancellation
- * ends a standing order and moves nothing.
- */
-export const intentCommands = ["transfer", "withdraw", "cancel"] as const
+/** What an intent has the network do. A withdrawal is debited here, and claimed outside by somebody else. */
+export const intentCommands = ["transfer", "withdraw"] as const
 export type IntentCommand = (typeof intentCommands)[number]
 
 /** Shown wherever a withdrawal is called confirmed: nobody must take it for money that has arrived. */
@@ -87,9 +84,9 @@ export interface Intent {
 export const askedFrom = ({ askedAt, createdAt }: Pick<Intent, "askedAt" | "createdAt">): number => askedAt ?? createdAt
 
 /** What a payment that is not signed keeps from others while it waits; undefined where it keeps nothing. */
-export const setAsideOf = ({ state, command, payment, feeMax, decimals }: Intent): string | undefined => {
+export const setAsideOf = ({ state, payment, feeMax, decimals }: Intent): string | undefined => {
   const isSigned = isFinalIntent(state) || state === "in_flight" || state === "unknown" || state === "manual"
-  if (isSigned || command === "cancel") return undefined
+  if (isSigned) return undefined
   const fee = feeMax > 0n ? ` and at most ${formatAmount(feeMax, decimals)} of fees` : ""
   const sum = `${formatAmount(payment.amount, decimals)} ${payment.asset}${fee}`
   return `set aside: ${sum} of ${payment.from}'s balance, and as much of its limits`

@@ -1,6 +1,6 @@
 import { formatAmount } from "./Amount.ts"
-import { isCancellation, type Payment } from "./Decision.ts"
+import type { Payment } from "./Decision.ts"
 
-/** What is moved, before "FROM -> TO": "16,210.00 USDT", or "cancel" where a standing order is ended. */
-export const sumText = (payment: Pick<Payment, "amount" | "asset" | "assetId">, decimals: number): string =>
-  isCancellation(payment) ? "cancel" : `${formatAmount(payment.amount, decimals)} ${payment.asset}`
+/** What is moved, before "FROM -> TO": "16,210.00 USDT". */
+export const sumText = (payment: Pick<Payment, "amount" | "asset">, decimals: number): string =>
+  `${formatAmount(payment.amount, decimals)} ${payment.asset}`

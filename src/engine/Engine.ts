@@ -69,10 +69,10 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   yield* tellDecisions(changes, subjectsIn(options.rules))
   const signals = yield* Signals
   if (changes.some(({ asked }) => asked !== undefined)) yield* signals.wake("alerts")
-  if (changes.some(({ intents }) => intents.length > 0)) {
-    yield* signals.wake("submitter")
-    yield* signals.wake("balances")
-  }
+  const isPaid = changes.some(({ intents }) => intents.length > 0)
+  if (isPaid) yield* signals.wake("submitter")
+  // What a rule needs for its next observation is asked for at the next block, not after the idle pause.
+  if (isPaid || changes.some(isPendingNow)) yield* signals.wake("balances")
 })
 
 /**
@@ -191,6 +191,8 @@ const stateOf = (decision: Decision, timer: Timer): RuleState => {
   if (decision.reason === "pending") return "pending"
   return timer.firingSince === undefined ? "inactive" : "holding"
 }
+
+const isPendingNow = ({ memory, before }: Change): boolean => memory.state === "pending" && before?.state !== "pending"
 
 /** How many subjects a rule has; read where something is told alone. */
 const subjectsIn =

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
 import type { Answers } from "../rules/code.ts"
-import { approvalFor, cancelLineFor, lineFor, type Policy } from "../rules/Policy.ts"
+import { approvalFor, lineFor, type Policy } from "../rules/Policy.ts"
 import { Journal } from "../store/Journal.ts"
 
 type AnsweredCode = Answers extends ReadonlyMap<string, infer One> ? One : never
@@ -19,13 +19,11 @@ const codeFacts = ({ hash, seen, answer }: AnsweredCode) => ({
 })
 
 /**
- * Journals why a payment was decided, and the policy line of its kind that permits it. In the transaction that records
- * it.
+ * Journals why a payment was decided, and the policy line that permits it. In the transaction that records it.
  */
 export const journalDecision = Effect.fnUntraced(function* (intent: Intent, policy: Policy, answered?: AnsweredCode) {
   const { fromKey, toKey, assetId } = intent.payment
   const line = lineFor(policy, { from: fromKey, to: toKey, assetId })
-  const cancel = intent.command === "cancel" ? cancelLineFor(policy, fromKey) : undefined
   yield* (yield* Journal).append({
     kind: "decision",
     subject: intent.id,
@@ -33,10 +31,10 @@ export const journalDecision = Effect.fnUntraced(function* (intent: Intent, poli
       rule: intent.rule,
       sentence: intent.detail,
       policy: policy.hash,
-      line: (line ?? cancel)?.line,
+      line: line?.line,
       perTransfer: line?.perTransfer,
       per24h: line?.per24h,
-      transfersPer24h: (line ?? cancel)?.transfersPer24h,
+      transfersPer24h: line?.transfersPer24h,
       approval: approvalFor(line, intent.payment.amount)?.name,
       code: answered === undefined ? undefined : codeFacts(answered),
     },

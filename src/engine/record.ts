@@ -100,6 +100,5 @@ const propose = Effect.fnUntraced(function* (planned: {
   const fee = taken ?? intent.feeMax
   yield* (yield* Rehearsals).add(subject.rule.name, payment, fee)
   const why = mode === "live" ? "on trial" : `mode ${mode}`
-  const what = command === "cancel" ? "cancelled" : "paid"
-  return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been ${what}` })
+  return yield* outbox.move(intent, "rehearsed", { detail: `${why}: would have been paid` })
 })

@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import type { Intent } from "../domain/Intent.ts"
-import type { CancelLine, Policy, PolicyLine, WindowUse } from "../rules/Policy.ts"
+import type { Policy, PolicyLine, WindowUse } from "../rules/Policy.ts"
 import { SpendLog } from "../store/SpendLog.ts"
 
 const dayMillis = 86_400_000
 
 /** The time that limits count, without what is counted apart. */
-export interface Day {
+interface Day {
   readonly since: number
   readonly except: ReadonlySet<string>
 }
@@ -24,14 +24,4 @@ export const signedUses = Effect.fnUntraced(function* (policy: Policy, day: Day)
   const windows = new Map<number, WindowUse>()
   for (const line of policy.lines) windows.set(line.line, yield* spends.used({ ...line, ...day }))
   return { signed: (line: PolicyLine) => windows.get(line.line) ?? { amount: 0n, count: 0 } }
-})
-
-/** The cancellations that were signed within the day under each line that allows them. */
-export const cancelledUses = Effect.fnUntraced(function* (policy: Policy, day: Day) {
-  const spends = yield* SpendLog
-  const counts = new Map<number, number>()
-  for (const { line, from } of policy.cancels ?? []) {
-    counts.set(line, (yield* spends.used({ from, assetId: "", ...day })).count)
-  }
-  return { cancelled: (line: CancelLine) => counts.get(line.line) ?? 0 }
 })

@@ -16,9 +16,8 @@ import { Listings } from "../store/Listings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import type { RuleMemory } from "../store/RuleStates.ts"
-import { type KnownOrders, knownOrders } from "../store/standingOrders.ts"
 import { EngineOptions } from "./EngineOptions.ts"
-import { cancelledUses, dayOf, signedUses } from "./signedUses.ts"
+import { dayOf, signedUses } from "./signedUses.ts"
 
 const dayMillis = 86_400_000
 const unchecked = "the balances are not yet compared with the gateway's own since the start"
@@ -43,8 +42,6 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const quotas = yield* quotasOf(options.rules)
   const day = dayOf(open, now, blockTime)
   const signed = yield* signedUses(options.policy, day)
-  const orders = yield* ordersOf(options.rules)
-  const cancelled = yield* cancelledUses(options.policy, day)
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* Disagreement).now)?.detail
@@ -78,8 +75,6 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     pauses,
     policy: options.policy,
     ...signed,
-    orders: (party: string) => orders.get(party),
-    ...cancelled,
   } satisfies Snapshot & Record<string, unknown>
 })
 
@@ -117,17 +112,6 @@ const quotasOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
   const quotas = new Map<string, Quota | undefined>()
   for (const payer of payersOf(rules)) quotas.set(payer, yield* epochs.quota(payer))
   return quotas
-})
-
-/** The standing orders of keys of which a rule ends some. */
-const ordersOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
-  const found = new Map<string, KnownOrders>()
-  for (const rule of rules) {
-    if (rule.kind !== "cancel") continue
-    const known = yield* knownOrders(rule.from.publicKey)
-    if (known !== undefined) found.set(rule.from.publicKey, known)
-  }
-  return found
 })
 
 const isOf = (kind: BalanceKind, { type, market }: AccountKey): boolean =>

@@ -37,11 +37,6 @@ export interface TransferListing {
 interface ListOptions {
   readonly pagesMax?: number
   readonly after?: string | undefined
-  /**
-   * Only transfers that have not come to their end; a gateway that cannot tell them apart lists all. Several gateways
-   * list together only those of them that recur, as a quorum tells them.
-   */
-  readonly pending?: boolean
 }
 
 /** What became of a transfer. The error is Unsupported where the gateway has no such operation. */
@@ -64,7 +59,7 @@ export class Confirmation extends Context.Service<
     Confirmation.of({
       transfer: Effect.fn("Confirmation.transfer")((id) => sightingOf(transport, id, transferById(transport, id))),
       transfersFrom: Effect.fn("Confirmation.transfersFrom")((publicKey, options) =>
-        list(publicKey, options, (after) => transfersPage(transport, publicKey, after, options?.pending)),
+        list(publicKey, options, (after) => transfersPage(transport, publicKey, after)),
       ),
       withdrawal: Effect.fn("Confirmation.withdrawal")((id) =>
         sightingOf(transport, id, withdrawalById(transport, id)),
@@ -132,22 +127,13 @@ const ofKey = (publicKey: string) =>
     ["direction", "TRANSFER_DIRECTION_TRANSFER_FROM"],
   ] as const
 
-const transfersPage = (
-  transport: Transport["Service"],
-  publicKey: string,
-  after: string | undefined,
-  pending: boolean | undefined,
-) =>
+const transfersPage = (transport: Transport["Service"], publicKey: string, after: string | undefined) =>
   transport
     .request({
       operation: "transfer",
       title: "transfers",
       path: "/api/v2/transfers",
-      query: [
-        ...ofKey(publicKey),
-        ...(pending === true ? ([["status", "STATUS_PENDING"]] as const) : []),
-        ...pageOf(after),
-      ],
+      query: [...ofKey(publicKey), ...pageOf(after)],
       schema: TransfersAnswer,
     })
     .pipe(

@@ -1,7 +1,6 @@
 import { Cause, Context, Deferred, Effect, Exit, Result, type Scope } from "effect"
 import type { ChainContext } from "./ChainContext.ts"
 import type { Confirmation } from "./Confirmation.ts"
-import type { Explorer } from "./Explorer.ts"
 import { GatewayError } from "./GatewayError.ts"
 import type { GatewayReader } from "./GatewayReader.ts"
 import type { LedgerHistory } from "./LedgerHistory.ts"
@@ -13,7 +12,6 @@ export interface Gateway {
   readonly name: string
   readonly reader: GatewayReader["Service"]
   readonly confirmation: Confirmation["Service"]
-  readonly explorer: Explorer["Service"]
   readonly history: LedgerHistory["Service"]
   readonly parameters: NetworkParameters["Service"]
   readonly epoch: NetworkEpoch["Service"]

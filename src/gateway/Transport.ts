@@ -63,11 +63,6 @@ export class Transport extends Context.Service<
     readonly request: <A>(request: TransportRequest<A>) => Effect.Effect<Answer<A>, GatewayError>
     /** How fast it may be asked now, and whether it shut us out. */
     readonly pace: Effect.Effect<Pace>
-    /**
-     * Waits for the turn of something else than a request, such as the opening of a stream, behind all requests. Fails
-     * as a request would: at once during a ban.
-     */
-    readonly turn: (title: string) => Effect.Effect<void, GatewayError>
     /** Waits for the turn of a write, which goes before all reads. */
     readonly writeTurn: (operation: Operation) => Effect.Effect<Turn, GatewayError>
     /** Reports a height that an answer holds in its body, for the metric. */
@@ -88,10 +83,6 @@ export class Transport extends Context.Service<
         gateway,
         options,
         pace: limiter.pace,
-        turn: (title) =>
-          limiter
-            .pass({ read: title, priority: "backfill" }, Effect.void)
-            .pipe(Effect.mapError((reason) => new GatewayError({ gateway, operation: title, reason }))),
         writeTurn: (operation) =>
           limiter.takeTurn.pipe(
             Effect.tapCause((cause) => {

@@ -68,35 +68,6 @@ export const agreedListing = (
   }
 }
 
-const standingOf = ({ transfers }: TransferListing): ReadonlyMap<string, ObservedTransfer> =>
-  new Map(transfers.flatMap((one) => (one.recurring === true && one.status === "pending" ? [[one.id, one]] : [])))
-
-/**
- * The standing orders that a quorum lists alike, each with its asset: what is listed here is ended, so that no single
- * gateway may make up an order, or its asset. Complete where a quorum says the same of each, be it that there is none.
- */
-export const agreedOrders = (
-  told: ReadonlyArray<Told<TransferListing>>,
-  quorum: number,
-  cursors: { readonly after: string | undefined; readonly of: number },
-): TransferListing => {
-  const listing = agreedListing(told, quorum, cursors)
-  const standing = told.filter(({ value }) => value.complete).map(({ value }) => standingOf(value))
-  const transfers: Array<ObservedTransfer> = []
-  let complete = listing.complete
-  for (const id of new Set(standing.flatMap((one) => [...one.keys()]))) {
-    const alike = Map.groupBy(
-      standing.map((one) => one.get(id)),
-      (order) => order?.asset,
-    )
-    const agreed = [...alike.values()].filter(({ length }) => length >= quorum)
-    const order = agreed.flatMap(([one]) => one ?? [])[0]
-    if (order !== undefined) transfers.push(order)
-    complete &&= agreed.length > 0
-  }
-  return { ...listing, transfers, complete }
-}
-
 /**
  * What of a transfer's movements a quorum counted, each at least so many. Complete where a quorum tells the very same
  * number of each transfer: of two that differ, one hides what the other has seen.

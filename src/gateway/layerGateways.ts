@@ -4,7 +4,6 @@ import type { HeadBounds } from "../rules/headBelief.ts"
 import type { Metrics } from "../telemetry/Metrics.ts"
 import { ChainContext, type FixedChain } from "./ChainContext.ts"
 import { Confirmation } from "./Confirmation.ts"
-import { Explorer } from "./Explorer.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
 import { GatewayReader } from "./GatewayReader.ts"
 import { type Gateway, Gateways, makeGateways } from "./Gateways.ts"
@@ -14,7 +13,6 @@ import { LedgerHistory } from "./LedgerHistory.ts"
 import { NetworkEpoch } from "./NetworkEpoch.ts"
 import { NetworkParameters } from "./NetworkParameters.ts"
 import { onChain } from "./onChain.ts"
-import { Streams } from "./Streams.ts"
 import { Transport } from "./Transport.ts"
 import { layerTogether } from "./together.ts"
 
@@ -41,8 +39,7 @@ export const layerGateways = (
   | LedgerHistory
   | NetworkParameters
   | NetworkEpoch
-  | ChainContext
-  | Streams,
+  | ChainContext,
   never,
   HttpClient.HttpClient | Metrics
 > => {
@@ -54,7 +51,6 @@ export const layerGateways = (
         name: transport.gateway,
         reader: GatewayReader.make(transport),
         confirmation: Confirmation.make(transport),
-        explorer: Explorer.make(transport),
         history: LedgerHistory.make(transport),
         parameters: NetworkParameters.make(transport),
         epoch: NetworkEpoch.make(transport),
@@ -67,7 +63,6 @@ export const layerGateways = (
     const health = yield* Health
     const quarantined = Effect.map(health.all, (views) => new Set(views.filter(isUnheard).map(({ name }) => name)))
     return Layer.mergeAll(
-      Layer.succeed(Streams, Streams.make(transports)),
       Layer.effect(Gateways, makeGateways({ all, quorum, ranked: health.ranked, quarantined })),
       Layer.succeed(GatewayWriter, GatewayWriter.together(new Map(writers), writers[0]![1])),
     )

@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { agreedListing, agreedOrders, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
+import { agreedListing, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
 import { agreedParameters } from "./agreedParameters.ts"
 import { believedHead, type ChainOptions } from "./believedHead.ts"
 import { ChainContext } from "./ChainContext.ts"
@@ -113,10 +113,7 @@ const agreed = (gateways: Gateways["Service"], of: (one: Confirmation["Service"]
             ),
           )
       }),
-      (told) => {
-        const agree = options?.pending === true ? agreedOrders : agreedListing
-        return agree(told, gateways.quorum, { after: options?.after, of: gateways.all.length })
-      },
+      (told) => agreedListing(told, gateways.quorum, { after: options?.after, of: gateways.all.length }),
     ),
 })
 

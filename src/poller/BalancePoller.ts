@@ -19,6 +19,7 @@ import { beginAnew } from "./beginAnew.ts"
 import { bridgeGap } from "./bridgeGap.ts"
 import { explainAnswer } from "./explainAnswer.ts"
 import { reachNanos } from "./historyBegins.ts"
+import { isNear } from "./isNear.ts"
 import { noteContradictions } from "./noteContradictions.ts"
 import { nextLargeFor, nextSpan, type Pace, type Paces, paceOf, pageRowsMax } from "./Pace.ts"
 import { pruneHourly } from "./pruneHourly.ts"
@@ -70,7 +71,7 @@ const noteSource = Effect.fnUntraced(function* (by: ReadonlyArray<string>) {
   if ((yield* settings.get(sourceKey)) !== source) yield* settings.set(sourceKey, source)
 })
 
-/** The loop: a poll at once, then one each second while money moves or is about to, else at leisure. */
+/** The loop: a poll at once and at each signal, one each second while money moves or is about to, else each two. */
 export const balanceLoop = (options: BalancePollerOptions) =>
   Effect.suspend(() => {
     const paces: Paces = new Map()
@@ -86,13 +87,14 @@ export const balanceLoop = (options: BalancePollerOptions) =>
           ),
         )
       if (more) return
-      yield* signals.wait("balances", (yield* isBusy) ? options.pollBusyMillis : options.pollIdleMillis)
+      yield* signals.wait("balances", (yield* isBusy(options)) ? options.pollBusyMillis : options.pollIdleMillis)
     }).pipe(Effect.forever)
   })
 
-const isBusy = Effect.gen(function* () {
+const isBusy = Effect.fnUntraced(function* ({ rules }: BalancePollerOptions) {
   if ((yield* (yield* Outbox).open).length > 0) return true
-  return (yield* (yield* RuleStates).all).some((memory) => memory.state === "pending")
+  if ((yield* (yield* RuleStates).all).some((memory) => memory.state === "pending")) return true
+  return isNear(rules ?? [], yield* (yield* Observations).accounts)
 })
 
 /** The first reading. Where a gateway tells no balances, a year of history takes their place. */

@@ -1,9 +1,11 @@
 import type { Treasury } from "../config/Treasury.ts"
-import type { Party, PinnedAsset } from "../rules/Rule.ts"
+import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 
 export interface BalancePollerOptions {
   readonly parties: ReadonlyMap<string, Party>
   readonly assets: ReadonlyMap<string, PinnedAsset>
+  /** Levels that are worth a look each second once a balance is near. Default none. */
+  readonly rules?: ReadonlyArray<Rule>
   readonly pollBusyMillis: number
   readonly pollIdleMillis: number
   /** How long rows are kept. */
@@ -17,9 +19,10 @@ export interface BalancePollerOptions {
 }
 
 /** What a treasury's file says of reading. */
-export const pollerOptionsOf = ({ parties, assets, keepMillis, network }: Treasury): BalancePollerOptions => ({
+export const pollerOptionsOf = ({ parties, assets, rules, keepMillis, network }: Treasury): BalancePollerOptions => ({
   parties,
   assets,
+  rules,
   pollBusyMillis: network.pollBusyMillis,
   pollIdleMillis: network.pollIdleMillis,
   keepMillis,

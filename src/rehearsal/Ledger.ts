@@ -1,9 +1,9 @@
-import { isCancellation, type Payment } from "../domain/Decision.ts"
+import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { approvalFor, cancelLineFor, feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
-import type { StandingOrder, TransferTerms } from "../rules/Snapshot.ts"
+import { approvalFor, feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
+import type { TransferTerms } from "../rules/Snapshot.ts"
 import { commandOf, paymentName, type Subject } from "../rules/Subject.ts"
 import { emptyHolding, type Holding, measure } from "./Holding.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
@@ -15,7 +15,6 @@ interface Flight {
 }
 
 type BalanceEvent = Extract<WorldEvent, { kind: "set" | "move" }>
-type OrdersEvent = Extract<WorldEvent, { kind: "orders" }>
 
 /** Accounts, and the payments between them. */
 export interface Ledger {
@@ -23,9 +22,6 @@ export interface Ledger {
   /** The account, made where nobody has named it yet. */
   readonly holding: (key: string) => Holding
   readonly change: (event: BalanceEvent) => Holding
-  readonly changeOrders: (event: OrdersEvent) => void
-  /** A key's standing orders, oldest first. */
-  readonly orders: (party: string) => ReadonlyArray<StandingOrder>
   /** Decides it, and signs it at once where it needs nobody's approval. */
   readonly pay: (
     subject: Subject,
@@ -62,7 +58,6 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
   const { policy, terms, assets } = settings
   const holdings = new Map<string, Holding>()
   const paid: Array<Paid> = []
-  const orders = new Map<string, ReadonlyArray<StandingOrder>>()
   let flights: ReadonlyArray<Flight> = []
   let unsigned: ReadonlyArray<number> = []
   let settled: Array<Intent> = []
@@ -80,15 +75,6 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
     measure(moved, at)
     return moved
   }
-  /** Ends a standing order; undefined where the key has none of this id. */
-  const cancel = ({ fromKey, toKey }: Payment): bigint | undefined => {
-    const own = orders.get(fromKey) ?? []
-    orders.set(
-      fromKey,
-      own.filter(({ id }) => id !== toKey),
-    )
-    return own.some(({ id }) => id === toKey) ? 0n : undefined
-  }
   /** Moves the money; returns the fee, undefined where the payer does not have it. */
   const transfer = ({ payment, command }: Intent, at: number): bigint | undefined => {
     const fee = command === "withdraw" ? 0n : feeOf(terms, assets.get(payment.assetId)?.quantum ?? 0n, payment.amount)
@@ -100,7 +86,7 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
   }
   const settleOne = ({ index, dueAt }: Flight): Paid => {
     const before = paid[index]!
-    const fee = before.intent.command === "cancel" ? cancel(before.intent.payment) : transfer(before.intent, dueAt)
+    const fee = transfer(before.intent, dueAt)
     const state = fee === undefined ? "failed" : "confirmed"
     const settledAt = BigInt(dueAt) * 1_000_000n
     const intent: Intent = { ...before.intent, state, fee, settledAt, updatedAt: dueAt }
@@ -148,10 +134,6 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
       measure(changed, event.at)
       return changed
     },
-    changeOrders: ({ party, active }) => {
-      orders.set(party, active)
-    },
-    orders: (party) => orders.get(party) ?? [],
     pay: (subject, payment, { at, detail, episode }) => {
       const { rule } = subject
       const name = paymentName(subject, payment)
@@ -206,7 +188,4 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
 }
 
 const lineOf = (policy: Policy, { fromKey, toKey, assetId }: Payment): number =>
-  (isCancellation({ assetId })
-    ? cancelLineFor(policy, fromKey)
-    : lineFor(policy, { from: fromKey, to: toKey, assetId })
-  )?.line ?? 0
+  lineFor(policy, { from: fromKey, to: toKey, assetId })?.line ?? 0

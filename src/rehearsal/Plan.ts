@@ -16,12 +16,6 @@ export type Expectation =
       readonly by: ReadonlyArray<string> | undefined
     }
   | {
-      readonly kind: "cancels"
-      /** Id of the standing order. */
-      readonly order: string
-      readonly rule: string | undefined
-    }
-  | {
       readonly kind: "holds"
       readonly rule: string
       readonly subject: string

@@ -112,7 +112,7 @@ const settle = (play: Play, block: number): void => {
   for (const { state, intent } of play.ledger.settle(block)) {
     play.state.restless = true
     play.state.failed ||= state === "failed"
-    if (state === "failed" || intent.command === "cancel") continue
+    if (state === "failed") continue
     const { fromKey, toKey, assetId } = intent.payment
     const ends = intent.command === "withdraw" ? [fromKey] : [fromKey, toKey]
     for (const key of ends) noteChange(play, play.ledger.holding(accountKey(key, assetId)), block)

@@ -5,7 +5,6 @@ import {
   DecimalsText,
   DurationText,
   exactlyOne,
-  Hex64Text,
   InstantText,
   Name,
   oneOf,
@@ -42,10 +41,6 @@ const Statuses = Schema.Record(
 )
 
 /** By party: the ids of its transfers that recur, or each with its asset. */
-const Orders = Schema.Record(
-  Name,
-  Schema.Array(Schema.Union([Hex64Text, Schema.Struct({ id: Hex64Text, asset: Words })])),
-)
 
 /** What the network does to a payment, and how many it takes. */
 export const NetworkText = Schema.Struct({
@@ -56,7 +51,7 @@ export const NetworkText = Schema.Struct({
 })
 export type NetworkText = typeof NetworkText.Type
 
-export const expectationKinds = ["pays", "asks", "waits", "expires", "cancels", "holds", "alert", "balance"] as const
+export const expectationKinds = ["pays", "asks", "waits", "expires", "holds", "alert", "balance"] as const
 
 /** What people may be told. */
 export const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval"] as const
@@ -66,7 +61,6 @@ export const ExpectationText = Schema.Struct({
   asks: optional(AmountText),
   waits: optional(AmountText),
   expires: optional(AmountText),
-  cancels: optional(Hex64Text),
   holds: optional(oneOf(...holdReasons)),
   alert: optional(oneOf(...toldKinds)),
   balance: optional(AmountText),
@@ -102,7 +96,6 @@ const Step = Schema.Struct({
   set: optional(Balances),
   change: optional(Changes),
   assets: optional(Statuses),
-  standingOrders: optional(Orders),
   gateway: optional(oneOf("silent", "answers")),
   halt: optional(Words),
   pause: optional(Schema.Struct({ scope: Words, reason: optional(Words), for: optional(PeriodText) })),

@@ -1,5 +1,4 @@
-import { isCancellation } from "../domain/Decision.ts"
-import { type CancelLine, cancelLineFor, type Policy, type PolicyLine, type WindowUse } from "../rules/Policy.ts"
+import type { Policy, PolicyLine, WindowUse } from "../rules/Policy.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 
 const dayMillis = 86_400_000
@@ -44,7 +43,6 @@ export interface Windows {
   }) => void
   /** Under a line after a moment (Unix milliseconds), which must never go back. */
   readonly used: (line: PolicyLine, since: number) => WindowUse
-  readonly cancelled: (line: CancelLine, since: number) => number
   /** When, after now, the oldest of what still counts falls out of its window; infinite where nothing counts. */
   readonly nextFree: (now: number) => number
   readonly quota: (party: string, now: number) => Quota | undefined
@@ -71,7 +69,6 @@ export const makeWindows = (
       return [line, { line, spends: [], first: 0, amount: 0n, near }]
     }),
   )
-  const cancels = new Map((policy.cancels ?? []).map((line): [CancelLine, Array<number>] => [line, []]))
   const sent = new Map<string, { readonly epoch: number; readonly used: number }>()
   const busiest = new Map<string, number>()
   const epochOf = (at: number): number => (quota === undefined ? 0 : Math.floor((at - start) / quota.epochMillis))
@@ -91,11 +88,6 @@ export const makeWindows = (
         const used = (before?.epoch === epoch ? before.used : 0) + 1
         sent.set(from, { epoch, used })
         busiest.set(from, Math.max(busiest.get(from) ?? 0, used))
-      }
-      if (isCancellation({ assetId })) {
-        const line = cancelLineFor(policy, from)
-        if (line !== undefined) cancels.get(line)?.push(settlesAt)
-        return
       }
       for (const use of uses.values()) {
         const { line, near } = use
@@ -119,13 +111,8 @@ export const makeWindows = (
       forget(use, since)
       return { amount: use.amount, count: use.spends.length - use.first }
     },
-    cancelled: (line, since) => cancels.get(line)?.filter((at) => at > since).length ?? 0,
     nextFree: (now) => {
       let next = Number.POSITIVE_INFINITY
-      for (const times of cancels.values()) {
-        const oldest = times.find((at) => at + dayMillis > now)
-        if (oldest !== undefined) next = Math.min(next, oldest + dayMillis)
-      }
       for (const { spends, first } of uses.values()) {
         const oldest = spends.find(({ at }, i) => i >= first && at + dayMillis > now)
         if (oldest !== undefined) next = Math.min(next, oldest.at + dayMillis)

@@ -5,7 +5,7 @@ import type { HoldReason } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Rule } from "../rules/Rule.ts"
-import type { StandingOrder, TransferTerms } from "../rules/Snapshot.ts"
+import type { TransferTerms } from "../rules/Snapshot.ts"
 
 /** Which payment is meant: what is undefined may be anything. */
 export interface Meant {
@@ -56,13 +56,6 @@ export type WorldEvent =
     }
   /** Undefined: the halt and all pauses end. */
   | { readonly kind: "resume"; readonly at: number; readonly scope: string | undefined }
-  /** The key has these standing orders from now on, oldest first, and no others. */
-  | {
-      readonly kind: "orders"
-      readonly at: number
-      readonly party: string
-      readonly active: ReadonlyArray<StandingOrder>
-    }
   /** Operators sign each payment that waits and is meant, or call it off where nobody is named. */
   | {
       readonly kind: "approve" | "reject"

@@ -38,8 +38,7 @@ export const apply = (play: Play, event: WorldEvent): void => {
   }
   const { state } = play
   touchAll(play)
-  if (event.kind === "orders") play.ledger.changeOrders(event)
-  else if (event.kind === "asset") applyAsset(play, event)
+  if (event.kind === "asset") applyAsset(play, event)
   else if (event.kind === "halt") state.halts.push(event.reason)
   else if (event.kind === "pause") {
     const { scope, reason, until } = event

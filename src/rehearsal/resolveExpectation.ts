@@ -15,7 +15,6 @@ const more: Readonly<Record<(typeof expectationKinds)[number], ReadonlyArray<key
   asks: ["asset", "from", "to", "rule"],
   waits: ["asset", "from", "to", "rule", "by"],
   expires: ["asset", "from", "to", "rule"],
-  cancels: ["rule"],
   holds: ["rule", "account", "because"],
   alert: ["rule", "account", "because"],
   balance: ["account"],
@@ -55,7 +54,6 @@ const resolve = (
   if (kind === "pays" || kind === "asks" || kind === "waits" || kind === "expires")
     return resolvePayment(kind, text, path, names)
   if (kind === "balance") return resolveBalance(text, path, names)
-  if (kind === "cancels") return { kind, order: text.cancels ?? "", rule }
   const subject = subjectIn(text, path, names)
   if (kind === "alert")
     return { kind, alert: text.alert ?? "", rule, subject: text.account === undefined ? undefined : subject, because }

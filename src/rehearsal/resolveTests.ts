@@ -5,7 +5,6 @@ import type { Reporter } from "../config/Reporter.ts"
 import { assetOf, type Path, partyOf } from "../config/resolveNames.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
-import type { TransferId } from "../domain/Hex.ts"
 import { accountKey } from "../rules/overlay.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
@@ -135,7 +134,6 @@ const eventsOf = (step: StepText, path: Path, at: number, names: Names): Readonl
     ...changeEvents(step.change, [...path, "change"], at, names),
     ...assetEvents(step.assets, [...path, "assets"], at, names),
   ]
-  events.push(...orderEvents(step.standingOrders, [...path, "standingOrders"], at, names))
   events.push(...answerEvents(step, path, at, names))
   if (step.gateway !== undefined) events.push({ kind: "gateway", at, answers: step.gateway === "answers" })
   if (step.halt !== undefined) events.push({ kind: "halt", at, reason: step.halt })
@@ -225,22 +223,6 @@ const changeEvents = (map: StepText["change"], path: Path, at: number, names: Na
     const units = names.report.amount(place, value.replace(/^[+-]/, ""), asset)
     const free = value.startsWith("-") ? -units : units
     return { kind: "move", at, account: accountKey(party.publicKey, asset.id), free, beside: 0n }
-  })
-
-const orderEvents = (
-  map: StepText["standingOrders"],
-  path: Path,
-  at: number,
-  { treasury, report }: Names,
-): ReadonlyArray<WorldEvent> =>
-  Object.entries(map ?? {}).flatMap(([name, listed]): ReadonlyArray<WorldEvent> => {
-    const party = partyOf(name, [...path, name], treasury.parties, report)
-    const active = listed.map((order, i) => {
-      if (typeof order === "string") return { id: order as TransferId, assetId: "" }
-      const asset = assetOf(order.asset, [...path, name, i, "asset"], treasury.assets, report)
-      return { id: order.id as TransferId, assetId: asset?.id ?? "" }
-    })
-    return party === undefined ? [] : [{ kind: "orders", at, party: party.publicKey, active }]
   })
 
 const assetEvents = (map: StepText["assets"], path: Path, at: number, names: Names): ReadonlyArray<WorldEvent> =>

@@ -35,8 +35,6 @@ const judge = (course: Course, expectation: Expectation, after: number): Judged 
       return judgeWaits(course, expectation)
     case "expires":
       return judgeExpires(course, expectation, after)
-    case "cancels":
-      return judgeCancels(course, expectation, after)
     case "asks":
     case "alert":
       return judgeTold(course, expectation, after)
@@ -61,24 +59,6 @@ const gotText = (course: Course, fresh: ReadonlyArray<Signed>, after: number): s
   const { start } = course.plan.settings
   const got = fresh.map((paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.signedAt - start)}`)
   return got.length === 0 ? `nothing was paid ${since(course, after)}` : got.join("; ")
-}
-
-const judgeCancels = (course: Course, wanted: Extract<Expectation, { kind: "cancels" }>, after: number): Judged => {
-  const { order, rule } = wanted
-  const fresh = freshOf(course)
-  const found = fresh.find(
-    ({ intent, rule: by }) =>
-      intent.command === "cancel" && intent.payment.toKey === order && (rule === undefined || by === rule),
-  )
-  if (found !== undefined) {
-    course.paid.add(found.intent.id)
-    return undefined
-  }
-  return {
-    expected: `standing order ${order.slice(0, 8)} cancelled${rule === undefined ? "" : ` by ${rule}`}`,
-    got: gotText(course, fresh, after),
-    why: rule === undefined ? [] : silence(course, rule, () => true),
-  }
 }
 
 const judgePays = (course: Course, wanted: Extract<Expectation, { amount: bigint }>, after: number): Judged => {

@@ -63,7 +63,5 @@ export const snapshotOf = (play: Play, firing: ReadonlySet<string>): Snapshot =>
     pauses: state.pauses,
     policy: settings.policy,
     signed: (line) => windows.used(line, known - dayMillis),
-    orders: (party) => ({ asOf: BigInt(known) * 1_000_000n, active: ledger.orders(party) }),
-    cancelled: (line) => windows.cancelled(line, known - dayMillis),
   }
 }

@@ -74,7 +74,7 @@ export interface Past {
 export type PlainCondition = Exclude<Condition, { readonly of: unknown }>
 
 /** The conditions in it that hold no others. */
-export const plainIn = (condition: Condition): ReadonlyArray<PlainCondition> => {
+const plainIn = (condition: Condition): ReadonlyArray<PlainCondition> => {
   switch (condition._tag) {
     case "All":
     case "Any":

@@ -1,5 +1,5 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
-import { balancesOf, knownUntil } from "./known.ts"
+import { balancesOf } from "./known.ts"
 import type { Need, Transfer, Wanted } from "./Need.ts"
 import { needOf } from "./needOf.ts"
 import { feeMax, feeShare, lineFor } from "./Policy.ts"
@@ -56,7 +56,7 @@ export const lookAt = (
 ): Look => {
   const balances = balancesOf(subject, snapshot)
   const need = balances === undefined ? undefined : needOf({ subject, snapshot, balances, episode: memory?.episode })
-  const timer = timerAfter(memory ?? idle, need, snapshot.now, knownUntil(subject, snapshot))
+  const timer = timerAfter(memory ?? idle, need, snapshot.now, snapshot.asOf)
   // No getter: an object that has one of its own is slow to make and slow to read.
   const sized = need?._tag === "Wanted" ? sizesOf({ subject, snapshot, allotment }, need) : nothing
   return { subject, snapshot, memory, allotment, balances, need, timer, sized }
@@ -78,9 +78,8 @@ const timerAfter = (before: Timer, need: Need | undefined, now: number, asOf: bi
     ? before
     : advance(before, { firing: need._tag === "Wanted", now, observation: asOf })
 
-/** The least that is paid: the rule's own, the network's, and never nothing. A cancellation pays nothing. */
+/** The least that is paid: the rule's own, the network's, and never nothing. */
 export const leastOf = ({ subject: { kind, rule, asset }, snapshot }: Look): bigint => {
-  if (kind === "cancel") return 0n
   const network = kind === "withdraw" ? withdrawalMinimum(snapshot, asset) : networkMinimum(snapshot, asset)
   return [rule.min.get(asset.id) ?? 0n, network, 1n].reduce((a, b) => (a > b ? a : b))
 }
@@ -102,19 +101,9 @@ export const floorOf = ({ rule, asset }: Subject, payer: Party): bigint => {
   return own > ruled ? own : ruled
 }
 
-const atNoCost = (transfer: Transfer): Sized => ({
-  transfer,
-  wanted: 0n,
-  amount: 0n,
-  covered: true,
-  spendable: 0n,
-  observed: undefined,
-})
-
 const sizesOf = (look: Pick<Look, "subject" | "snapshot" | "allotment">, need: Wanted): ReadonlyArray<Sized> => {
   const { subject, snapshot } = look
   const { asset, rule } = subject
-  if (subject.kind === "cancel") return need.transfers.map(atNoCost)
   const share = feeShareOf(look)
   const taken = new Map<string, bigint>()
   const wants = wantsOf(snapshot, subject, need.transfers)
@@ -175,4 +164,4 @@ const permitted = ({ policy }: Snapshot, { asset }: Subject, { from, to, amount 
 export const takesPart = (rule: Subject["rule"]): boolean =>
   rule.kind === "sweep" ||
   rule.kind === "withdraw" ||
-  (rule.kind !== "payout" && rule.kind !== "request" && rule.kind !== "cancel" && rule.onShort === "partial")
+  (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")

@@ -19,16 +19,6 @@ export interface PolicyLine {
   readonly approval?: { readonly group: ApprovalGroup; readonly above: BaseUnits } | undefined
 }
 
-/** One line of what may be cancelled: whose standing orders, and how many. What no line allows is refused. */
-export interface CancelLine {
-  /** Position among the lines of its kind in the file, from 1. */
-  readonly line: number
-  /** Public keys; the limit is shared by all of them. */
-  readonly from: ReadonlySet<string>
-  /** Cancellations, which the network counts as transfers. */
-  readonly transfersPer24h: number
-}
-
 /** What the file calls the keys, addresses and assets that its policy names. */
 export interface PolicyNames {
   /** Name by public key, or by address outside of the network. */
@@ -42,8 +32,6 @@ export interface Policy {
   readonly names?: PolicyNames
   readonly maxFee: Share
   readonly lines: ReadonlyArray<PolicyLine>
-  /** Absent: nothing may be cancelled. */
-  readonly cancels?: ReadonlyArray<CancelLine>
   /** Every group of operators, whether a line asks for it or not: they also end halts and approve policies. */
   readonly groups?: ReadonlyArray<ApprovalGroup>
   /** SHA-256 over the policy's canonical text, with approvals and what payers keep: what operators approve. */
@@ -137,26 +125,6 @@ export const judge = (policy: Policy, payment: PolicyPayment, used: (line: Polic
     return refuse("window_count", `${count} of ${line.transfersPer24h} transfers in 24 h are used (${at})`)
   }
   return { permitted: true, line }
-}
-
-/** The line by which standing orders of the key may be cancelled. The first in the file's order wins. */
-export const cancelLineFor = ({ cancels = [] }: Policy, from: string): CancelLine | undefined =>
-  cancels.find((line) => line.from.has(from))
-
-export type CancelVerdict =
-  | { readonly permitted: true; readonly line: CancelLine }
-  | { readonly permitted: false; readonly refusal: Refusal; readonly detail: string }
-
-/** Judges a cancellation against its line (`used`: those of the line's last 24 hours without itself). */
-export const judgeCancel = (policy: Policy, from: string, used: (line: CancelLine) => number): CancelVerdict => {
-  const line = cancelLineFor(policy, from)
-  if (line === undefined) {
-    return { permitted: false, refusal: "no_line", detail: "no policy line allows to cancel its standing orders" }
-  }
-  const count = used(line)
-  if (count + 1 <= line.transfersPer24h) return { permitted: true, line }
-  const detail = `${count} of ${line.transfersPer24h} cancellations in 24 h are used (policy cancel line ${line.line})`
-  return { permitted: false, refusal: "window_count", detail }
 }
 
 /** What people call what a payment names in keys; "unnamed", in base units, what the file does not name. */

@@ -1,6 +1,6 @@
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
-import type { ExternalAddress, PublicKey, TransferId } from "../domain/Hex.ts"
+import type { ExternalAddress, PublicKey } from "../domain/Hex.ts"
 import type { AlertRule } from "./Condition.ts"
 import type { Code } from "./code.ts"
 import type { Hours, Window } from "./Hours.ts"
@@ -23,25 +23,11 @@ export interface External {
   readonly address: ExternalAddress
 }
 
-/** A recurring transfer of one of our keys, in the place of a receiver where it is cancelled. */
-export interface Order {
-  /** "standing order 5c1ea907" */
-  readonly name: string
-  readonly transferId: TransferId
-}
-
-export const orderOf = (transferId: TransferId): Order => ({
-  name: `standing order ${transferId.slice(0, 8)}`,
-  transferId,
-})
-
-export type Receiver = Party | External | Order
+export type Receiver = Party | External
 
 /** Under which the policy and the ledger know a receiver. */
-export const receiverKey = (receiver: Receiver): PublicKey | ExternalAddress | TransferId => {
-  if ("transferId" in receiver) return receiver.transferId
-  return "address" in receiver ? receiver.address : receiver.publicKey
-}
+export const receiverKey = (receiver: Receiver): PublicKey | ExternalAddress =>
+  "address" in receiver ? receiver.address : receiver.publicKey
 
 /** An asset pinned by id, so that a newcomer with the same symbol changes nothing. */
 export interface PinnedAsset {
@@ -172,18 +158,6 @@ export interface CodeRule extends RuleBase {
   readonly code: Code
 }
 
-/** Ends the standing orders of a key: transfers that recur, whoever made them. */
-export interface CancelRule extends RuleBase {
-  readonly kind: "cancel"
-  readonly from: Party
-  /** Only these, by their ids; undefined: all of them. */
-  readonly transfers: ReadonlySet<string> | undefined
-  /** All but these. */
-  readonly except: ReadonlySet<string>
-  /** Only those in these assets, by id; undefined: in any. */
-  readonly assets: ReadonlySet<string> | undefined
-}
-
 /** Tells people of an asset's new status. */
 export interface NotifyRule {
   readonly kind: "notify"
@@ -208,7 +182,6 @@ export type PayingRule =
   | RequestRule
   | WithdrawRule
   | CodeRule
-  | CancelRule
 export type Rule = PayingRule | NotifyRule | AlertRule
 
 export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notify" && rule.kind !== "alert"

@@ -1,8 +1,7 @@
 import type { AssetStatusWord } from "../domain/Asset.ts"
-import type { TransferId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { Answers } from "./code.ts"
-import type { CancelLine, Policy, PolicyLine, WindowUse } from "./Policy.ts"
+import type { Policy, PolicyLine, WindowUse } from "./Policy.ts"
 import type { BalanceKind, PinnedAsset } from "./Rule.ts"
 
 /** What the network charges and allows, as far as its parameters are known. */
@@ -22,18 +21,6 @@ export interface Listed {
   readonly status: AssetStatusWord
   readonly decimals: number
   readonly quantum: bigint
-}
-
-/** A transfer of one of our keys that recurs until it is ended. */
-export interface StandingOrder {
-  readonly id: TransferId
-  readonly assetId: string
-}
-
-/** The standing orders of a key, oldest first, complete up to a block time (Unix nanoseconds). */
-export interface StandingOrders {
-  readonly asOf: bigint
-  readonly active: ReadonlyArray<StandingOrder>
 }
 
 /** What people were asked to send. */
@@ -100,10 +87,6 @@ export interface Snapshot {
   readonly policy: Policy
   /** Signed in the last 24 hours under the line; open intents that are not signed yet are added by the rules. */
   readonly signed: (line: PolicyLine) => WindowUse
-  /** Undefined where they were never read; absent where no rule asks for any. */
-  readonly orders?: (party: string) => StandingOrders | undefined
-  /** Cancellations signed in the last 24 hours under the line; absent where no line allows any. */
-  readonly cancelled?: (line: CancelLine) => number
   /** What the code of rules answered to what is known; absent where no rule has any. */
   readonly answers?: Answers
 }

@@ -3,7 +3,6 @@ import type { IntentCommand } from "../domain/Intent.ts"
 import {
   type Account,
   accountName,
-  type CancelRule,
   type CodeRule,
   type Level,
   type Party,
@@ -41,10 +40,6 @@ export type Subject =
   | (Common & { readonly kind: "request"; readonly rule: RequestRule })
   | (Common & { readonly kind: "withdraw"; readonly rule: WithdrawRule })
   | (Common & { readonly kind: "code"; readonly rule: CodeRule })
-  | (Common & { readonly kind: "cancel"; readonly rule: CancelRule })
-
-/** In the place of an asset where nothing is moved: no balance, pause or policy line is of it. */
-export const noAsset: PinnedAsset = { symbol: "", id: "", decimals: 0 }
 
 /** A rule's subjects, in the order of the file. */
 export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
@@ -96,18 +91,13 @@ export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
       const parties = [...new Set([from, ...to, ...accounts.map(({ party }) => party)])]
       return [{ name, asset, accounts, payers: [from], parties, kind: rule.kind, rule }]
     }
-    case "cancel": {
-      const own = [rule.from]
-      return [{ name: rule.from.name, asset: noAsset, accounts: [], payers: own, parties: own, kind: rule.kind, rule }]
-    }
   }
 }
 
 const ofLevel = (level: Level) => ({ name: accountName(level), asset: level.asset, accounts: [level] })
 
 /** What the subject's payments have the network do. */
-export const commandOf = ({ kind }: Pick<Subject, "kind">): IntentCommand =>
-  kind === "withdraw" || kind === "cancel" ? kind : "transfer"
+export const commandOf = ({ kind }: Pick<Subject, "kind">): IntentCommand => (kind === "withdraw" ? kind : "transfer")
 
 /** A payment's own name where one decision makes several: "VEGA: maker-1 -> maker-2". */
 export const partName = (subject: string, from: string, to: string): string => `${subject}: ${from} -> ${to}`
@@ -116,14 +106,9 @@ export const partName = (subject: string, from: string, to: string): string => `
 const isSeveral = ({ kind, rule }: Subject): boolean =>
   kind === "rebalance" || kind === "split" || (rule.kind === "code" && rule.to.length > 1)
 
-/**
- * The name of a subject's payment: the subject's own where a decision makes one alone. A standing order is one thing:
- * what became of another says nothing of it.
- */
-export const paymentName = (subject: Subject, { from, to, toKey }: Pick<Payment, "from" | "to" | "toKey">): string => {
-  if (subject.kind === "cancel") return `${subject.name}: ${toKey}`
-  return isSeveral(subject) ? partName(subject.name, from, to) : subject.name
-}
+/** The name of a subject's payment: the subject's own where a decision makes one alone. */
+export const paymentName = (subject: Subject, { from, to }: Pick<Payment, "from" | "to">): string =>
+  isSeveral(subject) ? partName(subject.name, from, to) : subject.name
 
 /** Whether an intent came from the rule's subject. */
 export const isOfSubject = (intent: { readonly rule: string; readonly subject: string }, subject: Subject): boolean =>

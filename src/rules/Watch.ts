@@ -84,12 +84,9 @@ export const makeWatch = (subjects: ReadonlyArray<Subject>): Watch => {
   }
 }
 
-/**
- * Whether other rules' conditions, rehearsed payments, listings, standing orders or its own idea of time decide about
- * it too.
- */
+/** Whether other rules' conditions, rehearsed payments, listings or its own idea of time decide about it too. */
 const isTiedToOthers = ({ kind, rule }: Subject): boolean =>
-  kind === "code" || kind === "cancel" || rule.inhibitedBy.length > 0 || rule.trial
+  kind === "code" || rule.inhibitedBy.length > 0 || rule.trial
 
 /** The next moment (Unix milliseconds) at which time alone can change the decision; undefined where it never does. */
 const nextOf = ({ rule }: Subject, { now }: Snapshot, planned: number | undefined): number | undefined => {

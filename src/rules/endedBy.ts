@@ -27,8 +27,6 @@ const needBegins = (look: Look): string => {
       return `its code asks for a payment and ${stays}`
     case "payout":
       return "its planned time comes"
-    case "cancel":
-      return `${subject.name} has a standing order that is to be cancelled, and ${stays}`
   }
 }
 
@@ -52,9 +50,7 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
     `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
   no_data: ({ subject, need }) => {
     if (need?._tag === "Unanswered") return "its code answers"
-    return subject.kind === "cancel"
-      ? `the gateway lists the transfers of ${subject.name}`
-      : `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`
+    return `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`
   },
   stale: fixed("a newer block is read"),
   catching_up: fixed("all is read and compared"),

@@ -1,5 +1,5 @@
 import { formatAmount } from "../domain/Amount.ts"
-import { type Decision, type HoldReason, isCancellation } from "../domain/Decision.ts"
+import type { Decision, HoldReason } from "../domain/Decision.ts"
 import type { Check } from "./Check.ts"
 import { judge } from "./decide.ts"
 import { endedBy } from "./endedBy.ts"
@@ -41,7 +41,7 @@ export interface Explanation extends Means {
   readonly reason: HoldReason | null
   /** "keep-hot-funded hot/USDT is silent: cooldown, 12 s left" */
   readonly sentence: string
-  /** What would be paid or asked for now; of a cancellation no asset, and "cancel" for the amount. */
+  /** What would be paid or asked for now. */
   readonly payments: ReadonlyArray<ExplainedPayment>
   /** All checks, in order of precedence. */
   readonly checks: ReadonlyArray<Answer>
@@ -143,16 +143,13 @@ const paymentsOf = (decision: Decision, decimals: number): ReadonlyArray<Explain
         from: payment.from,
         to: payment.to,
         asset: payment.asset,
-        amount: isCancellation(payment) ? "cancel" : formatAmount(payment.amount, decimals),
+        amount: formatAmount(payment.amount, decimals),
         units: String(payment.amount),
       }))
 
 /** "is silent: cooldown, 12 s left"; "pays 16,210.00 USDT reserve -> hot: 8,790.00 is below 10,000". */
 export const verdictText = (decision: Decision, decimals: number): string => {
   if (decision._tag === "Hold") return `is silent: ${decision.reason.replaceAll("_", " ")}, ${decision.detail}`
-  if (decision.payments.every(isCancellation)) {
-    return `cancels ${decision.payments.map(({ from, to }) => `${to} of ${from}`).join(", ")}: ${decision.detail}`
-  }
   const what = paymentsOf(decision, decimals).map((p) => `${p.amount} ${p.asset} ${p.from} -> ${p.to}`)
   return `${decision._tag === "Act" ? "pays" : "asks people for"} ${what.join(", ")}: ${decision.detail}`
 }

@@ -3,8 +3,8 @@ import type { Check } from "./Check.ts"
 import { instantText } from "./Check.ts"
 import { contradiction, pinScope } from "./contradiction.ts"
 import { feeShareOf, floorOf, type Look, leastOf, type Sized, sayAmount, sayLevel, takesPart } from "./Look.ts"
-import { cancelUse, isSlot, windowUse } from "./limits.ts"
-import { feeMax, judge, judgeCancel, type PolicyPayment, type Verdict } from "./Policy.ts"
+import { isSlot, windowUse } from "./limits.ts"
+import { feeMax, judge, type PolicyPayment, type Verdict } from "./Policy.ts"
 import { type Party, receiverKey } from "./Rule.ts"
 import { networkFee } from "./Snapshot.ts"
 import { commandOf } from "./Subject.ts"
@@ -14,7 +14,7 @@ type Refused = Extract<Verdict, { permitted: false }>
 const payout = ({ subject }: Look): boolean => subject.kind !== "request"
 /** Only transfers cost a fee. */
 const isTransfer = (look: Look): boolean => payout(look) && commandOf(look.subject) === "transfer"
-/** What counts against the network's number for an epoch: transfers and cancellations. */
+/** What counts against the network's number for an epoch. */
 const isCounted = (look: Look): boolean => payout(look) && commandOf(look.subject) !== "withdraw"
 
 const paymentOf = ({ subject }: Look, { transfer, amount }: Sized): PolicyPayment => ({
@@ -24,16 +24,9 @@ const paymentOf = ({ subject }: Look, { transfer, amount }: Sized): PolicyPaymen
   amount,
 })
 
-const cancelRefused = ({ snapshot, sized }: Look, from: Party): { verdict: Refused; amount: bigint } | undefined => {
-  if (sized.length === 0) return undefined
-  const verdict = judgeCancel(snapshot.policy, from.publicKey, (line) => cancelUse(snapshot, line))
-  return verdict.permitted ? undefined : { verdict: { ...verdict, line: undefined }, amount: 0n }
-}
-
 /** The first transfer that the policy refuses, each judged with those before it already made. */
 const refusedBy = (look: Look): { readonly verdict: Refused; readonly amount: bigint } | undefined => {
   if (!payout(look)) return undefined
-  if (look.subject.kind === "cancel") return cancelRefused(look, look.subject.rule.from)
   const before: Array<PolicyPayment> = []
   for (const sized of look.sized) {
     if (sized.amount <= 0n) continue
@@ -152,14 +145,9 @@ const feeOver = (look: Look): string | undefined => {
   return undefined
 }
 
-const isCancel = ({ subject }: Look): boolean => subject.kind === "cancel"
-
 const totalText = (look: Look): string =>
   look.sized
-    .map(({ transfer, amount }) => {
-      const what = isCancel(look) ? "cancel" : sayAmount(look, amount)
-      return `${what} ${transfer.from.name} -> ${transfer.to.name}`
-    })
+    .map(({ transfer, amount }) => `${sayAmount(look, amount)} ${transfer.from.name} -> ${transfer.to.name}`)
     .join(", ")
 
 const refusal = (window: boolean, reason: HoldReason): Check => ({
@@ -176,20 +164,17 @@ export const funds: ReadonlyArray<Check> = [
   {
     reason: "too_small",
     held: tooSmall,
-    passed: (look) =>
-      isCancel(look) ? "nothing is moved" : `${totalText(look)}; the least is ${sayAmount(look, leastOf(look))}`,
+    passed: (look) => `${totalText(look)}; the least is ${sayAmount(look, leastOf(look))}`,
   },
   {
     reason: "asset_status",
-    held: ({ subject: { asset, kind }, snapshot }) => {
-      if (kind === "cancel") return undefined
+    held: ({ subject: { asset }, snapshot }) => {
       if (snapshot.listed === undefined) return "no asset listing was read yet"
       const wrong = contradiction(asset, snapshot.listed.get(asset.id))
       if (wrong !== undefined) return wrong
       return snapshot.pauses.find(({ scope }) => scope === pinScope(asset.symbol))?.reason
     },
-    passed: ({ subject: { asset, kind } }) =>
-      kind === "cancel" ? "nothing is moved" : `${asset.symbol} is enabled, as pinned`,
+    passed: ({ subject: { asset } }) => `${asset.symbol} is enabled, as pinned`,
   },
   refusal(false, "policy"),
   refusal(true, "limit"),
@@ -220,11 +205,9 @@ export const funds: ReadonlyArray<Check> = [
       return short === undefined || fundsYielded(short, look) ? undefined : shortText(look, short)
     },
     passed: (look) =>
-      isCancel(look)
-        ? "nothing is moved"
-        : look.sized
-            .map(({ transfer, spendable }) => `${transfer.from.name} can spend ${sayAmount(look, spendable)}`)
-            .join(", "),
+      look.sized
+        .map(({ transfer, spendable }) => `${transfer.from.name} can spend ${sayAmount(look, spendable)}`)
+        .join(", "),
   },
   {
     reason: "yielded",

@@ -1,7 +1,6 @@
 import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import { type Check, timeText } from "./Check.ts"
-import { knownUntil } from "./known.ts"
 import { type Look, sayAmount } from "./Look.ts"
 import { type Account, receiverKey } from "./Rule.ts"
 import type { Asked } from "./Snapshot.ts"
@@ -23,7 +22,6 @@ const busyAccounts = (subject: Subject): ReadonlyArray<Held> => {
   const { asset } = subject
   switch (subject.kind) {
     case "payout":
-    case "cancel":
       return []
     case "rebalance":
       return subject.parties.map((party) => ({ party, asset }))
@@ -79,7 +77,7 @@ const cooldownEnd = (look: Look): number => {
 /** A payment of one of the need's ends, or of an account that it is made of, that is newer than the balances. */
 const unseenBy = ({ subject, snapshot, need }: Look): Intent | undefined => {
   if (need?._tag !== "Wanted") return undefined
-  const seen = (knownUntil(subject, snapshot) ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
+  const seen = (snapshot.asOf ?? 0n) - BigInt(subject.rule.settleMillis) * 1_000_000n
   const looked = subject.kind === "code" || subject.kind === "rebalance" ? subject.accounts : []
   const touched = (intent: Intent) =>
     looked.some(({ party, asset }) => touches(intent, asset.id, party.publicKey)) ||
@@ -97,12 +95,11 @@ const clockText = (nanos: bigint): string => `${new Date(Number(nanos / 1_000_00
 
 const settlingText = (look: Look, unseen: Intent | undefined): string | undefined => {
   if (unseen === undefined) return undefined
-  const { rule, kind } = look.subject
-  const asOf = knownUntil(look.subject, look.snapshot)
+  const { rule } = look.subject
+  const { asOf } = look.snapshot
   const wait = rule.settleMillis === 0 ? "" : ` and ${timeText(rule.settleMillis)} more are waited for`
   const known = asOf === undefined ? "" : `; they are known before ${clockText(asOf)}${wait}`
-  const [what, others] = kind === "cancel" ? ["cancellation", "standing orders"] : ["payment", "balances"]
-  return `the ${what} of ${clockText(unseen.settledAt ?? 0n)} is newer than the ${others}${known}`
+  return `the payment of ${clockText(unseen.settledAt ?? 0n)} is newer than the balances${known}`
 }
 
 /** Whether there is a need, and what time and earlier payments say to it, in the order of `holdReasons`. */

@@ -1,5 +1,4 @@
 import type { Check } from "./Check.ts"
-import { knownUntil } from "./known.ts"
 import type { Look } from "./Look.ts"
 import { accountName } from "./Rule.ts"
 import { ageMillis } from "./Snapshot.ts"
@@ -7,12 +6,6 @@ import { ageMillis } from "./Snapshot.ts"
 const seconds = (millis: number): string => (millis / 1_000).toFixed(1)
 
 const limitOf = ({ subject, snapshot }: Look): number => subject.rule.maxAgeMillis ?? snapshot.maxAgeMillis
-
-const unlisted = (party: string): string => `the standing orders of ${party} were not listed yet`
-
-/** How old what the look rests on is: its beginning of the sentence. */
-const newest = ({ subject }: Look): string =>
-  subject.kind === "cancel" ? "the listing of standing orders is" : "the newest final block is"
 
 const everSeen = "was ever seen"
 
@@ -24,7 +17,6 @@ export const knowledge: ReadonlyArray<Check> = [
   {
     reason: "no_data",
     held: ({ subject, snapshot, balances, need }) => {
-      if (subject.kind === "cancel") return balances === undefined ? unlisted(subject.name) : undefined
       if (snapshot.asOf === undefined) return "no balance was read yet"
       if (balances !== undefined) return need?._tag === "Unanswered" ? need.detail : undefined
       const unseen = subject.accounts.find(
@@ -32,31 +24,28 @@ export const knowledge: ReadonlyArray<Check> = [
       )
       return `no balance of ${unseen === undefined ? subject.name : accountName(unseen)} ${everSeen}`
     },
-    passed: ({ subject }) =>
-      subject.kind === "cancel"
-        ? `the standing orders of ${subject.name} are known`
-        : `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is known`,
+    passed: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is known`,
   },
   {
     reason: "stale",
     held: (look) => {
       const { snapshot } = look
-      const asOf = knownUntil(look.subject, look.snapshot)
+      const { asOf } = snapshot
       if (asOf === undefined) return undefined
       const age = ageMillis(snapshot, asOf)
       // A block from the future never grows old, so it would be believed for ever.
       if (-age > snapshot.maxAgeMillis) {
         const most = seconds(snapshot.maxAgeMillis)
-        return `${newest(look)} ${seconds(-age)} s ahead of our clock; the limit is ${most} s`
+        return `the newest final block is ${seconds(-age)} s ahead of our clock; the limit is ${most} s`
       }
       const limit = limitOf(look)
       if (age <= limit) return undefined
-      return `${newest(look)} ${seconds(age)} s old; the limit is ${seconds(limit)} s`
+      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limit)} s`
     },
     passed: (look) => {
-      const asOf = knownUntil(look.subject, look.snapshot)
+      const { asOf } = look.snapshot
       const age = asOf === undefined ? 0 : ageMillis(look.snapshot, asOf)
-      return `${newest(look)} ${seconds(age)} s old; the limit is ${seconds(limitOf(look))} s`
+      return `the newest final block is ${seconds(age)} s old; the limit is ${seconds(limitOf(look))} s`
     },
   },
   {

@@ -2,17 +2,10 @@ import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
 
 /** What of a moment says what is known. */
-export type Knowledge = Pick<Snapshot, "asOf" | "balance" | "orders">
-
-/** Block time (Unix nanoseconds) up to which is known what the subject is decided by; undefined before the first. */
-export const knownUntil = (
-  subject: Subject,
-  { asOf, orders }: Pick<Snapshot, "asOf" | "orders">,
-): bigint | undefined => (subject.kind === "cancel" ? orders?.(subject.rule.from.publicKey)?.asOf : asOf)
+export type Knowledge = Pick<Snapshot, "asOf" | "balance">
 
 /** Balances of the subject's accounts, in their order; undefined while one of them is not known. */
 export const balancesOf = (subject: Subject, known: Knowledge): ReadonlyArray<bigint> | undefined => {
-  if (subject.kind === "cancel") return knownUntil(subject, known) === undefined ? undefined : []
   if (subject.accounts.length === 0) return []
   if (known.asOf === undefined) return undefined
   const zero = subject.rule.onNoData === "zero" ? 0n : undefined

@@ -1,12 +1,12 @@
 import type { Intent } from "../domain/Intent.ts"
-import type { CancelLine, PolicyLine, PolicyPayment, WindowUse } from "./Policy.ts"
+import type { PolicyLine, PolicyPayment, WindowUse } from "./Policy.ts"
 import type { Snapshot } from "./Snapshot.ts"
 
 /** Whether a payment is decided and nothing of it is signed: the signer's windows do not hold it yet. */
 export const isUnsigned = ({ state }: Pick<Intent, "state">): boolean =>
   state === "proposed" || state === "awaiting_approval" || state === "reserved"
 
-/** Whether the network will count it among the transfers of this epoch, and has not yet: cancellations are such. */
+/** Whether the network will count it among the transfers of this epoch, and has not yet. */
 export const isSlot = (intent: Pick<Intent, "state" | "command">): boolean =>
   isUnsigned(intent) && intent.command !== "withdraw"
 
@@ -25,10 +25,4 @@ export const windowUse = (
   return [...open, ...beside]
     .filter(({ from, to, assetId }) => line.from.has(from) && line.to.has(to) && line.assetId === assetId)
     .reduce((sum, { amount }) => ({ amount: sum.amount + amount, count: sum.count + 1 }), snapshot.signed(line))
-}
-
-/** Cancellations in a line's window: signed, and decided but not signed yet. */
-export const cancelUse = ({ open, cancelled }: Pick<Snapshot, "open" | "cancelled">, line: CancelLine): number => {
-  const decided = open.filter((i) => i.command === "cancel" && isUnsigned(i) && line.from.has(i.payment.fromKey))
-  return (cancelled?.(line) ?? 0) + decided.length
 }

@@ -1,4 +1,3 @@
-import { isCancellation } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import { floorOf, type Look, sayAmount, sayLevel } from "./Look.ts"
 import { isSlot, windowUse } from "./limits.ts"
@@ -65,10 +64,8 @@ export interface SeenPayment {
 
 export const meansOf = (look: Look): Means => {
   const { subject, snapshot, timer } = look
-  const payers = subject.payers.filter(
-    ({ publicKey }) =>
-      subject.kind !== "cancel" &&
-      subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
+  const payers = subject.payers.filter(({ publicKey }) =>
+    subject.accounts.every(({ party, balance }) => party.publicKey !== publicKey || balance !== "free"),
   )
   const free = (party: Party): Account => ({ party, asset: subject.asset, balance: "free" })
   return {
@@ -89,7 +86,7 @@ export const meansOf = (look: Look): Means => {
         rule,
         from: payment.from,
         to: payment.to,
-        amount: isCancellation(payment) ? "cancel" : sayAmount(look, payment.amount),
+        amount: sayAmount(look, payment.amount),
       })),
   }
 }

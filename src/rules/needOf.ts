@@ -1,4 +1,3 @@
-import { cancelNeed } from "./cancel.ts"
 import { codeNeed } from "./code.ts"
 import type { Need, Seen } from "./Need.ts"
 import { payoutNeed } from "./payout.ts"
@@ -29,7 +28,5 @@ export const needOf = ({ subject, snapshot, balances, episode }: Seen<Subject["k
       return withdrawNeed({ subject, snapshot, balances, episode })
     case "code":
       return codeNeed({ subject, snapshot, balances, episode })
-    case "cancel":
-      return cancelNeed({ subject, snapshot, balances, episode })
   }
 }

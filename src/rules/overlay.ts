@@ -1,5 +1,5 @@
 import type { PolicyLine } from "./Policy.ts"
-import type { Snapshot, StandingOrders } from "./Snapshot.ts"
+import type { Snapshot } from "./Snapshot.ts"
 
 /** What a rule would have moved since it rehearses: decided like any payment, and never signed. */
 export interface Rehearsal {
@@ -9,8 +9,6 @@ export interface Rehearsal {
   readonly payments: number
   /** Base units by account (see `accountKey`): what it would have received less what it would have paid with fees. */
   readonly moved: ReadonlyMap<string, bigint>
-  /** Ids of the standing orders that it would have ended: none of them is told of twice, however long it goes on. */
-  readonly ended: ReadonlySet<string>
 }
 
 export const accountKey = (party: string, assetId: string): string => `${party}|${assetId}`
@@ -30,11 +28,8 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
   const recent = snapshot.settled.filter(
     ({ rule, state, createdAt }) => state === "rehearsed" && names.has(rule) && createdAt > since,
   )
-  const { orders } = snapshot
-  const ended = new Set(rehearsals.flatMap((rehearsal) => [...rehearsal.ended]))
   return {
     ...snapshot,
-    ...(orders === undefined ? {} : { orders: (party: string) => without(ended, orders(party)) }),
     balance: overlaidBalance(snapshot.balance, rehearsals),
     signed: (line: PolicyLine) =>
       recent
@@ -45,9 +40,6 @@ export const overlaid = (snapshot: Snapshot, rehearsals: ReadonlyArray<Rehearsal
           (sum, { payment }) => ({ amount: sum.amount + payment.amount, count: sum.count + 1 }),
           snapshot.signed(line),
         ),
-    cancelled: (line) =>
-      recent.filter(({ command, payment }) => command === "cancel" && line.from.has(payment.fromKey)).length +
-      (snapshot.cancelled?.(line) ?? 0),
   }
 }
 
@@ -65,6 +57,3 @@ export const overlaidBalance = (
     return observed === undefined ? undefined : observed + (moved.get(accountKey(party, assetId)) ?? 0n)
   }
 }
-
-const without = (ended: ReadonlySet<string>, orders: StandingOrders | undefined): StandingOrders | undefined =>
-  orders && { ...orders, active: orders.active.filter(({ id }) => !ended.has(id)) }

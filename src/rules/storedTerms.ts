@@ -4,7 +4,7 @@ import type { BaseUnits } from "../domain/Amount.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { PublicKey } from "../domain/Hex.ts"
 import { type HeadBounds, headBounds } from "./headBelief.ts"
-import type { CancelLine, Policy, PolicyLine, PolicyNames } from "./Policy.ts"
+import type { Policy, PolicyLine, PolicyNames } from "./Policy.ts"
 import type { Share as Fraction, Party } from "./Rule.ts"
 import type { Terms } from "./weakens.ts"
 import { workBounds } from "./workTerms.ts"
@@ -13,7 +13,6 @@ const Digits = Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,77})$/, { 
 const Pairs = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
 const Share = Schema.Struct({ numerator: Digits, denominator: Digits })
 const Group = Schema.Struct({ name: Schema.String, need: Schema.Int, withinMillis: Schema.Int, of: Pairs })
-const Cancel = Schema.Struct({ line: Schema.Int, from: Schema.Array(Schema.String), transfersPer24h: Schema.Int })
 const Line = Schema.Struct({
   line: Schema.Int,
   from: Schema.Array(Schema.String),
@@ -48,7 +47,6 @@ const StoredTerms = Schema.Struct({
   policy: Schema.Struct({
     maxFee: Share,
     lines: Schema.Array(Line),
-    cancels: Schema.Array(Cancel),
     groups: Schema.Array(Group),
     digest: Schema.String,
     hash: Schema.String,
@@ -138,11 +136,6 @@ const stored = ({
   policy: {
     maxFee: storedShare(policy.maxFee),
     lines: policy.lines.map(storedLine),
-    cancels: (policy.cancels ?? []).map(({ line, from, transfersPer24h }) => ({
-      line,
-      from: [...from].sort(),
-      transfersPer24h,
-    })),
     groups: (policy.groups ?? []).map(storedGroup),
     digest: policy.digest,
     hash: policy.hash,
@@ -165,15 +158,12 @@ const lineOf = ({ approval, ...line }: typeof Line.Type): PolicyLine => ({
     : { approval: { group: groupOf(approval.group), above: BigInt(approval.above) as BaseUnits } }),
 })
 
-const cancelOf = (line: typeof Cancel.Type): CancelLine => ({ ...line, from: new Set(line.from) })
-
 const policyOf = ({ policy, parties, assets }: Pick<StoredTerms, "policy" | "parties" | "assets">): Policy => {
-  const { maxFee, lines, cancels, groups, digest, hash } = policy
+  const { maxFee, lines, groups, digest, hash } = policy
   return {
     names: namesOf(parties, assets),
     maxFee: shareOf(maxFee),
     lines: lines.map(lineOf),
-    ...(cancels.length === 0 ? {} : { cancels: cancels.map(cancelOf) }),
     groups: groups.map(groupOf),
     digest,
     hash,
@@ -240,7 +230,8 @@ export const termsHash = (terms: Terms): string => {
     policy.maxFee.numerator,
     policy.maxFee.denominator,
     lines.map((line) => JSON.stringify(Object.entries(line))),
-    policy.cancels.map(({ from, transfersPer24h }) => [from, transfersPer24h]),
+    // Version 1 of the text has a place here, which is empty.
+    [],
     byText(groups),
     ...(plain.fee === undefined ? [] : [plain.fee]),
     ...(plain.work === undefined ? [] : [plain.work]),

@@ -7,7 +7,7 @@ export interface Way {
   readonly to: Receiver
 }
 
-/** Every way on which the subject may move money; none where people do, or nothing moves. */
+/** Every way on which the subject may move money; none where people do. */
 export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
   const { rule } = subject
   switch (rule.kind) {
@@ -28,7 +28,6 @@ export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
     case "code":
       return rule.to.map((to) => ({ from: rule.from, to }))
     case "request":
-    case "cancel":
       return []
   }
 }

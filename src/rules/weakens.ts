@@ -1,6 +1,6 @@
 import { formatLevel } from "../domain/Amount.ts"
 import { type HeadBounds, headBounds } from "./headBelief.ts"
-import { cancelLineFor, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
+import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 import type { Party, PinnedAsset, Share } from "./Rule.ts"
 import { approvalWords, type SayAmount } from "./weakensApproval.ts"
 import { type WorkBounds, workBounds } from "./workTerms.ts"
@@ -44,7 +44,6 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...modeOf(old, next),
   ...lineWords(old, next),
   ...windowWords(old, next),
-  ...cancelWords(old, next),
   ...feeWords(old.policy.maxFee, next.policy.maxFee),
   ...partyWords(old, next),
   ...(next.maxAgeMillis > old.maxAgeMillis
@@ -214,31 +213,6 @@ const windowWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
     ]
   })
 }
-
-/** Cancellations of a key that its new lines permit and its old one did not: all that share the old one add up. */
-const cancelWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
-  const cancels = next.policy.cancels ?? []
-  const fresh = cancels.flatMap((line) =>
-    [...line.from].filter(
-      (key) => cancelLineFor(next.policy, key) === line && mayCancel(next.policy, key) && !mayCancel(old.policy, key),
-    ),
-  )
-  const raised = (old.policy.cancels ?? []).flatMap((before) => {
-    const own = cancels.filter((line) =>
-      [...line.from].some(
-        (key) => cancelLineFor(next.policy, key) === line && cancelLineFor(old.policy, key) === before,
-      ),
-    )
-    const sum = own.reduce((total, { transfersPer24h }) => total + transfersPer24h, 0)
-    if (before.transfersPer24h === 0 || sum <= before.transfersPer24h) return []
-    const title = `policy cancel line ${before.line}, ${names(old, before.from)}`
-    return [`${title}: ${sum} cancellations in 24 h, before ${before.transfersPer24h}`]
-  })
-  const words = fresh.length === 0 ? [] : [`standing orders of ${names(next, fresh)} may be cancelled`]
-  return [...words, ...raised]
-}
-
-const mayCancel = (policy: Policy, key: string): boolean => (cancelLineFor(policy, key)?.transfersPer24h ?? 0) > 0
 
 const percent = ({ numerator, denominator }: Share): string =>
   `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`

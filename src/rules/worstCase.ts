@@ -1,5 +1,5 @@
 import { isExternal } from "../domain/Hex.ts"
-import { cancelLineFor, feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
+import { feeMax, lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 import {
   type External,
   isPaying,
@@ -34,14 +34,6 @@ export interface WorstLine {
   readonly approval: PolicyLine["approval"]
 }
 
-/** Standing orders that may be ended in any 24 hours of the ledger's time, which moves nothing. */
-export interface WorstCancel {
-  readonly line: number
-  /** Names of the parties whose own they are. */
-  readonly from: ReadonlyArray<string>
-  readonly transfers: number
-}
-
 /** Of a party's transfers in 24 hours: what the policy permits against what the network does. */
 export interface WorstQuota {
   readonly party: string
@@ -64,7 +56,6 @@ export interface WorstCase {
   readonly maxFee: Share
   /** Lines that permit nothing are not among them. */
   readonly lines: ReadonlyArray<WorstLine>
-  readonly cancels: ReadonlyArray<WorstCancel>
   /** Kept by the balances that the gateways show. */
   readonly floors: ReadonlyArray<WorstFloor>
   readonly quotas: ReadonlyArray<WorstQuota>
@@ -94,13 +85,6 @@ export const worstCase = (treasury: Permitting, transfersPerDay: number = networ
     const worst = lineAtWorst(treasury, line)
     return worst === undefined ? [] : [worst]
   })
-  const cancels = (policy.cancels ?? []).flatMap((line) => {
-    const own = [...parties.values()].filter(
-      ({ publicKey, signer }) => signer !== undefined && cancelLineFor(policy, publicKey) === line,
-    )
-    if (own.length === 0 || line.transfersPer24h === 0) return []
-    return [{ line: line.line, from: own.map(({ name }) => name), transfers: line.transfersPer24h }]
-  })
   const floors = [...parties.values()].flatMap((party) =>
     [...assets.values()].flatMap(({ id, symbol, decimals }) => {
       const floor = party.floor.get(id)
@@ -109,11 +93,11 @@ export const worstCase = (treasury: Permitting, transfersPerDay: number = networ
   )
   const quotas = [...parties.values()].flatMap(({ name, publicKey, transfersKept }) => {
     const permitted = transfersPermitted(policy, publicKey)
-    if (![...lines, ...cancels].some(({ from }) => from.includes(name))) return []
+    if (!lines.some(({ from }) => from.includes(name))) return []
     const free = Math.max(0, transfersPerDay - transfersKept - permitted)
     return [{ party: name, permitted, limit: transfersPerDay, kept: transfersKept, free }]
   })
-  return { maxFee: policy.maxFee, lines, cancels, floors, quotas }
+  return { maxFee: policy.maxFee, lines, floors, quotas }
 }
 
 const lineAtWorst = (treasury: Permitting, line: PolicyLine): WorstLine | undefined => {
@@ -170,15 +154,14 @@ const takesFrom = (rule: PayingRule, party: Party, assetId: string): boolean => 
     case "code":
       return rule.from === party && rule.asset.id === assetId
     case "payout":
-    case "cancel":
       return false
   }
 }
 
-/** Transfers and cancellations that all lines together let the key send in 24 hours; withdrawals are none. */
+/** Transfers that all lines together let the key send in 24 hours; withdrawals are none. */
 export const transfersPermitted = (policy: Policy, key: string): number =>
   policy.lines
     .filter((line) =>
       [...line.to].some((to) => !isExternal(to) && lineFor(policy, { from: key, to, assetId: line.assetId }) === line),
     )
-    .reduce((sum, { transfersPer24h }) => sum + transfersPer24h, cancelLineFor(policy, key)?.transfersPer24h ?? 0)
+    .reduce((sum, { transfersPer24h }) => sum + transfersPer24h, 0)

@@ -1,6 +1,6 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import type { AssetState, BusEvent, Chain, Deposit, Included, Transfer, Withdrawal } from "./Chain.ts"
+import type { AssetState, Chain, Deposit, Included, Transfer, Withdrawal } from "./Chain.ts"
 import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
 import { expire, type Fault } from "./Faults.ts"
 import { closeBlock, type LedgerDelta } from "./Ledger.ts"
@@ -27,8 +27,6 @@ export interface BlockDelta extends LedgerDelta {
   /** Newest height whose replay guards were forgotten. */
   readonly prunedTo: number
   readonly armed: ReadonlyArray<Fault>
-  /** What the event bus tells, in its order. */
-  readonly events: ReadonlyArray<BusEvent>
 }
 
 /** Makes the next block: takes what may be included, plays the script, executes, and checks again what still waits. */
@@ -42,13 +40,7 @@ export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
   turnEpoch(chain)
   const { deposits, armed } = playScript(chain, nowMillis)
   deliverDue(chain)
-  const events = drain(chain, "")
-  const included = proposal.map(({ tx }, index) => {
-    const result = execute(chain, tx, index)
-    chain.events.push({ _tag: "result", result })
-    events.push(...drain(chain, result.hash.toUpperCase()))
-    return result
-  })
+  const included = proposal.map(({ tx }, index) => execute(chain, tx, index))
   for (const entry of included) chain.included.push(entry)
   const delta = closeBlock(chain.ledger, chain.time)
   const gone = commit(chain, included)
@@ -59,19 +51,14 @@ export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
     included,
     seen: proposal.map(({ tx, zeros }) => ({ ...seenOf(tx), zeros })),
     transfers,
-    withdrawals: events.flatMap(({ event }) => (event._tag === "withdrawal" ? [event.withdrawal] : [])),
+    withdrawals: chain.newWithdrawals.splice(0),
     deposits,
     assets: [...chain.assets.values()].filter((asset) => statusBefore.get(asset.id) !== asset.status),
     gone,
     prunedTo,
     armed,
-    events,
   }
 }
-
-/** Takes what was said since the last time. */
-const drain = (chain: Chain, txHash: string): Array<BusEvent> =>
-  chain.events.splice(0).map((event) => ({ event, txHash }))
 
 const seenOf = ({ hash, party, nonce, tid, height }: Tx) => ({ hash, party, nonce, tid, height })
 

@@ -3,7 +3,7 @@ import type { AccountTypeName } from "../domain/AccountType.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
 import { emptyFaults, type FaultRegistry } from "./Faults.ts"
 import { publicKeyOf } from "./Keys.ts"
-import { type AccountEvent, emptyLedger, type Ledger, type MovedEvent } from "./Ledger.ts"
+import { emptyLedger, type Ledger } from "./Ledger.ts"
 import { emptyMempool, type Mempool } from "./Mempool.ts"
 import { type Profile, profiles } from "./Profiles.ts"
 import { emptyGuard, type ReplayGuard } from "./ReplayGuard.ts"
@@ -117,23 +117,6 @@ export interface Epoch {
   readonly votes: Map<string, number>
 }
 
-/** What a block said on the event bus, in its order. */
-export type ChainEvent =
-  | AccountEvent
-  | MovedEvent
-  | { readonly _tag: "transfer"; readonly transfer: Transfer }
-  | { readonly _tag: "fee"; readonly transferId: string; readonly amount: bigint; readonly epoch: number }
-  | { readonly _tag: "withdrawal"; readonly withdrawal: Withdrawal }
-  | { readonly _tag: "asset"; readonly asset: AssetState }
-  | { readonly _tag: "result"; readonly result: Included }
-
-/** One event with the transaction that caused it, if one did. */
-export interface BusEvent {
-  readonly event: ChainEvent
-  /** Upper case; "" for what happened at the block's beginning or end. */
-  readonly txHash: string
-}
-
 /** The whole state of the network in memory. Only blocks, submissions and faults change it, one at a time. */
 export interface Chain {
   readonly scenario: Scenario
@@ -159,8 +142,8 @@ export interface Chain {
   readonly changedTransfers: Set<string>
   readonly withdrawals: Map<string, Withdrawal>
   readonly deposits: Map<string, Deposit>
-  /** Events of the block being made. */
-  readonly events: Array<ChainEvent>
+  /** Withdrawals that the block being made executed or refused. */
+  readonly newWithdrawals: Array<Withdrawal>
   readonly included: Array<Included>
   readonly mempool: Mempool
   readonly guard: ReplayGuard
@@ -168,34 +151,31 @@ export interface Chain {
   readonly faults: FaultRegistry
 }
 
-export const emptyChain = (scenario: Scenario): Chain => {
-  const events: Array<ChainEvent> = []
-  return {
-    scenario,
-    profile: profiles[scenario.profile],
-    keys: new Map(scenario.parties.map((name) => [name, publicKeyOf(scenario.seed, name)])),
-    epochNanos: BigInt(durationMillis(scenario.epochLength)) * 1_000_000n,
-    height: 0,
-    time: 0n,
-    hash: "",
-    genesisTime: 0n,
-    hashes: new Map(),
-    ruleSets: [{ from: 0, until: undefined, rules: scenario.pow }],
-    ledger: emptyLedger(events),
-    assets: new Map(),
-    transfers: new Map(),
-    openTransfers: new Set(),
-    changedTransfers: new Set(),
-    withdrawals: new Map(),
-    deposits: new Map(),
-    events,
-    included: [],
-    mempool: emptyMempool(),
-    guard: emptyGuard(),
-    epoch: { seq: 0, startTime: 0n, firstBlock: 0, transfers: new Map(), votes: new Map() },
-    faults: emptyFaults(),
-  }
-}
+export const emptyChain = (scenario: Scenario): Chain => ({
+  scenario,
+  profile: profiles[scenario.profile],
+  keys: new Map(scenario.parties.map((name) => [name, publicKeyOf(scenario.seed, name)])),
+  epochNanos: BigInt(durationMillis(scenario.epochLength)) * 1_000_000n,
+  height: 0,
+  time: 0n,
+  hash: "",
+  genesisTime: 0n,
+  hashes: new Map(),
+  ruleSets: [{ from: 0, until: undefined, rules: scenario.pow }],
+  ledger: emptyLedger(),
+  assets: new Map(),
+  transfers: new Map(),
+  openTransfers: new Set(),
+  changedTransfers: new Set(),
+  withdrawals: new Map(),
+  deposits: new Map(),
+  newWithdrawals: [],
+  included: [],
+  mempool: emptyMempool(),
+  guard: emptyGuard(),
+  epoch: { seq: 0, startTime: 0n, firstBlock: 0, transfers: new Map(), votes: new Map() },
+  faults: emptyFaults(),
+})
 
 /** Public key of a party of the scenario. Throws a RangeError for other names. */
 export const keyOfParty = (chain: Chain, name: string): string => {

@@ -20,7 +20,6 @@ export const operations = [
   "withdrawal",
   "deposits",
   "ledgerEntries",
-  "explorer",
   "spam",
   "estimateFee",
   "parameters",
@@ -29,7 +28,6 @@ export const operations = [
   "time",
   "info",
   "epoch",
-  "stream",
 ] as const
 export type Operation = (typeof operations)[number]
 

@@ -22,7 +22,7 @@ export interface BalanceRow {
   readonly balance: bigint
 }
 
-/** Why money moved, by the numbers that the network's streams use for it. */
+/** Why money moved, by the network's own numbers. */
 export const movementTypes = {
   TRANSFER_TYPE_LOSS: 1,
   TRANSFER_TYPE_INFRASTRUCTURE_FEE_PAY: 11,
@@ -50,19 +50,6 @@ export interface Movement {
   readonly transferId: string
 }
 
-/** What readers of the event bus hear of an account. */
-export interface AccountEvent {
-  readonly _tag: "account"
-  readonly account: Account
-  readonly balance: bigint
-}
-
-/** That money moved: the place of the movement among those of the block being made. */
-export interface MovedEvent {
-  readonly _tag: "moved"
-  readonly index: number
-}
-
 /**
  * All money of the network in whole base units. History is ordered by time, then account id. The sum over all accounts
  * of an asset changes by deposit and withdrawal alone; the end of each block makes sure of it.
@@ -77,17 +64,15 @@ export interface Ledger {
   readonly moved: Array<Omit<Movement, "time" | "blockTime">>
   /** What the block being made brought into being (or took out of it), by asset. */
   readonly issued: Map<string, bigint>
-  readonly events: { readonly push: (event: AccountEvent | MovedEvent) => unknown }
 }
 
-export const emptyLedger = (events: Ledger["events"]): Ledger => ({
+export const emptyLedger = (): Ledger => ({
   accounts: new Map(),
   rows: [],
   movements: [],
   touched: new Map(),
   moved: [],
   issued: new Map(),
-  events,
 })
 
 type Key = AccountKey & { readonly type: AccountTypeName }
@@ -120,7 +105,6 @@ export const restoreAccount = (ledger: Ledger, account: Account): void => {
 const change = (ledger: Ledger, account: Account, by: bigint): void => {
   if (!ledger.touched.has(account)) ledger.touched.set(account, account.balance)
   account.balance += by
-  ledger.events.push({ _tag: "account", account, balance: account.balance })
 }
 
 const issue = (ledger: Ledger, asset: string, amount: bigint): void => {
@@ -129,7 +113,6 @@ const issue = (ledger: Ledger, asset: string, amount: bigint): void => {
 
 const note = (ledger: Ledger, moved: Ledger["moved"][number]): void => {
   ledger.moved.push(moved)
-  ledger.events.push({ _tag: "moved", index: ledger.moved.length - 1 })
 }
 
 const outside = (ledger: Ledger, asset: string): Account =>

@@ -1,7 +1,6 @@
-import { Clock, Deferred, Effect, type Scope, Semaphore } from "effect"
+import { Clock, Deferred, Effect, Semaphore } from "effect"
 import { txHash } from "../tx/Transaction.ts"
 import { produceBlock } from "./Blocks.ts"
-import { makeBus, makeReader, publish, type Reader } from "./Bus.ts"
 import type { Chain } from "./Chain.ts"
 import { checkTx, codes } from "./checkTx.ts"
 import { arm, disarm, type Fault, type FaultSpec, hitsOf, type Operation, spend } from "./Faults.ts"
@@ -43,15 +42,9 @@ export interface LedgerNode {
   readonly spendFault: (fault: Fault) => Effect.Effect<boolean, SandboxError>
   /** Changes what faults left behind for later blocks. */
   readonly alterFaults: (work: (chain: Chain) => void) => Effect.Effect<void, SandboxError>
-  /** Tells of every block from now on, and looks at the chain on which the first of them will stand. */
-  readonly listen: <A>(
-    look: (chain: Chain) => A,
-  ) => Effect.Effect<{ readonly seen: A; readonly reader: Reader }, SandboxError, Scope.Scope>
-  /** How many are told of blocks. */
-  readonly listeners: Effect.Effect<number>
-  /** Says that there is no more to tell: listeners wait for `newsEnded` to leave. */
-  readonly endNews: Effect.Effect<unknown>
-  readonly newsEnded: Effect.Effect<void>
+  /** Says that the network stops: what is still on its way waits for `stopped` to leave. */
+  readonly stop: Effect.Effect<unknown>
+  readonly stopped: Effect.Effect<void>
   /** Never succeeds; fails when the files failed. From then on every other member fails the same way. */
   readonly broken: Effect.Effect<never, SandboxError>
 }
@@ -61,7 +54,7 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
   Effect.gen(function* () {
     const lock = yield* Semaphore.make(1)
     const failure = yield* Deferred.make<never, SandboxError>()
-    const bus = makeBus()
+    const stopped = yield* Deferred.make<void>()
 
     const alone = <A>(work: Effect.Effect<A, SandboxError>): Effect.Effect<A, SandboxError> =>
       lock.withPermits(1)(Effect.suspend(() => (Deferred.isDoneUnsafe(failure) ? Deferred.await(failure) : work)))
@@ -92,9 +85,6 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
         const delta = produceBlock(chain, yield* Clock.currentTimeMillis)
         yield* file.saveBlock(chain, { ...delta, gone: [...lost, ...delta.gone] })
         rememberMoment(chain, hashesMax)
-        publish(bus, chain, delta)
-        // Blocks made in a row would leave nobody the time to take them.
-        if (bus.readers.size > 0) yield* Effect.yieldNow
         for (const fault of delta.armed) yield* Effect.logInfo("sandbox", { detail: describeFault(fault) })
       }),
     ).pipe(Effect.withSpan("LedgerNode.stepBlock"))
@@ -151,19 +141,8 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
             return file.saveState(chain)
           }),
         ),
-      listen: (look) =>
-        Effect.gen(function* () {
-          const reader = yield* makeReader
-          const enter = Effect.sync(() => {
-            bus.readers.add(reader)
-            return look(chain)
-          })
-          const seen = yield* Effect.acquireRelease(alone(enter), () => Effect.sync(() => bus.readers.delete(reader)))
-          return { seen, reader }
-        }),
-      listeners: Effect.sync(() => bus.readers.size),
-      endNews: Deferred.succeed(bus.stopped, undefined),
-      newsEnded: Deferred.await(bus.stopped),
+      stop: Deferred.succeed(stopped, undefined),
+      stopped: Deferred.await(stopped),
       broken: Deferred.await(failure),
     }
   })

@@ -22,7 +22,7 @@ export const transferFee = (chain: Chain, asset: Pick<AssetState, "quantum">, am
 }
 
 /** Whose money, of which asset, to which kind of account. */
-export interface Wish {
+interface Wish {
   readonly party: string
   readonly asset: string
   readonly fromAccountType: number
@@ -76,7 +76,6 @@ export const payTransfer = (
     const fees = ofNetwork(chain, asset.id, "ACCOUNT_TYPE_FEES_INFRASTRUCTURE")
     move(chain.ledger, { from, to: fees, amount: fee, type: "TRANSFER_TYPE_INFRASTRUCTURE_FEE_PAY" })
   }
-  chain.events.push({ _tag: "fee", transferId, amount: fee, epoch: chain.epoch.seq })
   return fee
 }
 
@@ -93,11 +92,10 @@ export const handOver = (chain: Chain, { id, to, toAccountType }: Parts, asset: 
     transferId: id,
   })
 
-/** The latest version of a transfer, told on the bus and kept. */
+/** The latest version of a transfer, kept. */
 export const putTransfer = (chain: Chain, transfer: Transfer): void => {
   chain.transfers.set(transfer.id, transfer)
   chain.changedTransfers.add(transfer.id)
-  chain.events.push({ _tag: "transfer", transfer })
   if (transfer.open) chain.openTransfers.add(transfer.id)
   else chain.openTransfers.delete(transfer.id)
 }

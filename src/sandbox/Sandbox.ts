@@ -83,7 +83,7 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   const world: World = { node, scenario, profile }
   const limiter = scenario.rateLimit && profile.rateLimit !== undefined ? makeRateLimiter(profile.rateLimit) : undefined
   const port = yield* Scope.provide(listen({ ...options, scenario }, world, limiter), serving)
-  yield* Effect.addFinalizer(() => node.endNews)
+  yield* Effect.addFinalizer(() => node.stop)
   const producer = yield* Effect.forkScoped(options.clock === "manual" ? Effect.never : produce(node, scenario))
   const { host } = scenario.listen
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`
@@ -164,7 +164,7 @@ const listen = (
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
   })
 
-/** Connections that the network holds at once: the 250 streams that an address may have, and what else is asked. */
+/** Connections that the network holds at once. */
 const connectionsMax = 300
 
 const open = (host: string, port: number) =>
@@ -172,7 +172,6 @@ const open = (host: string, port: number) =>
     host,
     port,
     gracefulShutdownTimeout: "500 millis",
-    websocket: { maxPayload: 65_536 },
   }).pipe(
     Effect.mapError(({ cause }) => {
       const busy = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE"

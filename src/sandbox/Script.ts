@@ -29,7 +29,6 @@ const moveAssets = (chain: Chain): void => {
     if (status === undefined || chain.assets.get(listed.id)?.status === status) continue
     const asset = { ...listed, status }
     chain.assets.set(listed.id, asset)
-    chain.events.push({ _tag: "asset", asset })
     if (status !== "STATUS_ENABLED") continue
     for (const type of assetAccountTypes)
       openAccount(chain.ledger, { party: network, asset: listed.id, market: "", type })

@@ -1,7 +1,7 @@
 import type { InputData } from "../tx/proto/transaction_pb.ts"
 
 /** The command as decoded from the wire; `case` undefined where the network knows it and this sandbox does not. */
-export type WireCommand = InputData["command"]
+type WireCommand = InputData["command"]
 
 /** A transaction that passed the static check: its own bytes, and what they say. */
 export interface Tx {

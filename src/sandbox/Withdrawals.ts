@@ -34,6 +34,6 @@ export const executeWithdrawal = (chain: Chain, tx: Tx, command: WithdrawSubmiss
     receiver: receiver ?? "",
   }
   chain.withdrawals.set(withdrawal.id, withdrawal)
-  chain.events.push({ _tag: "withdrawal", withdrawal })
+  chain.newWithdrawals.push(withdrawal)
   return covered ? undefined : "not enough funds to withdraw"
 }

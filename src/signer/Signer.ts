@@ -3,16 +3,13 @@ import { Clock, Context, Effect, identity, Layer, Option } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import type { Command } from "../domain/Command.ts"
-import { isCancellation } from "../domain/Decision.ts"
 import { clockGap } from "../rules/clockGap.ts"
 import { assetScopes } from "../rules/contradiction.ts"
 import { type FeeTerms, feeRefused } from "../rules/FeeTerms.ts"
 import {
   approvalFor,
-  cancelLineFor,
   feeMax,
   judge,
-  judgeCancel,
   lineFor,
   namesIn,
   type Policy,
@@ -183,11 +180,11 @@ export class Signer extends Context.Service<
         /** What the window that counts for the payment holds already. */
         const usedOf = Effect.fnUntraced(function* (request: Judged, { payment }: PaymentRead, clock: number) {
           const { policy } = current()
-          const line = isCancellation(payment) ? cancelLineFor(policy, payment.from) : lineFor(policy, payment)
+          const line = lineFor(policy, payment)
           if (line === undefined) return { amount: 0n, count: 0 }
           const since = Math.min(request.blockTimeMillis, clock) - dayMillis
           const window = { since, except: new Set([request.intentId]) }
-          return yield* spends.used({ assetId: payment.assetId, ...line, ...window }).pipe(memory)
+          return yield* spends.used({ ...line, ...window }).pipe(memory)
         })
         /** By what the payment is permitted; refuses it where it is not. */
         const judged = Effect.fnUntraced(function* (
@@ -206,18 +203,15 @@ export class Signer extends Context.Service<
           const clock = yield* Clock.currentTimeMillis
           const gap = clockGap(clock, request.blockTimeMillis, options.maxAgeMillis)
           if (gap !== undefined) return yield* refuse("stale", gap.detail)
-          const isCancel = isCancellation(payment)
           const used: WindowUse = yield* usedOf(request, read, clock)
-          const verdict = isCancel
-            ? judgeCancel(policy, payment.from, () => used.count)
-            : judge(policy, payment, () => used)
+          const verdict = judge(policy, payment, () => used)
           if (!verdict.permitted) return yield* refuse(verdict.refusal, verdict.detail)
           const { amount } = payment
           const costs = feeRefused(request.fee, { amount, share }, clock)
           if (costs !== undefined) return yield* refuse("fee", costs)
           const floor = party.floor.get(payment.assetId) ?? 0n
           const need = amount + feeMax(share, amount)
-          if (!isCancel && request.spendable < need + floor) {
+          if (request.spendable < need + floor) {
             return yield* refuse("floor", `${request.spendable} cannot give ${need} and keep the floor of ${floor}`)
           }
           const line = lineFor(policy, payment)

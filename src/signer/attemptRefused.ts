@@ -5,7 +5,7 @@ import type { Signed } from "../store/SpendLog.ts"
 /**
  * Why this may not be signed as attempt `k` of an intent, by what was signed for the intent before; undefined where it
  * may. A window counts an intent once, however many attempts it has: that is sound while all of them are one payment.
- * Kinds need no look of their own: a transfer goes to a key, a withdrawal to an address, a cancellation is of no asset.
+ * Kinds need no look of their own: a transfer goes to a key, a withdrawal to an address.
  */
 export const attemptRefused = (
   k: number,

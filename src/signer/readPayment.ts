@@ -36,12 +36,7 @@ export const readPayment = (
   from: string,
   { maxFee }: Policy,
 ): Effect.Effect<PaymentRead, SignerError> => {
-  const read =
-    command._tag === "Withdraw"
-      ? readWithdrawal(command)
-      : command._tag === "CancelTransfer"
-        ? readCancellation(command)
-        : readTransfer(command)
+  const read = command._tag === "Withdraw" ? readWithdrawal(command) : readTransfer(command)
   return Effect.map(read, ({ kind, ...rest }) => ({ kind, payment: { from, ...rest }, share: feeShare(kind, maxFee) }))
 }
 
@@ -71,9 +66,3 @@ const readWithdrawal = ({ amount, asset, receiverAddress }: Extract<Command, { _
   if (asset === "") return Effect.fail(refuse("command", "a withdrawal of no asset is not allowed"))
   return Effect.succeed({ kind: "withdraw", to: receiverAddress, assetId: asset, amount })
 }
-
-/** A cancellation moves nothing: it is of no asset, and of a standing order instead of a receiver. */
-const readCancellation = ({ transferId }: Extract<Command, { _tag: "CancelTransfer" }>): Read =>
-  isHex64(transferId)
-    ? Effect.succeed({ kind: "cancel", to: transferId, assetId: "", amount: 0n })
-    : Effect.fail(refuse("command", "a cancellation without the id of a transfer is not allowed"))

@@ -2,9 +2,8 @@ import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
 import { inForceOr } from "../config/ConfigInForce.ts"
-import { makeControlKey } from "../config/controlKey.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
@@ -21,7 +20,6 @@ import { askBackfill } from "./askBackfill.ts"
 import { askTrustHead, askTrustWork, TrustHeadBody, TrustWorkBody } from "./askTrust.ts"
 import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
-import { nonceHeader, proofHeader, proofOf } from "./identity.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { loadAsked } from "./loadAsked.ts"
 import { ObjectBody, objectTo } from "./objectTo.ts"
@@ -69,31 +67,8 @@ const make = Effect.fnUntraced(function* (options: ControlServerOptions) {
     gracefulShutdownTimeout: "500 millis",
   }).pipe(Effect.mapError(({ cause }) => new ListenError({ address: path, busy: false, cause })))
   yield* Effect.sync(() => chmodSync(path, 0o600))
-  const key = yield* controlKey(options.dataDir)
-  yield* server.serve(proven(key)(yield* HttpRouter.toHttpEffect(routes(options))))
+  yield* server.serve(yield* HttpRouter.toHttpEffect(routes(options)))
 })
-
-/** Where no key can be kept the daemon goes on: commands do not believe it, and the HALT file works all the same. */
-const controlKey = Effect.fnUntraced(function* (dataDir: string) {
-  const key = makeControlKey(dataDir)
-  if (key !== undefined) return key
-  const detail = "commands do not believe this daemon: free space in its data directory, and restart it"
-  yield* Effect.logWarning("the control key cannot be written", { detail, file: dataDir })
-  return ""
-})
-
-/** Adds to each answer the proof that it is this daemon's, where the request asks for one. */
-const proven =
-  (key: string) =>
-  <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-    Effect.gen(function* () {
-      const { method, url: path, headers } = yield* HttpServerRequest.HttpServerRequest
-      const answered = yield* app
-      const nonce = headers[nonceHeader]
-      if (nonce === undefined || answered.body._tag !== "Uint8Array") return answered
-      const proof = proofOf(key, { nonce, method, path, status: answered.status, body: answered.body.body })
-      return HttpServerResponse.setHeader(answered, proofHeader, proof)
-    })
 
 type Needs = ContextOf<typeof answer>
 

@@ -158,14 +158,12 @@ export interface IntentView {
 }
 
 export interface PolicyView {
-  /** What it permits: payments, or to cancel standing orders, which moves nothing. */
-  readonly kind: "allow" | "cancel"
-  /** Position among the lines of its kind in the file, from 1. */
+  /** Position in the file, from 1. */
   readonly line: number
   readonly text: string
-  /** Amounts of the last 24 hours, signed or set aside; null where the line bounds none. */
-  readonly used: string | null
-  readonly limit: string | null
+  /** Amounts of the last 24 hours, signed or set aside. */
+  readonly used: string
+  readonly limit: string
   /** How much of the limit that is nearest to its end is used, from 0; above 1 where the policy became stricter. */
   readonly share: number
   readonly transfers: string

@@ -1,17 +1,17 @@
 import { Clock, Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatLevel } from "../domain/Amount.ts"
-import { cancelledUses, dayOf, signedUses } from "../engine/signedUses.ts"
-import { cancelUse, windowUse } from "../rules/limits.ts"
-import type { CancelLine, PolicyLine } from "../rules/Policy.ts"
+import { dayOf, signedUses } from "../engine/signedUses.ts"
+import { windowUse } from "../rules/limits.ts"
+import type { PolicyLine } from "../rules/Policy.ts"
 import { receiverKey } from "../rules/Rule.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import type { PolicyView } from "./View.ts"
 
 /** How much of a limit of the policy is signed or set aside. */
-export interface LimitUse {
-  /** The line as messages and metrics name it: "1", "cancel 1". */
+interface LimitUse {
+  /** The line as messages and metrics name it. */
   readonly line: string
   readonly limit: "per_24h" | "transfers_per_24h"
   /** From 0; above 1 where the policy was made stricter meanwhile. */
@@ -20,31 +20,18 @@ export interface LimitUse {
 
 /** The lines of the policy as people read them, with what of their last 24 hours is used. */
 export const limitViews = Effect.fnUntraced(function* (treasury: Treasury) {
-  const { payments, cancels } = yield* usesOf(treasury)
-  return [
-    ...payments.map((use) => paymentView(treasury, use)),
-    ...cancels.map((use) => cancelView(treasury, use)),
-  ] satisfies ReadonlyArray<PolicyView>
+  const uses = yield* usesOf(treasury)
+  return uses.map((use): PolicyView => paymentView(treasury, use))
 })
 
 /** The same for machines. What one transfer may be is no limit that is used up. */
 export const limitUses = Effect.fnUntraced(function* (treasury: Treasury) {
-  const { payments, cancels } = yield* usesOf(treasury)
-  return [
-    ...payments.flatMap(
-      ({ line, amount, count }): ReadonlyArray<LimitUse> => [
-        { line: String(line.line), limit: "per_24h", share: shareOf(amount, line.per24h) },
-        { line: String(line.line), limit: "transfers_per_24h", share: countShare(line, count) },
-      ],
-    ),
-    ...cancels.map(
-      ({ line, count }): LimitUse => ({
-        line: `cancel ${line.line}`,
-        limit: "transfers_per_24h",
-        share: countShare(line, count),
-      }),
-    ),
-  ]
+  return (yield* usesOf(treasury)).flatMap(
+    ({ line, amount, count }): ReadonlyArray<LimitUse> => [
+      { line: String(line.line), limit: "per_24h", share: shareOf(amount, line.per24h) },
+      { line: String(line.line), limit: "transfers_per_24h", share: countShare(line, count) },
+    ],
+  )
 })
 
 const usesOf = Effect.fnUntraced(function* ({ policy }: Treasury) {
@@ -52,17 +39,14 @@ const usesOf = Effect.fnUntraced(function* ({ policy }: Treasury) {
   const watermark = yield* (yield* Observations).watermark
   const open = yield* (yield* Outbox).open
   const day = dayOf(open, now, watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n))
-  const known = { open, ...(yield* signedUses(policy, day)), ...(yield* cancelledUses(policy, day)) }
-  return {
-    payments: policy.lines.map((line) => ({ line, ...windowUse(known, line, []) })),
-    cancels: (policy.cancels ?? []).map((line) => ({ line, count: cancelUse(known, line) })),
-  }
+  const known = { open, ...(yield* signedUses(policy, day)) }
+  return policy.lines.map((line) => ({ line, ...windowUse(known, line, []) }))
 })
 
 /** A limit of nothing is used up. */
 const shareOf = (used: bigint, limit: bigint): number => (limit === 0n ? 1 : Number((used * 1_000n) / limit) / 1_000)
 
-const countShare = ({ transfersPer24h }: Pick<CancelLine, "transfersPer24h">, count: number): number =>
+const countShare = ({ transfersPer24h }: Pick<PolicyLine, "transfersPer24h">, count: number): number =>
   shareOf(BigInt(count), BigInt(transfersPer24h))
 
 const namesOf = (treasury: Treasury, keys: ReadonlySet<string>): string =>
@@ -80,7 +64,6 @@ const paymentView = (
   const say = (units: bigint) => formatLevel(units, asset?.decimals ?? 0)
   const symbol = asset?.symbol ?? line.assetId
   return {
-    kind: "allow",
     line: line.line,
     text: `${namesOf(treasury, line.from)} -> ${namesOf(treasury, line.to)}, ${symbol}: ${say(line.perTransfer)} each`,
     used: `${say(amount)} ${symbol}`,
@@ -89,16 +72,3 @@ const paymentView = (
     transfers: `${count} of ${line.transfersPer24h}`,
   }
 }
-
-const cancelView = (
-  treasury: Treasury,
-  { line, count }: { readonly line: CancelLine; readonly count: number },
-): PolicyView => ({
-  kind: "cancel",
-  line: line.line,
-  text: `${namesOf(treasury, line.from)}: cancels standing orders`,
-  used: null,
-  limit: null,
-  share: countShare(line, count),
-  transfers: `${count} of ${line.transfersPer24h}`,
-})

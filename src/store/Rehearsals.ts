@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { isCancellation } from "../domain/Decision.ts"
 import { accountKey, type Rehearsal } from "../rules/overlay.ts"
 import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
@@ -11,7 +10,6 @@ const Kept = Schema.fromJsonString(
       since: Schema.Int,
       payments: Schema.Int,
       moved: Schema.Record(Schema.String, Schema.BigIntFromString),
-      ended: Schema.optionalKey(Schema.Array(Schema.String)),
     }),
   ),
 )
@@ -24,7 +22,6 @@ const begun = (rule: string, now: number): Rehearsal => ({
   since: now,
   payments: 0,
   moved: new Map(),
-  ended: new Set(),
 })
 
 /** What rules that only rehearse would have moved so far: a sum for each, so that months of it cost one row. */
@@ -38,7 +35,7 @@ export class Rehearsals extends Context.Service<
     readonly of: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
     /** What `of` would answer. Nothing begins, and nothing is forgotten. */
     readonly peek: (rules: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Rehearsal>, StoreError>
-    /** Adds a payment or cancellation that would have been made. Call it inside the transaction of the decision. */
+    /** Adds a payment that would have been made. Call it inside the transaction of the decision. */
     readonly add: (
       rule: string,
       payment: { readonly fromKey: string; readonly toKey: string; readonly assetId: string; readonly amount: bigint },
@@ -54,9 +51,9 @@ export class Rehearsals extends Context.Service<
         const kept = decode(text ?? "")
         if (kept._tag === "None") return new Map()
         return new Map(
-          Object.entries(kept.value).map(([rule, { moved, ended, ...rest }]) => [
+          Object.entries(kept.value).map(([rule, { moved, ...rest }]) => [
             rule,
-            { rule, ...rest, moved: new Map(Object.entries(moved)), ended: new Set(ended) },
+            { rule, ...rest, moved: new Map(Object.entries(moved)) },
           ]),
         )
       })
@@ -65,13 +62,12 @@ export class Rehearsals extends Context.Service<
           key,
           encode(
             Object.fromEntries(
-              [...all].map(({ rule, moved, since, payments, ended }) => [
+              [...all].map(({ rule, moved, since, payments }) => [
                 rule,
                 {
                   since,
                   payments,
                   moved: Object.fromEntries(moved),
-                  ...(ended.size === 0 ? {} : { ended: [...ended] }),
                 },
               ]),
             ),
@@ -100,15 +96,10 @@ export class Rehearsals extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           const before = kept.get(rule) ?? begun(rule, now)
           const moved = new Map(before.moved)
-          const ended = new Set(before.ended)
           const [payer, payee] = [accountKey(fromKey, assetId), accountKey(toKey, assetId)]
-          if (isCancellation({ assetId })) {
-            ended.add(toKey)
-          } else {
-            moved.set(payer, (moved.get(payer) ?? 0n) - amount - fee)
-            moved.set(payee, (moved.get(payee) ?? 0n) + amount)
-          }
-          yield* write(kept.set(rule, { ...before, payments: before.payments + 1, moved, ended }).values())
+          moved.set(payer, (moved.get(payer) ?? 0n) - amount - fee)
+          moved.set(payee, (moved.get(payee) ?? 0n) + amount)
+          yield* write(kept.set(rule, { ...before, payments: before.payments + 1, moved }).values())
         }),
       })
     }),

@@ -55,8 +55,7 @@ const countsSince =
     endedAt === null || Math.max(spentAt, endedAt) > since
 
 /** A payment whose receiver is not known may have gone to any. */
-const isTo = (receiver: string, to: ReadonlySet<string> | undefined): boolean =>
-  to === undefined || receiver === "" || to.has(receiver)
+const isTo = (receiver: string, to: ReadonlySet<string>): boolean => receiver === "" || to.has(receiver)
 
 /**
  * The signer's own memory: what was signed once for (intent, attempt), and how much of each window is used. A re-signed
@@ -78,11 +77,11 @@ export class SpendLog extends Context.Service<
     readonly inTurn: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
     /**
      * What counts for the asset between these keys in a window that begins then (Unix milliseconds), without these
-     * intents. Cancellations are of the asset ""; whatever they end counts where `to` is left out.
+     * intents.
      */
     readonly used: (window: {
       readonly from: ReadonlySet<string>
-      readonly to?: ReadonlySet<string>
+      readonly to: ReadonlySet<string>
       readonly assetId: string
       readonly since: number
       readonly except: ReadonlySet<string>

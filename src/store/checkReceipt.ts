@@ -179,8 +179,7 @@ const commandProblem = (
   links: ReadonlyArray<Link>,
 ): string | undefined => {
   const data = Result.getOrUndefined(decodeInputData(bytes))
-  const named = payment.command === "cancel" ? commandTags.cancel : commandTags.withdraw
-  const wanted = payment.command === undefined ? commandTags.transfer : named
+  const wanted = payment.command === undefined ? commandTags.transfer : commandTags.withdraw
   if (data === undefined || data.command._tag !== wanted) return `the signed command is no ${wanted.toLowerCase()}`
   const { command } = data
   const is = [
@@ -188,7 +187,6 @@ const commandProblem = (
     ["anchor", String(data.blockHeight), attempt.anchorHeight] as const,
     ...(command._tag === "Transfer" ? transferParts(command, payment) : []),
     ...(command._tag === "Withdraw" ? withdrawalParts(command, payment) : []),
-    ...(command._tag === "CancelTransfer" ? cancellationParts(command, payment) : []),
   ]
   const other = is.find(([, signed, stated]) => signed !== stated)
   if (other !== undefined)
@@ -221,16 +219,6 @@ const withdrawalParts = (
   ["receiver", command.receiverAddress, payment.toKey],
   ["asset", command.asset, payment.assetId],
   ["amount", String(command.amount), payment.units],
-]
-
-const cancellationParts = (
-  command: typeof Command.cases.CancelTransfer.Type,
-  payment: Statement["payment"],
-): ReadonlyArray<Part> => [
-  ["command", "cancel", payment.command],
-  ["standing order", command.transferId, payment.toKey],
-  ["asset", "", payment.assetId],
-  ["amount", "0", payment.units],
 ]
 
 /** A transfer's reference names the journal that it was signed on. */

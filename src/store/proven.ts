@@ -14,9 +14,8 @@ export interface Signed {
   readonly command: IntentCommand
   readonly chainId: string
   readonly from: string
-  /** A key, an address outside of the network, or the standing order that is cancelled. */
+  /** A key, or an address outside of the network. */
   readonly to: string
-  /** Empty of a cancellation. */
   readonly assetId: string
   readonly units: string
   readonly transferId: string
@@ -88,12 +87,9 @@ export const signedOf = ({
     const { to, asset, amount } = data.command
     return { ...place, to, assetId: asset, units: String(amount), ...made }
   }
-  if (data.command._tag === "Withdraw") {
-    const { receiverAddress = "", asset, amount } = data.command
-    return { ...place, to: receiverAddress, assetId: asset, units: String(amount), ...made }
-  }
-  if (data.command._tag !== "CancelTransfer") return undefined
-  return { ...place, to: data.command.transferId, assetId: "", units: "0", ...made }
+  if (data.command._tag !== "Withdraw") return undefined
+  const { receiverAddress = "", asset, amount } = data.command
+  return { ...place, to: receiverAddress, assetId: asset, units: String(amount), ...made }
 }
 
 /** What the bytes of a transfer name; undefined where they name nothing, or are none. */

@@ -3,7 +3,7 @@ import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { WrittenFee } from "../rules/FeeTerms.ts"
 import type { HeadBounds } from "../rules/headBelief.ts"
 import type { Policy } from "../rules/Policy.ts"
-import type { Party, PinnedAsset, Rule } from "../rules/Rule.ts"
+import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
 
 /** What the submitter knows of the treasury. */
@@ -25,8 +25,6 @@ export interface SubmitterSettings {
   readonly policy: Policy
   readonly parties: ReadonlyMap<string, Party>
   readonly assets: ReadonlyMap<string, PinnedAsset>
-  /** Public keys of which a rule ends standing orders; absent where none does. */
-  readonly cancelling?: ReadonlyArray<string>
 }
 
 export class SubmitterOptions extends Context.Service<SubmitterOptions, SubmitterSettings>()(
@@ -35,16 +33,11 @@ export class SubmitterOptions extends Context.Service<SubmitterOptions, Submitte
   static readonly layer = (settings: SubmitterSettings) => Layer.succeed(SubmitterOptions, settings)
 }
 
-/** Keys of which the rules end standing orders. */
-export const cancellingOf = (rules: ReadonlyArray<Rule>): ReadonlyArray<string> => [
-  ...new Set(rules.flatMap((rule) => (rule.kind === "cancel" ? [rule.from.publicKey] : []))),
-]
-
 /** Runs a cycle by the configuration that is in force when it begins. What was fixed at the start stays. */
 export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { treasury, mode } = (yield* ConfigInForce).now()
-    const { network, policy, parties, assets, rules } = treasury
+    const { network, policy, parties, assets } = treasury
     const { maxAgeMillis, pollIdleMillis, fee, head } = network
     const settings = {
       ...(yield* SubmitterOptions),
@@ -56,7 +49,6 @@ export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
       policy,
       parties,
       assets,
-      cancelling: cancellingOf(rules),
     }
     return yield* Effect.provideService(cycle, SubmitterOptions, settings)
   })

@@ -7,14 +7,12 @@ import { agreedSighting } from "../gateway/together.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
-import { absences, confirmed, expired, failedInBlock, giveUp, type Live, now } from "./endings.ts"
+import { absences, confirmed, expired, giveUp, type Live } from "./endings.ts"
 import { isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { noteLostSend } from "./handOver.ts"
-import { inclusionOf } from "./inclusionOf.ts"
-import { judgeCancellation } from "./judgeCancellation.ts"
 import { judgeFound } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
-import { aloneMillis, forgetWords, isLasting, ShownMillis } from "./lastingWord.ts"
+import { forgetWords, isLasting, ShownMillis } from "./lastingWord.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
@@ -24,7 +22,6 @@ import { speaksAgainst } from "./speaksAgainst.ts"
 export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   const { attempt } = live
   if (attempt.state === "signed") return (yield* isSentUnseen(attempt)) ? undefined : yield* expireUnsent(live)
-  if (live.intent.command === "cancel") return yield* judgeCancellation(live)
   const looks = looksFor(live.intent.command, yield* Confirmation)
   const asked = yield* Effect.result(looks.byId(attempt.transferId))
   if (Result.isFailure(asked)) {
@@ -84,9 +81,6 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   const { command } = live.intent
   const outbox = yield* Outbox
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
-  const inclusion = yield* inclusionOf(attempt)
-  if (inclusion.verdict === "failed") return yield* failedInBlock(live, inclusion)
-  if (inclusion.verdict !== "unseen") return yield* giveUp(live)
   const gateways = yield* Gateways
   const told = yield* gateways.several(({ confirmation }) => looksFor(command, confirmation).listing(attempt.party))
   // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
@@ -145,31 +139,13 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   )
   // What leaves the network is seen at one end alone, where anything else may look the same.
   const movement = alone && intent.command === "transfer" ? yield* movementOf(intent, attempt) : undefined
-  if (movement === undefined) return yield* byExplorer(live)
+  if (movement === undefined) {
+    yield* forgetWords(attempt)
+    return yield* giveUp(live)
+  }
   if (!(yield* isLasting(live, "moved", yield* ShownMillis))) return yield* giveUp(live)
   yield* (yield* Findings).watch(attempt)
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   yield* outbox.addEvidence(attempt, "executed", { gateway: gateway.name, height: undefined, detail })
   yield* confirmed(intent, attempt, { ...movement, how: "seen in the balances" })
-})
-
-/** Where the balances do not tell it either, the explorers may. What it cost, none of them says. */
-const byExplorer = Effect.fnUntraced(function* (live: Live) {
-  const { intent, attempt, height } = live
-  const outbox = yield* Outbox
-  const inclusion = yield* inclusionOf(attempt)
-  if (inclusion.verdict === "failed" && isOver(attempt, height)) return yield* failedInBlock(live, inclusion)
-  if (inclusion.verdict !== "executed") {
-    yield* forgetWords(attempt)
-    return yield* giveUp(live)
-  }
-  if (!(yield* isLasting(live, "explored", aloneMillis))) return yield* giveUp(live)
-  yield* (yield* Findings).watch(attempt)
-  const detail = `explorers show it done in block ${inclusion.height}`
-  yield* outbox.addEvidence(attempt, "executed", { gateway: inclusion.gateway, height: inclusion.height, detail })
-  yield* confirmed(intent, attempt, {
-    fee: undefined,
-    settledAt: yield* now,
-    how: "shown by the explorer",
-  })
 })

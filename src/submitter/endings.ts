@@ -19,8 +19,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { endAndTell, pageOvercharged, tellWithdrawn } from "./endAndTell.ts"
 import { afterExpiry, isGivenUp, type SureHeight } from "./evidence.ts"
-import type { inclusionOf } from "./inclusionOf.ts"
-import { hasFallen, mayHaveLeft, movementOf } from "./movementOf.ts"
+import { hasFallen, mayHaveLeft } from "./movementOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendsOf } from "./sendsOf.ts"
 
@@ -84,9 +83,8 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   const say0 = (units: bigint) => formatAmount(units, intent.decimals)
   const { payment } = intent
   const isWithdrawn = intent.command === "withdraw"
-  const isCancel = intent.command === "cancel"
   const charged = fee === undefined ? `fee not known, at most ${say0(intent.feeMax)}` : `fee ${say0(fee)}`
-  const cost = isWithdrawn ? withdrawnHere : isCancel ? "no fee" : charged
+  const cost = isWithdrawn ? withdrawnHere : charged
   const sum = sumText(payment, intent.decimals)
   const detail = `${sum} ${payment.from} -> ${payment.to}, ${cost}, ${how}`
   const settle = outbox.settle(intent, attempt, "confirmed", "confirmed", { detail, fee, settledAt })
@@ -99,10 +97,10 @@ export const confirmed = Effect.fn("Confirm.confirmed")(function* (
   metrics.intentsFinished.inc({ treasury: options.treasury, outcome: "confirmed" })
   const hash = (attempt.framing === "prefixed" ? attempt.hashPrefixed : attempt.hashBare)?.toUpperCase() ?? ""
   const took = (((yield* Clock.currentTimeMillis) - intent.createdAt) / 1_000).toFixed(1)
-  const once = retried && !isCancel ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
+  const once = retried ? ". The ledger holds one payment, not two" : `; ${took} s after the decision`
   yield* say("confirmed", {
     subject: shortId(intent.id).slice(0, 4),
-    detail: `${isCancel ? `${payment.to} of ${payment.from} is cancelled` : sum}, ${cost}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
+    detail: `${sum}, ${cost}, tx ${hash.slice(0, 6)}..${hash.slice(-2)}${once}`,
     from: payment.from,
     to: payment.to,
     txHash: hash,
@@ -118,8 +116,7 @@ export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt
   const options = yield* SubmitterOptions
   const refusal = (yield* outbox.sends(intent.id)).findLast((s) => s.k === attempt.k && s.outcome === "refused")
   const why = refusal === undefined ? "" : `; refused with code ${refusal.code}: ${refusal.data}`
-  const end = intent.command === "cancel" ? "came to nothing" : "never executed, proven"
-  const detail = `attempt ${attempt.k} ${end}${why}`
+  const detail = `attempt ${attempt.k} never executed, proven${why}`
   const next = afterExpiry(attempt.k, refusal?.code ?? undefined, intent.state)
   const settled = outbox.settle(intent, attempt, "expired", next, { detail })
   const said = `${detail} (${proof})`
@@ -131,24 +128,6 @@ export const expired = Effect.fn("Confirm.expired")(function* ({ intent, attempt
   yield* settled
   yield* say("expired", { subject: `${shortId(intent.id).slice(0, 4)}/${attempt.k}`, detail: said })
   yield* (yield* Signals).wake("submitter")
-})
-
-type Inclusion = Effect.Success<ReturnType<typeof inclusionOf>>
-
-/** In a block and not done. The same bytes may have been done before, where networks let others replay them. */
-export const failedInBlock = Effect.fnUntraced(function* (live: Live, inclusion: Inclusion) {
-  const { intent, attempt } = live
-  const outbox = yield* Outbox
-  const executed = yield* hasExecuted(intent, attempt, undefined)
-  if (executed !== "no" || (yield* movementOf(intent, attempt)) !== undefined) return yield* giveUp(live)
-  const { height, code, error = "no reason given", gateway } = inclusion
-  const detail = `in block ${height} and refused there with code ${code}: ${error}`
-  yield* outbox.addEvidence(attempt, "execution_failed", { gateway, height, detail })
-  yield* endAndTell(
-    intent,
-    { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
-    outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: yield* now }),
-  )
 })
 
 const unproven = "its window is over and nothing proves whether it executed"

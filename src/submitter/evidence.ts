@@ -108,34 +108,6 @@ export const judgeAbsence = (
   return listing.height < first + rebroadcastBlocks(attempt.windowBlocks) ? "nothing" : "proven"
 }
 
-/** A transaction in a block, as one gateway's explorer shows it. Code 0: its command was done. */
-export interface InclusionSeen {
-  readonly height: bigint
-  readonly code: number
-}
-
-/**
- * What explorers bear witness of together. `included`: one of them shows it, in whatever block and with whatever end,
- * which outweighs every proof of absence. `executed` and `failed`: a quorum shows the same block of the window and the
- * same end. Nothing failed that another shows as done: a replay's failure would hide the execution before it.
- */
-export const judgeInclusion = (
-  attempt: Attempt,
-  seen: ReadonlyArray<InclusionSeen>,
-  quorum: number,
-): { readonly verdict: "unseen" | "included" | "executed" | "failed" } & Partial<InclusionSeen> => {
-  const agreed = seen.find(
-    ({ height, code }) =>
-      height > attempt.anchorHeight &&
-      height <= deadlineHeight(attempt) &&
-      seen.filter((other) => other.height === height && other.code === code).length >= quorum,
-  )
-  if (agreed === undefined) return { verdict: seen.length === 0 ? "unseen" : "included" }
-  const { height, code } = agreed
-  if (code === 0) return { verdict: "executed", height, code }
-  return { verdict: seen.some((other) => other.code === 0) ? "included" : "failed", height, code }
-}
-
 /** Bytes that never left this process are dead once their window is over: no gateway's word is needed. */
 export const isDeadUnsent = (attempt: Attempt, sends: number, tip: SureHeight): boolean =>
   !isFinalAttempt(attempt.state) && sends === 0 && attempt.sends === 0 && tip > deadlineHeight(attempt)

@@ -5,12 +5,9 @@ import type { Live } from "./endings.ts"
 import { isOver } from "./evidence.ts"
 import { Looks } from "./Looks.ts"
 
-/**
- * Ends of which a gateway tells: `done` and `refused` under the transfer's id, `moved` by the balances of both ends,
- * `explored` by an explorer.
- */
-type Word = "done" | "refused" | "moved" | "explored"
-const executedWords: ReadonlyArray<Word> = ["done", "moved", "explored"]
+/** Ends of which a gateway tells: `done` and `refused` under the transfer's id, `moved` by the balances of its ends. */
+type Word = "done" | "refused" | "moved"
+const executedWords: ReadonlyArray<Word> = ["done", "moved"]
 const words: ReadonlyArray<Word> = [...executedWords, "refused"]
 
 /** So long a lone gateway must tell of an end that nothing else shows. */

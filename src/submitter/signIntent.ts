@@ -25,10 +25,8 @@ import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { StoreError } from "../store/StoreError.ts"
-import { knownOrders } from "../store/standingOrders.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
 import { trip, violated } from "../store/trip.ts"
-import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
 import { transferId } from "../tx/Transaction.ts"
@@ -58,7 +56,6 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const observations = yield* Observations
   const now = yield* Clock.currentTimeMillis
   const k = (yield* outbox.attempts(intent.id)).length + 1
-  if (k === 1 && (yield* isNothingLeft(intent))) return false
   if (!(yield* isCleared(intent))) return false
   if (!(yield* isStillWanted(intent, k))) return false
   const watermark = yield* observations.watermark
@@ -104,19 +101,6 @@ const refusalsKept = <A, R>(planned: Effect.Effect<A, SignerError | StoreError, 
       error.reason._tag === "MemoryFailed" ? Effect.fail(error) : Effect.succeed(Result.fail(error)),
     ),
   )
-
-/** Whether the standing order that is to be cancelled has ended meanwhile: then nothing is signed. */
-const isNothingLeft = Effect.fnUntraced(function* (intent: Intent) {
-  const { command, payment } = intent
-  const known = command === "cancel" ? yield* knownOrders(payment.fromKey) : undefined
-  if (known === undefined || known.active.some(({ id }) => id === payment.toKey)) return false
-  const detail = "never signed: the standing order has ended, and nothing is left to cancel"
-  yield* (yield* Outbox).move(intent, "cancelled", { detail })
-  const { treasury } = yield* SubmitterOptions
-  ;(yield* Metrics).intentsFinished.inc({ treasury, outcome: "cancelled" })
-  yield* say("cancelled", { subject: shortId(intent.id).slice(0, 4), detail })
-  return true
-})
 
 /** Whether the signer may be asked: the gateways agree, and who pays is known. A payment that has to wait says so. */
 const isCleared = Effect.fnUntraced(function* (intent: Intent) {
@@ -287,11 +271,10 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
   return attempt
 })
 
-/** What the network is to do: a transfer at once, a withdrawal to an address outside of it, the end of an order. */
+/** What the network is to do: a transfer at once, or a withdrawal to an address outside of it. */
 const commandOf = ({ command, payment }: Intent, reference: string): Command => {
   const { toKey, assetId: asset, amount } = payment
   if (command === "withdraw") return Command.cases.Withdraw.make({ amount, asset, receiverAddress: toKey })
-  if (command === "cancel") return Command.cases.CancelTransfer.make({ transferId: toKey })
   return Command.cases.Transfer.make({
     fromAccountType: accountTypeNumbers.ACCOUNT_TYPE_GENERAL,
     to: toKey,

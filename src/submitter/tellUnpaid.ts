@@ -18,8 +18,7 @@ const rememberedMillis = 72_000_000
 export const tellUnpaid = Effect.fnUntraced(function* ({ intentId, state, createdAt }: Attempt) {
   if (state !== "confirmed") return
   const intent = Option.getOrUndefined(yield* (yield* Outbox).byId(intentId))
-  // A cancellation moves nothing.
-  if (intent === undefined || intent.command === "cancel") return
+  if (intent === undefined) return
   const { payment, rule, decimals, detail } = intent
   const isForgotten = (yield* Clock.currentTimeMillis) - createdAt > rememberedMillis
   const word = (yield* Gateways).quorum === 1 ? "one gateway's word" : "the word of as many gateways as must agree"

@@ -179,11 +179,11 @@ const make = (options: MetricsOptions) => {
       "balance_contradictions_total",
       "Rows of the past that came again with another balance; the first is kept.",
     ),
-    policyUsed: gauge(
-      "policy_used_ratio",
-      "Share of the policy limit that is spent or reserved. Lines that allow cancellations are named cancel 1, cancel 2.",
-      ["treasury", "line", "limit"],
-    ),
+    policyUsed: gauge("policy_used_ratio", "Share of the policy limit that is spent or reserved.", [
+      "treasury",
+      "line",
+      "limit",
+    ]),
     epochTransfersUsed: gauge(
       "epoch_transfers_used",
       "Transfers of the party that count against the network limit of the present epoch; absent where it is not known.",

@@ -4,7 +4,6 @@ import { AssetsAnswer } from "../../src/gateway/schema/Assets.ts"
 import { BalanceChangesAnswer, StrictBalanceChanges } from "../../src/gateway/schema/BalanceChanges.ts"
 import { ChainHeadAnswer } from "../../src/gateway/schema/ChainHead.ts"
 import { EpochAnswer, SpamAnswer, StatisticsAnswer } from "../../src/gateway/schema/Epoch.ts"
-import { TransactionAnswer } from "../../src/gateway/schema/Explorer.ts"
 import { LedgerEntriesAnswer } from "../../src/gateway/schema/LedgerEntries.ts"
 import { ParametersAnswer } from "../../src/gateway/schema/Parameters.ts"
 import { StatusBody } from "../../src/gateway/schema/Status.ts"
@@ -28,7 +27,6 @@ export const decoders: Readonly<Record<string, Decoder>> = {
   EpochAnswer: { schema: EpochAnswer, route: /^GET \/api\/v2\/epoch$/ },
   SpamAnswer: { schema: SpamAnswer, route: /^GET \/statistics\/spam\/\*$/ },
   StatisticsAnswer: { schema: StatisticsAnswer, route: /^GET \/statistics$/ },
-  TransactionAnswer: { schema: TransactionAnswer, route: /^GET \/rest\/transactions\/\*$/ },
   LedgerEntriesAnswer: { schema: LedgerEntriesAnswer, route: /^GET \/api\/v2\/ledgerentry\/history$/ },
   ParametersAnswer: { schema: ParametersAnswer, route: /^GET \/api\/v2\/network\/parameters$/ },
   SubmissionAnswer: { schema: SubmissionAnswer, route: /^POST \/transaction$/ },
@@ -41,7 +39,7 @@ export const decoders: Readonly<Record<string, Decoder>> = {
 
 /** Exported schemas that are parts of those, or the form of a value that one of them gives. */
 export const parts: ReadonlySet<string> = new Set([
-  ...["AccountRow", "AssetRow", "AccountTypeText", "BalanceRow", "ChainHead", "Epoch", "IncludedTransaction"],
+  ...["AccountRow", "AssetRow", "AccountTypeText", "BalanceRow", "ChainHead", "Epoch"],
   ...["LedgerEntry", "PageInfo", "ObservedTransfer", "TransferRow", "WithdrawalRow"],
-  ...["Int64", "Uint64", "Height", "BlockTime", "Hash", "Uint32", "SafeInt", "SafeUint", "Amount", "Text", "Flag"],
+  ...["Int64", "Height", "BlockTime", "Hash", "Uint32", "SafeInt", "SafeUint", "Amount", "Text", "Flag"],
 ])

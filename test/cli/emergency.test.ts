@@ -85,7 +85,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
 
   it("halt a daemon that answers with nonsense by the HALT file", async () => {
     const data = join(dir, "deaf")
-    mkdirSync(data)
+    mkdirSync(data, { mode: 0o700 })
     const server = createServer((_, response) => response.end("nonsense"))
     await new Promise<void>((resolve) => {
       server.listen(join(data, socketFile), resolve)
@@ -93,14 +93,14 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const { code, stdout, stderr } = await callCofferer(["halt", ...reason, "--data", data])
     server.close()
     assert.strictEqual(code, 0, stderr)
-    assert.match(stderr, /^warn who answers on .* does not prove to be the daemon of this directory/)
+    assert.match(stderr, /^warn the daemon answered with no JSON: nonsense/)
     assert.match(stdout, /^wrote .*\/deaf\/HALT, which halts the daemon when it next looks; /)
     assert.include(readFileSync(join(data, "HALT"), "utf8"), "emergency")
   })
 
   it("pause everything by the HALT file if the daemon does not understand", async () => {
     const data = join(dir, "hanging")
-    mkdirSync(data)
+    mkdirSync(data, { mode: 0o700 })
     const server = createServer((_, response) => response.end("nonsense"))
     await new Promise<void>((resolve) => {
       server.listen(join(data, socketFile), resolve)
@@ -109,7 +109,7 @@ describe("commands of an emergency, where the treasury file is broken", () => {
     const { code, stdout, stderr } = await callCofferer(["pause", ...reason, ...narrow, "--data", data])
     server.close()
     assert.strictEqual(code, 0, stderr)
-    assert.match(stderr, /^warn who answers on .* does not prove to be the daemon of this directory/)
+    assert.match(stderr, /^warn the daemon answered with no JSON: nonsense/)
     const instead = "everything is stopped instead of party:hot for 2h, and until someone resumes it: "
     assert.include(stdout, `${instead}wrote ${data}/HALT, which halts the daemon when it next looks; `)
     assert.include(stdout, '"cofferer resume --reason TEXT" takes it away')

@@ -24,7 +24,7 @@ const form = /^(.+):([0-9]+):([0-9]+) {2}(.+); (.+)$/
 describe("a broken treasury file", () => {
   it.effect("would be loaded without its mistake", () =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* load(goodText)).rules.length, 5)
+      assert.strictEqual((yield* load(goodText)).rules.length, 4)
       assert.isAtLeast(broken.length, 60)
       assert.lengthOf(new Set(broken.map(({ title }) => title)), broken.length)
     }),
@@ -54,7 +54,7 @@ describe("a broken treasury file", () => {
     }),
   )
 
-  it.effect("with mistakes everywhere is told all of them, in the order of the file", () =>
+  it.effect("with mistakes of form everywhere is told all of them, in the order of the file", () =>
     Effect.gen(function* () {
       const all = broken.filter(({ title }) =>
         [
@@ -62,9 +62,7 @@ describe("a broken treasury file", () => {
           "a misspelled key of the poll",
           "decimals in words",
           "a duration without its unit",
-          "a policy for an unknown asset",
-          "a route to nobody",
-          "a payment to itself",
+          "a severity that is none",
         ].includes(title),
       )
       const error = yield* Effect.flip(load(all.reduce((text, { from, to }) => text.replace(from, to), goodText)))

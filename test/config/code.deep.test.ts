@@ -106,7 +106,6 @@ describe("a file of rules in TypeScript", () => {
       expectTypeOf<Written<"payout">>().toEqualTypeOf<NonNullable<RuleText["payout"]>>()
       expectTypeOf<Written<"request">>().toEqualTypeOf<NonNullable<RuleText["request"]>>()
       expectTypeOf<Written<"withdraw">>().toEqualTypeOf<NonNullable<RuleText["withdraw"]>>()
-      expectTypeOf<Written<"cancel">>().toEqualTypeOf<NonNullable<RuleText["cancel"]>>()
       expectTypeOf<Written<"notify">>().toExtend<NonNullable<RuleText["notify"]>>()
       expectTypeOf<NonNullable<RuleText["notify"]>>().toExtend<Written<"notify">>()
       expectTypeOf<Omit<Written<"code">, "need">>().toEqualTypeOf<Omit<NonNullable<RuleText["code"]>, "need">>()

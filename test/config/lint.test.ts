@@ -8,10 +8,7 @@ import { loadTreasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { lintKinds } from "../../src/rules/lint/Finding.ts"
 import { root } from "../support/Cofferer.ts"
-import { alerts } from "./AlertLints.ts"
-import { lintCases as aboutMoney } from "./Lints.ts"
-
-const lintCases = [...aboutMoney, ...alerts]
+import { lintCases } from "./Lints.ts"
 
 const load = (text: string) => Effect.flatMap(parseYaml("lint.yaml", text), treasuryOf)
 

@@ -1,4 +1,3 @@
-import { once } from "node:events"
 import {
   chmodSync,
   chownSync,
@@ -13,14 +12,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
-import { trustedSocket } from "../../src/cli/trustedSocket.ts"
+import { socketOf } from "../../src/cli/socketOf.ts"
 import { refuseSharedFolder, secureDataDir, writableByOthers } from "../../src/config/ownFiles.ts"
-import { inTime } from "../support/until.ts"
 
 const dir = realpathSync(mkdtempSync(join(tmpdir(), "cofferer-own-")))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -107,11 +104,11 @@ describe("a data directory", () => {
     lchownSync(link, 1002, 1002)
     const done = await secured(link)
     assert.match(done._tag === "Failure" ? done.failure.message : "", /foreign-link {2}is a link of user 1002/)
-    const trusted = trustedSocket(link)
+    const trusted = socketOf(link)
     assert.match("problem" in trusted ? trusted.problem : "", /foreign-link is a link of user 1002/)
   })
 
-  const foreign = ["cofferer.db", "cofferer.db-journal", "read-token", "control-key", ""]
+  const foreign = ["cofferer.db", "cofferer.db-journal", "read-token", ""]
   it.for(foreign)("is refused where another user's %s lies in it", async (name, { skip }) => {
     skip(!isRoot, needsRoot)
     const data = join(dir, `foreign-${name}`)
@@ -167,32 +164,5 @@ describe("the folder of a watermark", () => {
       done._tag === "Failure" ? done.failure.message : "",
       /the folder of the watermark may be written by every/,
     )
-  })
-})
-
-describe("root's own volume with the group of the daemon", () => {
-  /** A socket of user 10001 in a directory of root that group 2000 may write. */
-  const volume = async (name: string, kept: number) => {
-    const path = join(dir, name)
-    mkdirSync(path)
-    const server = createServer().listen(join(path, "cofferer.sock"))
-    await inTime("the server", once(server, "listening"))
-    for (const file of ["control-key", "cofferer.db"]) {
-      writeFileSync(join(path, file), "")
-      chownSync(join(path, file), kept, 2000)
-    }
-    chownSync(join(path, "cofferer.sock"), 10001, 2000)
-    chownSync(path, 0, 2000)
-    chmodSync(path, 0o2775)
-    const trusted = trustedSocket(path)
-    server.close()
-    return trusted
-  }
-
-  it("is trusted by root only if every file belongs to the daemon", async ({ skip }) => {
-    skip(!isRoot, needsRoot)
-    assert.deepStrictEqual(await volume("volume", 10001), { socketPath: join(dir, "volume/cofferer.sock") })
-    const planted = await volume("planted", 10002)
-    assert.match("problem" in planted ? planted.problem : "", /belongs to user 10001/)
   })
 })

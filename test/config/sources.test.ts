@@ -113,7 +113,7 @@ describe("a folder", () => {
       })
       const treasury = yield* loadTreasury(made)
       const names = treasury.rules.map(({ name }) => name)
-      assert.deepStrictEqual(names, ["keep-hot-funded", "skim", "new-asset", "to-vault", "no-orders"])
+      assert.deepStrictEqual(names, ["keep-hot-funded", "skim", "new-asset", "to-vault"])
       assert.strictEqual(originOf(treasury, "rules.1.name"), "whole/20-more.yaml:2 skim")
     }),
   )

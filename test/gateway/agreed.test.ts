@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import { agreedHead, isForked } from "../../src/gateway/agreedHead.ts"
-import { agreedListing, agreedOrders, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
+import { agreedListing, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
 import type { TransferListing, TransferSighting } from "../../src/gateway/Confirmation.ts"
 import type { Gateway, Told } from "../../src/gateway/Gateways.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
@@ -178,32 +178,6 @@ describe("what gateways list together", () => {
     assert.deepStrictEqual(at(second.cursor), ["1", "2", "3"])
     assert.deepStrictEqual(at("bare"), [undefined, undefined, undefined], "of a time when one gateway was named")
     assert.deepStrictEqual(at('{"__proto__":"x"}'), [undefined, undefined, undefined])
-  })
-
-  it("trusts standing orders that a quorum lists alike, and no others", () => {
-    const order = (more: Partial<ObservedTransfer> = {}) => transfer({ status: "pending", recurring: true, ...more })
-    const other = order({ asset: "vega", timestamp: 9_000n })
-    const agreed = (...lists: ReadonlyArray<TransferListing>) => {
-      const { transfers, complete } = agreedOrders(
-        lists.map((one, i) => told(String(i), one)),
-        2,
-        none,
-      )
-      return [transfers.map(({ id, asset }) => `${id} ${asset}`), complete]
-    }
-    const [mine, lie] = [listing([order()]), listing([other])]
-    assert.deepStrictEqual(agreed(mine, lie, mine), [["t1 usdt"], true], "whatever one of them says later")
-    assert.deepStrictEqual(agreed(lie, mine, mine), [["t1 usdt"], true])
-    assert.deepStrictEqual(agreed(listing([]), mine, mine), [["t1 usdt"], true], "one cannot hide it")
-    assert.deepStrictEqual(agreed(listing([]), mine, listing([])), [[], true], "nor make it up")
-    assert.deepStrictEqual(agreed(lie, mine), [[], false])
-    assert.deepStrictEqual(agreed(listing([]), mine), [[], false])
-    assert.deepStrictEqual(agreed(mine), [[], false])
-    assert.deepStrictEqual(agreed(mine, listing([order()], { complete: false })), [[], false])
-    for (const ended of [transfer({ recurring: true }), transfer({ status: "pending" })]) {
-      assert.deepStrictEqual(agreed(mine, listing([ended]), listing([ended])), [[], true])
-    }
-    assert.deepStrictEqual(agreedOrders([told("a", mine)], 1, { after: undefined, of: 1 }), mine)
   })
 
   it("is exactly what the only gateway lists", () => {

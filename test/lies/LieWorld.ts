@@ -94,7 +94,6 @@ export class LieWorld {
       dice: this.dice,
       dieAt: Number.POSITIVE_INFINITY,
       failing: undefined,
-      orders: [],
       onStatement: () => {},
       onEnd: () => {
         this.replica = undefined

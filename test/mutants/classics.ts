@@ -183,18 +183,6 @@ export const classics: ReadonlyArray<Mutant> = [
     ],
   },
   {
-    name: "the explorer's inclusion ignored",
-    tests: ["submitter/explorer.test.ts"],
-    by: "test",
-    edits: [
-      {
-        file: "submitter/confirmIntent.ts",
-        source: '  if (inclusion.verdict !== "unseen") return yield* giveUp(live)\n',
-        instead: "",
-      },
-    ],
-  },
-  {
     name: "a reload that ignores weakening",
     oracles: ["terms"],
     tests: ["config", "status"],

@@ -15,7 +15,7 @@ type AssetNode = Texts<"id" | "status"> & {
 }
 interface TransferNode {
   readonly transfer: Texts<"id" | "from" | "fromAccountType" | "to" | "toAccountType" | "asset" | "amount"> &
-    Texts<"reference" | "status" | "timestamp"> & { readonly reason?: string; readonly recurring?: object | null }
+    Texts<"reference" | "status" | "timestamp"> & { readonly reason?: string }
   readonly fees: ReadonlyArray<Texts<"amount">>
 }
 type Head = Texts<"chainId" | "height" | "hash" | "spamPowHashFunction"> & {
@@ -87,7 +87,6 @@ const transfer = (n: TransferNode) => {
     status: t.status.replace("STATUS_", "").toLowerCase(),
     timestamp: BigInt(t.timestamp),
     ...("reason" in t ? { reason: t.reason } : {}),
-    ...(typeof t.recurring === "object" && t.recurring !== null ? { recurring: true } : {}),
     fees: n.fees.map((fee) => BigInt(fee.amount)).reduce((a, b) => a + b, 0n),
   }
 }

@@ -1,25 +1,17 @@
-import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import type { Memory } from "../../src/rules/Look.ts"
 import { type Spot, spotsOf } from "../../src/rules/lint/Finding.ts"
 import { needRanges } from "../../src/rules/lint/needs.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
-import {
-  type CancelLine,
-  judge,
-  judgeCancel,
-  lineFor,
-  type PolicyLine,
-  type WindowUse,
-} from "../../src/rules/Policy.ts"
+import { judge, lineFor, type PolicyLine, type WindowUse } from "../../src/rules/Policy.ts"
 import { answered } from "../../src/rules/questions.ts"
 import { levelsOf, receiverKey } from "../../src/rules/Rule.ts"
-import type { Snapshot, StandingOrders } from "../../src/rules/Snapshot.ts"
+import type { Snapshot } from "../../src/rules/Snapshot.ts"
 import type { Subject } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { calmSnapshot } from "../support/Rules.ts"
 import { pick, type Random } from "./dice.ts"
-import { assets, namedOrders, orderId } from "./RandomRule.ts"
+import { assets } from "./RandomRule.ts"
 import type { RandomTreasury } from "./RandomTreasury.ts"
 import { WalkAsks } from "./WalkAsks.ts"
 import { walkIntent } from "./walkIntent.ts"
@@ -28,8 +20,8 @@ export const dayMillis = 86_400_000
 export const maxAgeMillis = 30_000
 
 /** One payment that engine and signer let through. */
-export interface Signed<Line = PolicyLine> {
-  readonly line: Line
+export interface Signed {
+  readonly line: PolicyLine
   readonly intent: Intent
   /** When it counts from, when the ledger's newest block was, and when it was by our clock. */
   readonly recordedAt: number
@@ -38,14 +30,13 @@ export interface Signed<Line = PolicyLine> {
 }
 
 /**
- * A gateway that says what it likes: balances, listings, standing orders, the age of its blocks, the fate of payments.
+ * A gateway that says what it likes: balances, listings, the age of its blocks, the fate of payments.
  * Engine and signer are the real decisions; between them stands what the store would keep.
  */
 export class HostileWorld {
   now = Date.UTC(2026, 10, 21)
   /** Transfers and withdrawals. */
   readonly signed: Array<Signed> = []
-  readonly cancelled: Array<Signed<CancelLine>> = []
   readonly asks = new WalkAsks()
   readonly treasury: RandomTreasury
   readonly #random: Random
@@ -115,7 +106,7 @@ export class HostileWorld {
       updatedAt: this.now,
     }))
     for (const { id, state } of done) {
-      const signed = [...this.signed, ...this.cancelled].find(({ intent }) => intent.id === id)
+      const signed = this.signed.find(({ intent }) => intent.id === id)
       if (state === "abandoned" || signed === undefined) continue
       this.executedAt.set(id, Math.max(signed.block + 1, this.#blockTime - this.#random(60_000)))
     }
@@ -137,25 +128,10 @@ export class HostileWorld {
       })
   }
 
-  #cancelsUsed({ from }: CancelLine): number {
-    const since = Math.min(this.now, this.#blockTime) - dayMillis
-    return this.cancelled.filter((each) => this.#counts(each, since) && from.has(each.intent.payment.fromKey)).length
-  }
-
   /** It is open, or was signed or executed within the window. */
-  #counts({ recordedAt, intent: { id } }: Signed<unknown>, since: number): boolean {
+  #counts({ recordedAt, intent: { id } }: Signed, since: number): boolean {
     if (this.#open.some((open) => open.id === id)) return true
     return Math.max(recordedAt, this.executedAt.get(id) ?? 0) > since
-  }
-
-  /** Those that were ended, too, those that are to be left alone, and more of them with each look. */
-  #orders(): StandingOrders {
-    const random = this.#random
-    const made = Array.from({ length: 3 }, () => orderId(1_000 + random(1_000_000)))
-    const active = [...namedOrders, ...made]
-      .filter(() => random(3) > 0)
-      .map((id) => ({ id, assetId: pick(random, assets).id }))
-    return { asOf: BigInt(this.#blockTime - random(1_000)) * 1_000_000n, active }
   }
 
   #snapshot(): Snapshot {
@@ -164,7 +140,6 @@ export class HostileWorld {
       const status = random(30) === 0 ? ("rejected" as const) : ("enabled" as const)
       return [id, { status, decimals, quantum: BigInt(random(3)) }] as const
     })
-    const orders = new Map([...this.treasury.parties.values()].map((party) => [party.publicKey, this.#orders()]))
     return {
       ...calmSnapshot,
       now: this.now,
@@ -182,8 +157,6 @@ export class HostileWorld {
       asked: this.asks.all,
       policy: this.treasury.policy,
       signed: (line) => this.#used(line, this.#blockTime),
-      orders: (key) => orders.get(key as PublicKey),
-      cancelled: (line) => this.#cancelsUsed(line),
     }
   }
 
@@ -216,17 +189,10 @@ export class HostileWorld {
     const state = pick(this.#random, ["in_flight", "unknown"] as const)
     const sequence = ++this.#sequence
     const intent = walkIntent(subject, payment, { policy, state, sequence, now: this.now })
-    const signed = { intent, recordedAt, block: this.#blockTime, at: this.now }
-    if (intent.command === "cancel") {
-      const verdict = judgeCancel(policy, payment.fromKey, (line) => this.#cancelsUsed(line))
-      if (!verdict.permitted) return
-      this.cancelled.push({ ...signed, line: verdict.line })
-    } else {
-      const asked = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
-      const verdict = judge(policy, asked, (line) => this.#used(line, this.#blockTime))
-      if (!verdict.permitted) return
-      this.signed.push({ ...signed, line: verdict.line })
-    }
+    const asked = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
+    const verdict = judge(policy, asked, (line) => this.#used(line, this.#blockTime))
+    if (!verdict.permitted) return
+    this.signed.push({ intent, recordedAt, block: this.#blockTime, at: this.now, line: verdict.line })
     this.#open = [...this.#open, intent]
   }
 }

@@ -1,6 +1,6 @@
 import { Cron, Result } from "effect"
 import { type BaseUnits, baseUnits } from "../../src/domain/Amount.ts"
-import type { ExternalAddress, PublicKey, TransferId } from "../../src/domain/Hex.ts"
+import type { ExternalAddress, PublicKey } from "../../src/domain/Hex.ts"
 import type { External, Level, Party, PayingRule, PinnedAsset, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { plainRule } from "../support/Rules.ts"
 import { pick, type Random, some } from "./dice.ts"
@@ -15,11 +15,6 @@ export const assets: ReadonlyArray<PinnedAsset> = [
 
 /** Where withdrawals go. */
 export const outside: External = { name: "outside", address: `0x${"5".repeat(40)}` as ExternalAddress }
-
-export const orderId = (n: number): TransferId => n.toString(16).padStart(8, "0").repeat(8) as TransferId
-
-/** Standing orders that rules know by their ids. */
-export const namedOrders: ReadonlyArray<TransferId> = Array.from({ length: 16 }, (_, i) => orderId(i))
 
 const party = (name: string, signs: boolean, floor: number): Party => ({
   name,
@@ -91,7 +86,7 @@ export const ruleOf = (
   const from = pick(random, payers)
   const others = all.filter((other) => other !== from)
   const to = pick(random, others)
-  switch (random(13)) {
+  switch (random(11)) {
     case 0:
     case 1:
       return filling(random, base, from, some(random, others, 1))
@@ -116,13 +111,6 @@ export const ruleOf = (
       return inCode(random(2) === 0 ? filling(random, base, from, [to]) : emptying(random, base, [from], to))
     case 8:
       return freeCode(random, { ...base, from, to: some(random, others, 1).slice(0, 3), asset })
-    case 9:
-    case 10: {
-      const transfers = random(2) === 0 ? undefined : new Set(some(random, namedOrders, 4))
-      const except = new Set(random(2) === 0 ? [] : some(random, namedOrders, 4))
-      const only = random(3) === 0 ? new Set([asset.id]) : undefined
-      return { ...base, kind: "cancel", from, transfers, except, assets: only }
-    }
     default: {
       const schedule = {
         ...pick(random, crons),

@@ -1,5 +1,5 @@
 import { accountKey } from "../../src/rules/overlay.ts"
-import type { CancelLine, Policy, PolicyLine } from "../../src/rules/Policy.ts"
+import type { Policy, PolicyLine } from "../../src/rules/Policy.ts"
 import { type External, type Party, type PayingRule, type Receiver, receiverKey } from "../../src/rules/Rule.ts"
 import type { Permitting } from "../../src/rules/worstCase.ts"
 import { pick, type Random, some } from "./dice.ts"
@@ -20,12 +20,6 @@ const lineOf = (random: Random, position: number, { all, payers }: Cast): Policy
   }
 }
 
-const cancelLineOf = (random: Random, position: number, { payers }: Cast): CancelLine => ({
-  line: position,
-  from: keys(some(random, payers, 1)),
-  transfersPer24h: 1 + random(4),
-})
-
 export interface RandomTreasury extends Permitting {
   readonly rules: ReadonlyArray<PayingRule>
 }
@@ -44,7 +38,6 @@ export const randomTreasury = (random: Random): RandomTreasury => {
       hash: "",
       maxFee: { numerator: BigInt(random(6)), denominator: 1_000n },
       lines: Array.from({ length: 3 + random(5) }, (_, i) => lineOf(random, i + 1, cast)),
-      cancels: Array.from({ length: 1 + random(2) }, (_, i) => cancelLineOf(random, i + 1, cast)),
     },
   }
 }
@@ -70,6 +63,5 @@ export const wideOpen = ({ parties }: RandomTreasury): Policy => {
       per24h: limit,
       transfersPer24h: 1_000_000,
     })),
-    cancels: [{ line: 1, from: keys(all), transfersPer24h: 1_000_000 }],
   }
 }

@@ -10,7 +10,6 @@ import { pick, type Random } from "./dice.ts"
 import { assets } from "./RandomRule.ts"
 import { accountsOf, type RandomTreasury } from "./RandomTreasury.ts"
 import { WalkAsks } from "./WalkAsks.ts"
-import { WalkOrders } from "./WalkOrders.ts"
 import { walkIntent } from "./walkIntent.ts"
 
 const dayMillis = 86_400_000
@@ -25,8 +24,6 @@ const listed: Snapshot["listed"] = new Map(
 
 interface Flight {
   intent: Intent
-  /** Whether the network refused it as it executed: the standing order was over. */
-  isVain: boolean
   readonly executesAt: number
   readonly seenAt: number
 }
@@ -53,21 +50,15 @@ const fromStore = ({ firingSince, observations, lastObservation, episode }: Memo
   return { firingSince: since ?? undefined, observations: seen, lastObservation: BigInt(last), episode: count }
 }
 
-/**
- * Accounts on which others deposit and spend, keys with which they begin and end standing orders, a ledger that
- * executes late, and rules that see all of it late.
- */
+/** Accounts on which others deposit and spend, a ledger that executes late, and rules that see all of it late. */
 export class WalkWorld {
   now = Date.UTC(2026, 10, 21)
   treasury: RandomTreasury
   /** Base units by account. */
   readonly balances = new Map<string, bigint>()
-  readonly orders: WalkOrders
   readonly asks = new WalkAsks()
-  /** All that was decided: transfers, withdrawals and cancellations. */
+  /** All that was decided: transfers and withdrawals. */
   readonly paid: Array<Intent> = []
-  /** Cancellations of what was over as they executed. */
-  vain = 0
   memories = new Map<string, Memory>()
   subjects: ReadonlyArray<Subject>
   readonly #random: Random
@@ -82,12 +73,6 @@ export class WalkWorld {
     this.subjects = treasury.rules.flatMap(subjectsOf)
     for (const key of accountsOf(treasury)) this.balances.set(key, BigInt(random(12_000)))
     this.#remember(this.now - dayMillis)
-    this.orders = new WalkOrders(random)
-    for (let i = 0; i < 6; i++) this.orders.begin(this.now - dayMillis, this.#payers())
-  }
-
-  #payers() {
-    return [...this.treasury.parties.values()].filter(({ signer }) => signer !== undefined)
   }
 
   /** Time passes, payments execute, others use the accounts unless it is calm, and all rules are looked at. */
@@ -110,9 +95,7 @@ export class WalkWorld {
     this.now = until
     const over = this.#flights.filter(({ seenAt }) => seenAt <= until)
     this.#flights = this.#flights.filter(({ seenAt }) => seenAt > until)
-    const ended = over.map(({ intent, isVain }): Intent => {
-      return { ...intent, state: isVain ? "failed" : "confirmed", updatedAt: until }
-    })
+    const ended = over.map(({ intent }): Intent => ({ ...intent, state: "confirmed", updatedAt: until }))
     this.#settled = [...this.#settled, ...ended].filter(({ updatedAt }) => updatedAt > until - dayMillis)
   }
 
@@ -140,23 +123,16 @@ export class WalkWorld {
   #execute(flight: Flight): void {
     const { payment, command } = flight.intent
     const asset = assets.find(({ id }) => id === payment.assetId)
-    if (asset === undefined) {
-      flight.isVain = !this.orders.end(flight.executesAt, payment.toKey)
-      if (flight.isVain) this.vain++
-    } else {
-      const fee = command === "transfer" ? (networkFee(this.#snapshot(), asset, payment.amount) ?? 0n) : 0n
-      this.#move(accountKey(payment.fromKey, asset.id), -payment.amount - fee)
-      this.#move(accountKey(payment.toKey, asset.id), payment.amount)
-    }
+    if (asset === undefined) throw new Error(`a payment of ${payment.asset}`)
+    const fee = command === "transfer" ? (networkFee(this.#snapshot(), asset, payment.amount) ?? 0n) : 0n
+    this.#move(accountKey(payment.fromKey, asset.id), -payment.amount - fee)
+    this.#move(accountKey(payment.toKey, asset.id), payment.amount)
     this.#remember(flight.executesAt)
     flight.intent = { ...flight.intent, settledAt: BigInt(flight.executesAt) * 1_000_000n }
   }
 
   /** Others deposit anywhere, and spend from where no payment of ours is under way. */
   #outside(): void {
-    const dice = this.#random(8)
-    if (dice === 0) this.orders.begin(this.now, this.#payers())
-    if (dice === 1) this.orders.lose(this.now)
     const key = pick(this.#random, accountsOf(this.treasury))
     const by = BigInt(this.#random(6_000) - 3_000)
     const busy = this.#flights.some(({ intent: { payment } }) => accountKey(payment.fromKey, payment.assetId) === key)
@@ -167,7 +143,6 @@ export class WalkWorld {
 
   #snapshot(): Snapshot {
     const asOf = this.now - this.#random(20_000)
-    const listedAt = this.now - this.#random(20_000)
     const seen = this.#history.findLast(({ at }) => at < asOf)?.balances ?? this.#history[0]?.balances
     const recent = this.paid.filter(({ createdAt }) => createdAt > asOf - dayMillis)
     return {
@@ -194,8 +169,6 @@ export class WalkWorld {
             amount: 0n,
             count: 0,
           }),
-      orders: (key) => ({ asOf: BigInt(listedAt) * 1_000_000n, active: this.orders.active(key, listedAt) }),
-      cancelled: ({ from }) => recent.filter((i) => i.command === "cancel" && from.has(i.payment.fromKey)).length,
     }
   }
 
@@ -221,7 +194,7 @@ export class WalkWorld {
     const sequence = ++this.#sequence
     const intent = walkIntent(subject, payment, { policy, state: "in_flight", sequence, now: this.now })
     const executesAt = this.now + random(random(6) === 0 ? 1_200_000 : 30_000)
-    this.#flights = [...this.#flights, { intent, isVain: false, executesAt, seenAt: executesAt + random(60_000) }]
+    this.#flights = [...this.#flights, { intent, executesAt, seenAt: executesAt + random(60_000) }]
     this.paid.push(intent)
   }
 }

@@ -1,8 +1,7 @@
 import { assert } from "@effect/vitest"
 import { accountKey } from "../../src/rules/overlay.ts"
-import { cancelLineFor, feeMax, feeShare, lineFor } from "../../src/rules/Policy.ts"
-import type { CancelRule } from "../../src/rules/Rule.ts"
-import { reservedFrom, type StandingOrder } from "../../src/rules/Snapshot.ts"
+import { feeMax, feeShare, lineFor } from "../../src/rules/Policy.ts"
+import { reservedFrom } from "../../src/rules/Snapshot.ts"
 import { commandOf } from "../../src/rules/Subject.ts"
 import { worstCase } from "../../src/rules/worstCase.ts"
 import { dayMillis, fullest } from "./HostileWorld.ts"
@@ -27,29 +26,6 @@ export const takesTooMuch = (treasury: RandomTreasury, { snapshot, outcomes }: T
   })
 }
 
-/** Whether a rule may end the order, by what it names alone. */
-export const names = ({ transfers, except, assets }: CancelRule, { id, assetId }: StandingOrder): boolean => {
-  if (transfers !== undefined && !transfers.has(id)) return false
-  return !except.has(id) && (assets === undefined || assets.has(assetId))
-}
-
-/** Cancellations of what the rule does not name, of what is not there, of what is being ended, or that move money. */
-export const endsWrongly = ({ snapshot, outcomes }: Ticked): ReadonlyArray<string> => {
-  const underWay = new Set(snapshot.open.flatMap((i) => (i.command === "cancel" ? [i.payment.toKey] : [])))
-  return outcomes.flatMap(({ look: { subject }, judgement: { decision } }) => {
-    if (subject.kind !== "cancel" || decision._tag !== "Act") return []
-    const { from } = subject.rule
-    return decision.payments.flatMap(({ fromKey, toKey, amount }) => {
-      const seen = snapshot.orders?.(from.publicKey)?.active.find(({ id }) => id === toKey)
-      const isRight = fromKey === from.publicKey && seen !== undefined && names(subject.rule, seen) && amount === 0n
-      const isFirst = !underWay.has(toKey)
-      underWay.add(toKey)
-      if (isRight && isFirst) return []
-      return [`${subject.rule.name} ends ${toKey} of ${from.name}`]
-    })
-  })
-}
-
 /** Rules that ask people for money although they were asked and it has not come, or that pay it themselves. */
 export const asksWrongly = ({ snapshot, outcomes }: Ticked): ReadonlyArray<string> =>
   outcomes.flatMap(({ look: { subject }, judgement: { decision } }) => {
@@ -60,7 +36,7 @@ export const asksWrongly = ({ snapshot, outcomes }: Ticked): ReadonlyArray<strin
     return subject.kind !== "request" || isOpen ? [`${name} asks`] : []
   })
 
-/** All that was paid and cancelled, against what `worstCase` states of the policy's lines. */
+/** All that was paid, against what `worstCase` states of the policy's lines. */
 export const staysWithin = (world: WalkWorld, seed: number): void => {
   const { treasury, paid } = world
   const { policy } = treasury
@@ -71,11 +47,6 @@ export const staysWithin = (world: WalkWorld, seed: number): void => {
     lineFor(policy, { from: fromKey, to: toKey, assetId })
   for (const { intent } of made) {
     const { payment, command } = intent
-    if (command === "cancel") {
-      const line = cancelLineFor(policy, payment.fromKey)?.line
-      assert.isTrue(worst.cancels.some((said) => said.line === line && said.from.includes(payment.from)))
-      continue
-    }
     const said = worst.lines.find(({ line }) => line === lineOf(payment)?.line) ?? assert.fail(`seed ${seed}: no line`)
     assert.include(said.from, payment.from)
     assert.include(said.to, payment.to)
@@ -84,16 +55,9 @@ export const staysWithin = (world: WalkWorld, seed: number): void => {
     if (command === "withdraw") assert.include(said.leavesNetworkTo, payment.to)
   }
   for (const { line, amount, transfers } of worst.lines) {
-    const own = made.filter(({ intent }) => intent.command !== "cancel" && lineOf(intent.payment)?.line === line)
+    const own = made.filter(({ intent }) => lineOf(intent.payment)?.line === line)
     const most = fullest(own, day, ({ at }) => at)
     assert.isTrue(most.amount <= amount, `seed ${seed}, line ${line}: ${most.amount} of ${amount}`)
     assert.isAtMost(most.count, transfers, `seed ${seed}, line ${line}`)
-  }
-  for (const { line, transfers } of worst.cancels) {
-    const own = made.filter(
-      ({ intent: { command, payment } }) =>
-        command === "cancel" && cancelLineFor(policy, payment.fromKey)?.line === line,
-    )
-    assert.isAtMost(fullest(own, day, ({ at }) => at).count, transfers, `seed ${seed}, cancel line ${line}`)
   }
 }

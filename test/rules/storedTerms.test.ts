@@ -30,7 +30,6 @@ const terms: Terms = {
   policy: {
     maxFee: { numerator: 2n, denominator: 1_000n },
     lines: [line, { ...line, line: 2, assetId: "v", approval: undefined }],
-    cancels: [{ line: 1, from: new Set(["a"]), transfersPer24h: 2 }],
     groups: [group],
     digest: "d".repeat(64),
     hash: "d".repeat(8),
@@ -111,7 +110,6 @@ describe("terms in the store", () => {
       "threshold",
       policyWith({ lines: [{ ...line, approval: { group, above: 6n as BaseUnits } }, terms.policy.lines[1]!] }),
     ],
-    ["cancellations", policyWith({ cancels: [] })],
     ["operators", policyWith({ groups: [{ ...group, of: new Map([["ana", "1"]]) }] })],
     ["need", policyWith({ groups: [{ ...group, need: 1 }] })],
     [

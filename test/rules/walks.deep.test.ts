@@ -1,19 +1,20 @@
 import { assert, describe, it } from "@effect/vitest"
 import { lint } from "../../src/rules/lint/lint.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
-import type { CancelRule, PayingRule } from "../../src/rules/Rule.ts"
+import { levelsOf, type PayingRule } from "../../src/rules/Rule.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
+import { waysOf } from "../../src/rules/waysOf.ts"
 import { randomOf, seedsOf } from "./dice.ts"
-import { asksWrongly, endsWrongly, names, staysWithin, takesTooMuch } from "./judgeWalk.ts"
+import { asksWrongly, staysWithin, takesTooMuch } from "./judgeWalk.ts"
 import { twinOf } from "./RandomCode.ts"
 import { assets } from "./RandomRule.ts"
 import { type RandomTreasury, randomTreasury, wideOpen } from "./RandomTreasury.ts"
 import { bytesOf, keyOf, type Ticked, WalkWorld } from "./WalkWorld.ts"
 
-const kinds = ["cancel", "code", "payout", "rebalance", "request", "split", "sweep", "topUp", "withdraw"]
+const kinds = ["code", "payout", "rebalance", "request", "split", "sweep", "topUp", "withdraw"]
 
-/** Kinds of the rules that paid, ended something or asked for money. */
+/** Kinds of the rules that paid or asked for money. */
 const actedIn = ({ outcomes }: Ticked): ReadonlyArray<string> =>
   outcomes.flatMap(({ look, judgement }) => (judgement.decision._tag === "Hold" ? [] : [look.subject.kind]))
 
@@ -23,6 +24,32 @@ const foreseen = (drawn: RandomTreasury): RandomTreasury => {
   return { ...drawn, rules, policy: wideOpen(drawn) }
 }
 
+/** Whether one rule fills an account to where another empties it, or pays within a group that another keeps. */
+const isOpposed = (rules: ReadonlyArray<PayingRule>): boolean => {
+  const levels = (fills: boolean) =>
+    rules.filter(({ kind }) => (kind === "topUp" || kind === "request") === fills).flatMap(levelsOf)
+  const isApart = levels(true).some((filled) =>
+    levels(false).some(
+      ({ party, asset, trigger, target }) =>
+        party === filled.party && asset === filled.asset && (filled.target > trigger || target < filled.trigger),
+    ),
+  )
+  const isWithin = rules.some((group) => {
+    if (group.kind !== "rebalance") return false
+    const members = new Set<unknown>(group.weights.map(({ party }) => party))
+    return rules.some(
+      (other) =>
+        other !== group &&
+        subjectsOf(other).some(
+          (subject) =>
+            subject.asset === group.asset &&
+            waysOf(subject).some(({ from, to }) => members.has(from) && members.has(to)),
+        ),
+    )
+  })
+  return isApart || isWithin
+}
+
 /** Whether anything is found to be wrong with the rules; code is taken for the rule that it repeats. */
 const isSound = ({ rules, policy }: RandomTreasury): boolean => {
   const twins = rules.flatMap((rule): ReadonlyArray<PayingRule> => {
@@ -30,20 +57,12 @@ const isSound = ({ rules, policy }: RandomTreasury): boolean => {
     return twin === undefined ? [] : [twin]
   })
   const findings = lint({ rules: twins, policy, mode: "live", transfersPerDay: undefined })
-  return !findings.some(({ lint: kind }) => kind === "cycle" || kind === "opposite")
+  return !isOpposed(twins) && !findings.some(({ lint: kind }) => kind === "cycle")
 }
-
-/** Orders that rules name, that nothing forbids to end, and that are there. */
-const leftOver = (world: WalkWorld): ReadonlyArray<string> =>
-  world.treasury.rules
-    .filter((rule): rule is CancelRule => rule.kind === "cancel" && rule.inhibitedBy.length === 0)
-    .flatMap((rule) => world.orders.active(rule.from.publicKey, world.now).filter((order) => names(rule, order)))
-    .map(({ id }) => id)
 
 describe("random rules over random balances", () => {
   it("stay within floors and policy, and decide the same twice", () => {
     let paid = 0
-    let vain = 0
     const acted = new Set<string>()
     for (const seed of seedsOf(30)) {
       const treasuryOf = (): RandomTreasury => {
@@ -54,7 +73,7 @@ describe("random rules over random balances", () => {
       const world = new WalkWorld(treasury, randomOf(6_000 + seed))
       for (let i = 0; i < 200; i++) {
         const ticked = world.tick(false)
-        const wrong = [...takesTooMuch(treasury, ticked), ...endsWrongly(ticked), ...asksWrongly(ticked)]
+        const wrong = [...takesTooMuch(treasury, ticked), ...asksWrongly(ticked)]
         assert.deepStrictEqual(wrong, [], `seed ${seed}, tick ${i}`)
         const again = step(anew.rules.flatMap(subjectsOf), ticked.snapshot, (subject) =>
           ticked.memories.get(keyOf(subject)),
@@ -63,17 +82,15 @@ describe("random rules over random balances", () => {
         for (const kind of actedIn(ticked)) acted.add(kind)
       }
       paid += world.paid.length
-      vain += world.vain
       staysWithin(world, seed)
     }
     assert.isAbove(paid, 50, "rules that pay nothing prove nothing")
-    assert.isAbove(vain, 0, "others end standing orders, too")
     assert.deepStrictEqual([...acted].toSorted(), kinds)
   })
 
   it("decide the same whether or not their process starts again in between", () => {
     const acted = new Set<string>()
-    for (const seed of seedsOf(25)) {
+    for (const seed of seedsOf(40)) {
       const treasuryOf = () => randomTreasury(randomOf(2_000 + seed))
       const [one, other] = [1, 2].map(() => new WalkWorld(treasuryOf(), randomOf(7_000 + seed))) as [
         WalkWorld,
@@ -115,7 +132,6 @@ describe("random rules over random balances", () => {
         .slice(before)
         .map(({ rule, payment: p }) => `${rule} ${p.amount} ${p.asset} ${p.from} -> ${p.to}`)
       assert.deepStrictEqual(late, [], `seed ${seed}`)
-      assert.deepStrictEqual(leftOver(calm), [], `seed ${seed}: standing orders that rules are to end`)
     }
     assert.isAbove(sound, unsound / 4)
     assert.isAbove(unsound, 0)

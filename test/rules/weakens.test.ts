@@ -59,14 +59,6 @@ const headOf = (jumpBlocks: bigint, blocksPerSecond: bigint): Terms => ({
   head: { jumpBlocks, blocksPerSecond },
 })
 
-const cancelling = (terms: Terms, ...cancels: ReadonlyArray<readonly [from: string, n: number]>): Terms => ({
-  ...terms,
-  policy: {
-    ...terms.policy,
-    cancels: cancels.map(([from, n], i) => ({ line: i + 1, from: new Set(from), transfersPer24h: n })),
-  },
-})
-
 const weaker: ReadonlyArray<readonly [what: string, next: Terms, says: RegExp]> = [
   ["a new line", termsWith([line(1), line(2, { assetId: "v" })]), /line 2, a -> b, VEGA: no line allowed it before/],
   ["another destination", withLine({ to: new Set(["b", "c"]) }), /a -> c, USDT: no line allowed it/],
@@ -234,32 +226,3 @@ describe("the check of a weaker policy", () => {
 })
 
 const text = (_: string, value: unknown) => (typeof value === "bigint" ? String(value) : value)
-
-describe("cancellations of standing orders", () => {
-  const cases: ReadonlyArray<readonly [string, Terms, Terms, RegExp | undefined]> = [
-    ["none before", base, cancelling(base, ["a", 1]), /standing orders of a may be cancelled/],
-    ["another key", cancelling(base, ["a", 1]), cancelling(base, ["ab", 1]), /standing orders of b may be cancelled/],
-    ["more of them", cancelling(base, ["a", 1]), cancelling(base, ["a", 2]), /2 cancellations in 24 h, before 1/],
-    [
-      "a limit that is shared no more",
-      cancelling(base, ["ab", 2]),
-      cancelling(base, ["a", 2], ["b", 2]),
-      /line 1, a, b: 4 cancellations in 24 h, before 2/,
-    ],
-    ["as many", cancelling(base, ["ab", 2]), cancelling(base, ["ab", 2]), undefined],
-    ["fewer", cancelling(base, ["ab", 2]), cancelling(base, ["a", 1]), undefined],
-    ["none any more", cancelling(base, ["ab", 2]), base, undefined],
-    [
-      "a line behind another of the same key",
-      cancelling(base, ["a", 2]),
-      cancelling(base, ["a", 2], ["a", 9]),
-      undefined,
-    ],
-    ["a line of none", base, cancelling(base, ["a", 0]), undefined],
-  ]
-  it.each(cases)("%s", (_, old, next, says) => {
-    const words = weakens(old, next)
-    if (says === undefined) assert.deepStrictEqual(words, [])
-    else assert.match(words.join("\n"), says)
-  })
-})

@@ -4,7 +4,7 @@ import { faultFields, faultKinds, operations } from "../../src/sandbox/Faults.ts
 import { fits, type Hits, hitsOfKinds, kinds } from "../../src/sandbox/faults/kinds.ts"
 import * as Test from "../support/TestClient.ts"
 import { withSandbox } from "../support/TestSandbox.ts"
-import { readme, tableOf } from "../support/tableOf.ts"
+import { tableOf } from "../support/tableOf.ts"
 
 /** What stands in code in a cell. */
 const codes = (cell = ""): ReadonlyArray<string> => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "")
@@ -33,7 +33,7 @@ describe("the README's table of operations", () => {
   const rows = tableOf("Kinds", "operations")
   const meant = (hits: Hits): ReadonlyArray<string> => {
     const kind = faultKinds.find((kind) => kinds[kind].hits === hits)
-    return operations.filter((operation) => operation !== "stream" && kind !== undefined && fits(kind, operation))
+    return operations.filter((operation) => kind !== undefined && fits(kind, operation))
   }
 
   it("has a row for each word of the other table", () => {
@@ -46,15 +46,9 @@ describe("the README's table of operations", () => {
   it.each(hitsOfKinds)("tells what %s are", (word) => {
     const [, text = ""] = rows.find(([name]) => name === word) ?? []
     const [head = "", exception = ""] = text.split("but")
-    const all = /^all\b/.test(head) ? operations.filter((operation) => operation !== "stream") : codes(head)
+    const all = /^all\b/.test(head) ? operations : codes(head)
     const left = all.filter((operation) => !codes(exception).includes(operation))
     assert.deepStrictEqual([...left].sort(), [...meant(word)].sort())
-  })
-
-  it("is followed by the kinds that can hit a stream", () => {
-    const ofStreams = faultKinds.filter((kind) => fits(kind, "stream"))
-    const sentence = readme.split("\n").find((line) => line.startsWith("The operation `stream` is hit by"))
-    assert.deepStrictEqual(codes(sentence), ["stream", ...ofStreams])
   })
 })
 

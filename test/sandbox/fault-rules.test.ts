@@ -147,7 +147,6 @@ const paths = {
   withdrawal: [[`/api/v2/withdrawal/${id}`]],
   deposits: [["/api/v2/deposits"]],
   ledgerEntries: [["/api/v2/ledgerentry/history"]],
-  explorer: [["/rest/transactions"], [`/rest/transactions/${id}`], ["/rest/info"]],
   spam: [[`/statistics/spam/${id}`]],
   estimateFee: [["/api/v2/transfers/estimate-fee"], ["/api/v2/transfers/total-fee-discount"]],
   parameters: [["/api/v2/network/parameters"]],
@@ -156,7 +155,6 @@ const paths = {
   time: [["/time"], ["/api/v2/vega/time"]],
   info: [["/api/v2/info"]],
   epoch: [["/api/v2/epoch"]],
-  stream: [["/api/v2/stream/transaction-results?status=perhaps"], ["/api/v2/stream/event/bus"], ["/stream/event/bus"]],
 } as const satisfies Record<Operation, ReadonlyArray<readonly [path: string, body?: string]>>
 
 const all = operations.flatMap((operation) => paths[operation].map(([path, body]) => ({ operation, path, body })))

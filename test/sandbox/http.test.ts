@@ -44,7 +44,6 @@ describe("gzip", () => {
     ["plain text", "/health", 200],
     ["an error of the node", `/api/v2/asset/${"ab".repeat(32)}`, 404],
     ["an unknown path", "/api/v2/none", 404],
-    ["an answer of the explorer", "/rest/transactions", 200],
   ] as const
   it.live.each(paths)("packs %s for who takes it, and holds the same", ([, path, status]) =>
     withSandbox({}, (client) =>
@@ -77,8 +76,6 @@ describe("a method that a path does not have", () => {
     ["DELETE", "/api/v2/balance/changes"],
     ["PATCH", "/blockchain/height"],
     ["POST", `/statistics/spam/${"ab".repeat(32)}`],
-    ["POST", "/rest/transactions"],
-    ["POST", "/api/v2/stream/event/bus"],
     ["OPTIONS", "/api/v2/assets"],
   ] as const
   it.live.each(wrong)("%s %s is answered with 501, and by no node", ([method, path]) =>
@@ -95,7 +92,7 @@ describe("a method that a path does not have", () => {
   it.live("is HEAD everywhere, whose answer has no body", () =>
     withSandbox({}, (client) =>
       Effect.gen(function* () {
-        for (const path of ["/api/v2/assets", "/health", "/transaction", "/rest/info"]) {
+        for (const path of ["/api/v2/assets", "/health", "/transaction"]) {
           const reply = yield* wire(client, "HEAD", path)
           assert.deepStrictEqual([path, reply.status, reply.bytes.length], [path, 501, 0])
         }
@@ -129,25 +126,11 @@ describe("errors", () => {
     ],
     [
       "an id as long as a book",
-      `/rest/transactions/${"ab".repeat(4_000)}`,
-      404,
-      JSON.stringify(
-        {
-          code: 5,
-          message: "NotFound error",
-          details: [
-            {
-              "@type": "type.googleapis.com/vega.ErrorDetail",
-              code: 10_001,
-              message: "transaction not found",
-              inner: "",
-            },
-          ],
-        },
-        null,
-        2,
-      ),
-      false,
+      `/api/v2/asset/${"ab".repeat(4_000)}`,
+      400,
+      '{"code":3,"message":"InvalidArgument error","details":[{"@type":"type.googleapis.com/vega.ErrorDetail",' +
+        '"code":10038,"message":"invalid asset ID","inner":""}]}',
+      true,
     ],
   ]
   it.live.each(bad)(
@@ -224,14 +207,14 @@ describe("a browser of any origin", () => {
 })
 
 describe("a network under a limiter", () => {
-  it.live("counts neither health, nor the explorer, nor what no node answers", () =>
+  it.live("counts neither health nor what no node answers", () =>
     withSandbox({ text: scenarioText({ rateLimit: "on" }) }, (client) =>
       Effect.gen(function* () {
         const left = Effect.map(wire(client, "GET", "/blockchain/height"), (reply) =>
           Number(reply.headers["ratelimit-remaining"]),
         )
         const before = yield* left
-        for (const path of ["/health", "/rest/info", "/api/v2/none", "/sandbox/ledger"]) {
+        for (const path of ["/health", "/api/v2/none", "/sandbox/ledger"]) {
           const { headers } = yield* wire(client, "GET", path)
           assert.isUndefined(headers["ratelimit-limit"], path)
         }

@@ -101,7 +101,6 @@ const pathsOf = (node: Node): ReadonlyArray<string> => [
   "/api/v2/vega/time",
   "/time",
   "/api/v2/epoch",
-  "/rest/transactions",
 ]
 
 interface Seen {

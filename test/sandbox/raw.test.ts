@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import * as Test from "../support/TestClient.ts"
 import { one, usdt, withSandbox } from "../support/TestSandbox.ts"
-import { listening } from "../support/TestStream.ts"
+import { waitUntil } from "../support/until.ts"
 
 /** A payment of alice to bob on the newest block, spoilt by `change`. */
 const draftOf = (client: Test.TestClient, change: Partial<Test.Draft> = {}) =>
@@ -29,7 +29,7 @@ const answerOf = (tx: Test.Signed, code = 0, text = "", height = 0) =>
 const hashes = (sandbox: Sandbox["Service"]) =>
   Effect.map(sandbox.ledger.executed, (all) => all.map((entry) => entry.hash))
 const waiting = (client: Test.TestClient) =>
-  Effect.map(Test.request(client, "/sandbox/ledger"), (reply) => Test.at(reply, "mempool"))
+  Effect.map(Test.request(client, "/sandbox/ledger"), (reply) => Test.at(reply, "mempool") as ReadonlyArray<string>)
 const weak = "failed to verify proof of work"
 
 describe("a raw submission", () => {
@@ -68,7 +68,10 @@ describe("a raw submission", () => {
         const second = yield* draftOf(client, { command: all })
         yield* submitRaw(client, first, "TYPE_SYNC")
         const answer = yield* Effect.forkChild(submitRaw(client, second, "TYPE_COMMIT"))
-        yield* listening(client, 1)
+        yield* waitUntil(
+          "both in the mempool",
+          Effect.map(waiting(client), ({ length }) => length === 2),
+        )
         yield* Test.step(client)
         assert.strictEqual((yield* Fiber.join(answer)).text, answerOf(second, 0, "", 2))
         assert.deepStrictEqual(
@@ -94,16 +97,19 @@ describe("a raw submission", () => {
       Effect.gen(function* () {
         const tx = yield* draftOf(client)
         const answer = yield* Effect.forkChild(submitRaw(client, tx, "TYPE_COMMIT"))
-        yield* listening(client, 1)
+        yield* waitUntil(
+          "it in the mempool",
+          Effect.map(waiting(client), ({ length }) => length === 1),
+        )
         yield* TestClock.adjust("9999 millis")
         assert.isUndefined(answer.pollUnsafe())
-        yield* TestClock.adjust("1 millis")
+        const isAnswered = Effect.sync(() => answer.pollUnsafe() !== undefined)
+        yield* waitUntil("an answer", Effect.andThen(TestClock.adjust("1 second"), isAnswered))
         const late = yield* Fiber.join(answer)
         assert.deepStrictEqual(
           [late.status, Test.at(late, "details.0.message")],
           [500, "timed out waiting for tx to be included in a block"],
         )
-        yield* listening(client, 0)
         yield* Test.step(client)
         assert.deepStrictEqual(yield* hashes(sandbox), [tx.hash])
       }),

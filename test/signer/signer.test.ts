@@ -155,7 +155,6 @@ const withSigner = <E>(
   use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | Journal | SpendLog>,
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
   approval?: Policy["lines"][number]["approval"],
-  cancels: Policy["cancels"] = [],
 ) =>
   Effect.gen(function* () {
     const store = testStore()
@@ -163,7 +162,7 @@ const withSigner = <E>(
     const layer = Signer.layerNoDeps({
       treasury: "test",
       chainId: "chain",
-      policy: { ...policy, cancels, lines: policy.lines.map((line) => ({ ...line, approval })) },
+      policy: { ...policy, lines: policy.lines.map((line) => ({ ...line, approval })) },
       assets: new Map([
         [asset, "USDT"],
         [otherAsset, "VEGA"],
@@ -277,17 +276,11 @@ describe("the network's fee", () => {
   }
 
   it.effect("is not asked for by what costs none", () =>
-    withSigner(
-      (signer) =>
-        Effect.gen(function* () {
-          const withdraw: Command = { _tag: "Withdraw", asset, amount: baseUnits(1n), receiverAddress: vault }
-          yield* signer.sign(request(withdraw, { fee: undefined }))
-          const cancel: Command = { _tag: "CancelTransfer", transferId: to }
-          yield* signer.sign(request(cancel, { intentId: "j", fee: undefined }))
-        }),
-      undefined,
-      undefined,
-      [{ line: 1, from: new Set([publicKey]), transfersPer24h: 3 }],
+    withSigner((signer) =>
+      Effect.gen(function* () {
+        const withdraw: Command = { _tag: "Withdraw", asset, amount: baseUnits(1n), receiverAddress: vault }
+        yield* signer.sign(request(withdraw, { fee: undefined }))
+      }),
     ),
   )
 
@@ -308,8 +301,6 @@ describe("the network's fee", () => {
 describe("the attempts of one intent", () => {
   const amount = baseUnits(1n)
   const withdraw = (receiverAddress = vault): Command => ({ _tag: "Withdraw", asset, amount, receiverAddress })
-  const cancel = (transferId = to): Command => ({ _tag: "CancelTransfer", transferId })
-  const cancels = [{ line: 1, from: new Set([publicKey]), transfersPer24h: 3 }]
   const attempt = (k: number, command: Command) =>
     request(command, { k, inputData: bytes(command, BigInt(Math.ceil(k)) + 9n) })
   const small = transfer({ amount })
@@ -338,23 +329,16 @@ describe("the attempts of one intent", () => {
     ["a withdrawal", small, withdraw()],
     ["a transfer", withdraw(), small],
     ["a withdrawal to another address", withdraw(), withdraw(otherVault)],
-    ["a cancellation", small, cancel()],
-    ["a cancellation of another order", cancel(), cancel(other)],
-    ["a payment after a cancellation", cancel(), small],
   ]
   for (const [what, first, second] of otherwise) {
     it.effect(`never pay differently: ${what}`, () =>
-      withSigner(
-        (signer) =>
-          Effect.gen(function* () {
-            yield* signer.sign(attempt(1, first))
-            assert.strictEqual(yield* refusalOf(signer, attempt(2, second)), "attempts")
-            yield* signer.sign(attempt(2, first))
-            yield* signer.sign({ ...attempt(1, second), intentId: "j" })
-          }),
-        undefined,
-        undefined,
-        cancels,
+      withSigner((signer) =>
+        Effect.gen(function* () {
+          yield* signer.sign(attempt(1, first))
+          assert.strictEqual(yield* refusalOf(signer, attempt(2, second)), "attempts")
+          yield* signer.sign(attempt(2, first))
+          yield* signer.sign({ ...attempt(1, second), intentId: "j" })
+        }),
       ),
     )
   }
@@ -383,6 +367,8 @@ describe("what the signer refuses", () => {
     ["a profile", { _tag: "UpdatePartyProfile", alias: "x", metadata: [] }],
     ["a delegation", { _tag: "Delegate", nodeId: to, amount }],
     ["an undelegation", { _tag: "Undelegate", nodeId: to, amount, method: 1 }],
+    ["a recurring transfer's cancellation", { _tag: "CancelTransfer", transferId: to }],
+    ["a transfer of no asset", transfer({ asset: "", amount: baseUnits(0n) })],
     ["an order's cancellation", { _tag: "OrderCancellation", orderId: to, marketId: to }],
   ]
   for (const [what, command] of commands) {
@@ -646,65 +632,6 @@ describe("withdrawals", () => {
         const posted = request(transfer({ to: vault }))
         assert.strictEqual(yield* refusalOf(signer, posted), "command", "a transfer goes to a public key")
       }),
-    ),
-  )
-})
-
-describe("cancellations", () => {
-  const cancel = (transferId = to): Command => ({ _tag: "CancelTransfer", transferId })
-  const lines = [{ line: 1, from: new Set([publicKey]), transfersPer24h: 2 }]
-  const withLines = (use: Parameters<typeof withSigner>[0], cancels: Policy["cancels"] = lines) =>
-    withSigner(use, new Map([[asset, baseUnits(5n)]]), { group: desk, above: baseUnits(0n) }, cancels)
-
-  it.effect("are signed within the number of their line, whatever the key can spend", () =>
-    withLines((signer) =>
-      Effect.gen(function* () {
-        const asked = request(cancel(), { spendable: 0n })
-        const digest = signingDigest(asked.inputData, "chain")
-        assert.strictEqual(yield* signer.sign(asked), Buffer.from(ed.sign(digest, seed)).toString("hex"))
-        yield* signer.sign({ ...request(cancel()), intentId: "j" })
-        assert.strictEqual(yield* refusalOf(signer, { ...request(cancel()), intentId: "l" }), "window_count")
-        for (const intentId of ["i", "j"]) yield* (yield* SpendLog).close(intentId, undefined)
-        yield* TestClock.setTime(11 * day + 1)
-        yield* signer.sign({ ...request(cancel()), intentId: "l", blockTimeMillis: 11 * day + 1 })
-      }),
-    ),
-  )
-
-  it.effect("take nothing of the windows of payments, nor payments of theirs", () =>
-    withSigner(
-      (signer) =>
-        Effect.gen(function* () {
-          for (const intentId of ["1", "2", "3"]) {
-            yield* signer.sign({ ...request(transfer({ amount: baseUnits(1n) })), intentId })
-          }
-          yield* signer.sign({ ...request(cancel()), intentId: "4" })
-          yield* signer.sign({ ...request(cancel()), intentId: "5" })
-        }),
-      undefined,
-      undefined,
-      lines,
-    ),
-  )
-
-  it.effect("are refused without a line, of what is no id, and while halted", () =>
-    withLines((signer) =>
-      Effect.gen(function* () {
-        assert.strictEqual(yield* refusalOf(signer, request(cancel("x"))), "command")
-        assert.strictEqual(yield* refusalOf(signer, request(cancel(""))), "command")
-        const nothing = request(transfer({ asset: "", amount: baseUnits(0n) }))
-        assert.strictEqual(yield* refusalOf(signer, nothing), "command", "a transfer is never judged as one")
-        yield* (yield* Brake).halt("operator", "stop")
-        assert.strictEqual(yield* refusalOf(signer, request(cancel())), "halted")
-      }),
-    ).pipe(
-      Effect.andThen(
-        withLines(
-          (signer) =>
-            Effect.map(refusalOf(signer, request(cancel())), (refusal) => assert.strictEqual(refusal, "no_line")),
-          [{ line: 1, from: new Set(["f".repeat(64)]), transfersPer24h: 2 }],
-        ),
-      ),
     ),
   )
 })

@@ -81,7 +81,6 @@ const withSigner = <E>(
         maxFee: { numerator: 1n, denominator: 100n },
         digest: "d".repeat(64),
         hash: "",
-        cancels: [],
         lines: [options.line ?? line],
       },
       assets: new Map([[asset, "USDT"]]),

@@ -140,12 +140,6 @@ const makerLines = {
     '    - { from: maker, to: [cold], asset: USDT, perTransfer: "20_000", per24h: "60_000", transfersPer24h: 40 }\n',
 } as const
 
-/** Texts of a treasury that ends standing orders too. */
-export interface OrderTexts {
-  readonly rule: string
-  readonly policy: string
-}
-
 /** What may be paid out in a day, in whole units: what is planned beyond it is refused when the file is read. */
 export const payoutSum = ({ payouts }: Book): { readonly times: number; readonly most: number } => {
   const sum = (of: (one: Payout) => number) =>
@@ -163,7 +157,7 @@ export const payoutSum = ({ payouts }: Book): { readonly times: number; readonly
 }
 
 /** The treasury file. Keys lie in `keys` beside it; it does not name its own place, so that its hash is the same. */
-export const bookText = (book: Book, network: string, orders: OrderTexts, startMillis: number): string => {
+export const bookText = (book: Book, network: string, startMillis: number): string => {
   const { keep, perTransfer, per24h, targets, floor, payouts, maker, approval } = book
   const start = new Date(startMillis)
   const asked = approval === undefined ? "" : `, approval: desk, approvalAbove: ${amountText(approval.above)}`
@@ -196,11 +190,11 @@ ${parties.join("")}rules:
     topUp: { from: reserve, levels: [{ party: hot, asset: USDT, below: "10_000", target: ${amountText(targets[0])} }, { party: warm, asset: USDT, below: "8_000", target: ${amountText(targets[1])} }] }
     for: 500ms
     cooldown: 1s
-${payouts.map((one) => payoutText(one, start)).join("")}${maker === undefined ? "" : makerRules[maker]}${orders.rule}policy:
+${payouts.map((one) => payoutText(one, start)).join("")}${maker === undefined ? "" : makerRules[maker]}policy:
   maxFee: 0.5%
   allow:
     - { from: reserve, to: [hot, warm], asset: USDT, perTransfer: ${amountText(perTransfer)}, per24h: ${amountText(per24h)}, transfersPer24h: 40 }
-${lines.join("")}${orders.policy}${approval === undefined ? "" : `${deskText(approval.need, `${approval.withinSeconds}s`)}\n`}`
+${lines.join("")}${approval === undefined ? "" : `${deskText(approval.need, `${approval.withinSeconds}s`)}\n`}`
 }
 
 /** Where a treasury of this text is written: beside its keys. */

@@ -17,7 +17,6 @@ export const oracles = {
   filled: "no account is filled above what its rule fills it to",
   planned: "no planned time is paid ahead or twice, and each is paid or told",
   approved: "no payment that operators must approve executes without as many signatures",
-  order: "a standing order is ended by one cancellation, and none that its rule leaves alone",
   stop: "no send begins under a halt or a pause",
   left: "no attempt is signed for a payment that waits for a person or has ended",
   taken: "what was taken from a person is known at the end",

@@ -8,7 +8,6 @@ import { brokenLink } from "../../src/store/verifyStore.ts"
 import { decodeTransaction, transferId, txHash } from "../../src/tx/Transaction.ts"
 import type { Bounds, Line } from "./Bounds.ts"
 import type { Docket } from "./Docket.ts"
-import { cancelCommand } from "./Orders.ts"
 import type { Gateways } from "./Plan.ts"
 
 interface IntentRow {
@@ -64,8 +63,6 @@ export interface Evidence {
   readonly bounds: Bounds
   /** "id height" of executions that a third party brought about: the network itself has that hole. */
   readonly replayed: ReadonlySet<string>
-  /** Standing orders that a person ended: a cancellation of theirs is confirmed by that. */
-  readonly endedByHand: ReadonlySet<string>
   /** Transfers that our key made elsewhere. */
   readonly foreign?: ReadonlySet<string>
   /** Executions that a store which was put back had lost, and which people imported. */
@@ -185,7 +182,7 @@ const judgeForeign = ({ db, chain, docket, foreign = new Set() }: Evidence): voi
 
 /** How one payment ended by the store and by the ledger, where gateways do not lie. */
 const judgeEnd = (
-  { chain, docket, endedByHand, replayed, foreign = new Set() }: Evidence,
+  { chain, docket, replayed, foreign = new Set() }: Evidence,
   { id, state, detail, command, to_key: to, amount, fee }: IntentRow,
   executed: ReadonlyArray<Execution>,
   isReplayed: boolean,
@@ -196,8 +193,7 @@ const judgeEnd = (
   if (times > 0) docket.chance("once")
   if (isFinalIntent(state)) docket.chance("truth")
   if (times > 1) docket.wrong("once", `${name} executed ${times} times`)
-  const isMoot = isReplayed || (command === "cancel" && endedByHand.has(to))
-  if (state === "confirmed" && times === 0 && !isMoot) docket.wrong("truth", `${name} never executed`)
+  if (state === "confirmed" && times === 0 && !isReplayed) docket.wrong("truth", `${name} never executed`)
   if (isFinalIntent(state) && state !== "confirmed" && times > 0) docket.wrong("truth", `${name} executed all the same`)
   // What a third party made the network take twice is not there for what is still to be paid; what the key paid
   // elsewhere counts in limits, which end with the day.
@@ -309,7 +305,6 @@ const judgeOutflow = (chain: Chain, ours: ReadonlyArray<Execution>, { lines }: B
   const sums = new Map<Line, bigint>()
   for (const entry of ours) {
     docket.chance("policy")
-    if (entry.command === cancelCommand) continue
     const paid = chain.transfers.get(entry.id)
     const taken = chain.withdrawals.get(entry.id)
     const [from, to, amount] =

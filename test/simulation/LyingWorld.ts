@@ -124,7 +124,6 @@ export class LyingWorld {
       dice,
       dieAt: Number.POSITIVE_INFINITY,
       failing: undefined,
-      orders: [],
       onStatement: () => {},
       onEnd,
       onError: (text) => {

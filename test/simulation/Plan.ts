@@ -2,7 +2,6 @@ import { type FaultKind, type FaultSpec, faultKinds, operations } from "../../sr
 import { fits } from "../../src/sandbox/faults/kinds.ts"
 import { type ProfileName, profileNames, profiles } from "../../src/sandbox/Profiles.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
-import { type Order, ordersOf } from "./Orders.ts"
 import { type Deed, deedsOf, describeDeed } from "./People.ts"
 import { describeWild, tame, type Wild, wildOf } from "./Wild.ts"
 
@@ -46,8 +45,6 @@ export interface Plan {
   readonly latencyMillis: number
   /** Blocks at which money leaves the accounts that are kept funded. */
   readonly spends: ReadonlyArray<{ readonly block: number; readonly from: "hot" | "warm"; readonly amount: number }>
-  /** Standing orders of the treasury's key, all but the first of which a rule ends; none: there is no such rule. */
-  readonly orders: ReadonlyArray<Order>
   /** Blocks from which on the clock is wrong by so many milliseconds. Once the trouble is over it is right. */
   readonly clockSteps?: ReadonlyArray<{ readonly block: number; readonly millis: number }>
   /** What people do meanwhile; none: nobody is about. */
@@ -139,7 +136,6 @@ export const tamePlanOf = (seed: number, gateways: Gateways): Plan => {
     // More than a block on the way would be a slow line beside a quick network: no margin of blocks helps there.
     latencyMillis: chance(0.5) ? between(1, 40) : between(40, Math.floor(0.7 * blockMillis)),
     spends: spendsOf(dice, blocks),
-    orders: ordersOf(seed, blocks),
     // Dice of their own: all other runs go as if there were no such thing.
     deeds: deedsOf(seed, blocks),
     inCode: makeDice(`code ${seed}`).next() < 1 / 6,
@@ -209,7 +205,7 @@ const faultsOf = (dice: Dice, blocks: number, gateways: Gateways): Plan["faults"
   })
   const drawn = on.flatMap((kind) =>
     Array.from({ length: 1 + dice.below(4) }, () => {
-      const fitting = operations.filter((operation) => operation !== "stream" && fits(kind, operation))
+      const fitting = operations.filter((operation) => fits(kind, operation))
       const often = fitting.filter((operation) => busy.has(operation))
       const operation = dice.pick(dice.next() < 0.8 && often.length > 0 ? often : fitting) ?? "submit"
       return { block: 2 + dice.below(blocks - 5), spec: { ...specOf(dice, kind, operation), count: 1 + dice.below(6) } }
@@ -284,7 +280,6 @@ export const describePlan = (plan: Plan): string =>
     plan.rebroadcaster ? "rebroadcaster" : "",
     plan.manyNodes ? "many nodes" : "",
     plan.liar ? "one of three gateways lies" : "",
-    plan.orders.length === 0 ? "" : `${plan.orders.length} standing orders`,
     ...(plan.deeds ?? []).map(describeDeed),
     ...(plan.clockSteps ?? []).map(({ block, millis }) => `clock ${millis / 1_000} s off from block ${block}`),
     ...describeWild(plan.wild ?? tame),

@@ -19,11 +19,9 @@ import { Settings } from "../../src/store/Settings.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import type { Dice } from "../support/Dice.ts"
 import { seenMillis } from "./Allowance.ts"
-import { bookText, type OrderTexts, plainBook } from "./Book.ts"
+import { bookText, plainBook } from "./Book.ts"
 import { type Failing, kill, type Mortal, own } from "./CrashPoints.ts"
 import { keySeed } from "./Network.ts"
-import { adoptOrders } from "./Orders.ts"
-import type { Plan } from "./Plan.ts"
 import type { VirtualTime } from "./VirtualTime.ts"
 import { layerWire, type WireOptions } from "./Wire.ts"
 
@@ -55,10 +53,10 @@ export const threeGateways =
 export const liarHost = "127.0.0.1:3"
 
 /** The treasury of every run without anything else. `dir` holds its keys. */
-export const treasuryIn = (dir: string, network: string, orders: OrderTexts = { rule: "", policy: "" }) => {
+export const treasuryIn = (dir: string, network: string) => {
   mkdirSync(dir, { recursive: true })
   writeKeys(dir, keySeed, ["reserve", "maker"])
-  const text = bookText(plainBook, network, orders, 0)
+  const text = bookText(plainBook, network, 0)
   return Effect.flatMap(parseYaml(join(dir, "simulation.yaml"), text), treasuryOf)
 }
 
@@ -79,8 +77,6 @@ export interface ReplicaOptions {
   readonly isDiskFull?: () => boolean
   /** What receivers of alerts do instead of taking them; undefined: they take them. */
   readonly deafness?: () => "hang" | "refuse" | undefined
-  /** Known to the store from the beginning. */
-  readonly orders: Plan["orders"]
   readonly onStatement: Mortal["onStatement"]
   /** It died, or gave up by itself. */
   readonly onEnd: () => void
@@ -141,7 +137,6 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     services = yield* Effect.context<Services>()
     yield* (yield* Settings).set("installation", "51a51a51")
     yield* prepare(daemon)
-    yield* adoptOrders(options.orders)
     return yield* runLoops(daemon)
   }).pipe(Effect.provide(Layer.merge(layer, Logger.layer(onError === undefined ? [] : [errors(onError)]))))
   const clock = time.clockWrongBy(options.wrongBy ?? (() => 0))

@@ -120,7 +120,6 @@ export class Year {
       dice: this.dice,
       dieAt: Number.POSITIVE_INFINITY,
       failing: undefined,
-      orders: [],
       onEnd: () => {
         this.replica = undefined
       },

@@ -7,7 +7,6 @@ import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { bookFile } from "./Book.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
 import { codeRule, inCode } from "./inCode.ts"
-import { cancelRule, orderTexts } from "./Orders.ts"
 import { oneGateway, threeGateways, treasuryIn } from "./Replica.ts"
 import type { Bench } from "./runSeed.ts"
 
@@ -22,14 +21,9 @@ export const emptyDir = (prefix: string): string => mkdtempSync(join(existsSync(
 export const makeBench = async (): Promise<Bench & { readonly close: () => void }> => {
   installCrashPoints()
   const dir = emptyDir("cofferer-simulation-")
-  const treasuryOf = (network: string, orders?: typeof orderTexts) =>
-    Effect.runPromise(treasuryIn(join(dir, "keys-of-all"), network, orders))
+  const treasuryOf = (network: string) => Effect.runPromise(treasuryIn(join(dir, "keys-of-all"), network))
   const treasury = await treasuryOf(oneGateway)
   const amongThree = await treasuryOf(threeGateways)
-  const ending = {
-    treasury: await treasuryOf(oneGateway, orderTexts),
-    amongThree: await treasuryOf(threeGateways, orderTexts),
-  }
   const metrics = await Effect.runPromise(
     Effect.scoped(
       Layer.build(
@@ -37,7 +31,7 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
           treasury: "simulation",
           mode: "live",
           gateways: ["only", "a", "b", "c"],
-          rules: ["keep", codeRule, cancelRule],
+          rules: ["keep", codeRule],
           receivers: [],
           version: "0",
           revision: "",
@@ -64,13 +58,10 @@ export const makeBench = async (): Promise<Bench & { readonly close: () => void 
     known.set(name, treasury)
     return treasury
   }
-  const both = (one: typeof ending) => ({ treasury: inCode(one.treasury), amongThree: inCode(one.amongThree) })
-  const coded = { ...both({ treasury, amongThree }), ending: both(ending) }
   return {
     treasury,
     amongThree,
-    ending,
-    inCode: coded,
+    inCode: { treasury: inCode(treasury), amongThree: inCode(amongThree) },
     read,
     write,
     metrics,

@@ -15,7 +15,6 @@ import { judgePlanned } from "./judgePlanned.ts"
 import { judgeLeft, judgeTerms, type TermsThen } from "./judgeSigned.ts"
 import { judgeStops } from "./judgeStops.ts"
 import { keySeed, type Network } from "./Network.ts"
-import { cancellations, judgeOrders } from "./Orders.ts"
 import type { People } from "./People.ts"
 import { banned, type Plan } from "./Plan.ts"
 import type { Verdict } from "./runSeed.ts"
@@ -33,7 +32,6 @@ export interface Remains {
   readonly books: ReadonlyArray<Book>
   readonly terms: ReadonlyArray<TermsThen>
   readonly replayed: ReadonlySet<string>
-  readonly endedByHand: ReadonlySet<string>
   readonly secondUntil: Allowance["secondUntil"]
   readonly trace: Hash
   readonly startMillis: number
@@ -68,7 +66,6 @@ const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
     intents: count("SELECT count(*) AS n FROM intents"),
     manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),
     executed: chain.included.filter(({ code }) => code === 0).length,
-    cancelled: cancellations(chain),
     byCode: count(`SELECT count(*) AS n FROM intents WHERE rule = '${codeRule}'`),
     deaths: remains.deaths,
     blocks: chain.height,
@@ -76,7 +73,6 @@ const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
   }
   docket.event("death", verdict.deaths)
   docket.event("second attempt", count("SELECT count(*) AS n FROM attempts WHERE k > 1"))
-  docket.event("standing order ended", verdict.cancelled)
   docket.event("payment decided by code", verdict.byCode)
   docket.event("withdrawal", chain.withdrawals.size)
   docket.event("payout", count("SELECT count(*) AS n FROM intents WHERE rule LIKE 'payout-%' AND state = 'confirmed'"))
@@ -90,7 +86,7 @@ const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
 }
 
 const judgeAll = (remains: Remains, db: DatabaseSync): void => {
-  const { plan, docket, network, world, people, books, replayed, endedByHand, secondUntil } = remains
+  const { plan, docket, network, world, people, books, replayed, secondUntil } = remains
   const { chain } = network
   const { gateways } = plan
   const wild = plan.wild ?? tame
@@ -101,11 +97,9 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   const imported = world.isRestored()
     ? importedIn(db, chain, new Set(world.lost.map(({ transferId }) => transferId)))
     : new Set<string>()
-  const evidence = { db, chain, gateways, docket, bounds, replayed, endedByHand, foreign, imported }
+  const evidence = { db, chain, gateways, docket, bounds, replayed, foreign, imported }
   judge(evidence)
   if (isHonest) judgeLost(evidence, world.lost)
-  // What a lost store has cancelled, nobody counts.
-  if (!world.isRestored()) judgeOrders({ ...evidence, plan })
   if (isHonest && (plan.profile === "0.74" || plan.profile === "0.75")) {
     judgeReplays({ ...evidence, isTimed, secondUntil })
   }
@@ -135,8 +129,8 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
 }
 
 /**
- * Executions that a store which was put back did not know, and people do now. Of withdrawals and cancellations nobody
- * tells whose they are, and where no transfers are listed the balances alone show that more was paid.
+ * Executions that a store which was put back did not know, and people do now. Of withdrawals nobody tells
+ * whose they are, and where no transfers are listed the balances alone show that more was paid.
  */
 const importedIn = (db: DatabaseSync, chain: Chain, lost: ReadonlySet<string>): ReadonlySet<string> => {
   const isListed = chain.profile.surface === "full"

@@ -35,7 +35,7 @@ describe("the oracles of the simulation", () => {
     docket.chance("floor", 7)
     docket.wrong("floor", "too little")
     const figures = makeFigures()
-    const rest = { seed: 1, trace: "", intents: 0, executed: 0, cancelled: 0, byCode: 0, deaths: 0, manual: 0 }
+    const rest = { seed: 1, trace: "", intents: 0, executed: 0, byCode: 0, deaths: 0, manual: 0 }
     const { violations, chances, events } = docket
     for (let n = 0; n < 2; n++) figures.add({ ...rest, blocks: 0, statements: 0, violations, chances, events })
     assert.containSubset(figures.sums(), { seeds: 2, violations: 2, chances: { floor: 14 } })

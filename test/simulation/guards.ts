@@ -139,18 +139,6 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     ],
   },
   {
-    name: "does not note with a cancellation that its standing order has ended",
-    test: "test/submitter/cancel.test.ts",
-    title: "",
-    edits: [
-      {
-        file: "store/standingOrders.ts",
-        source: "const active = known.active.filter((order) => order.id !== id)",
-        instead: "const { active } = known",
-      },
-    ],
-  },
-  {
     name: "begins a send under a halt that came while the work was solved",
     test: "test/submitter/lastMoment.test.ts",
     title: "",

@@ -67,7 +67,6 @@ const calm = (minutes: number): Plan => ({
   manyNodes: false,
   latencyMillis: 20,
   spends: Array.from({ length: minutes }, (_, i) => ({ block: 30 + 60 * i, from: "hot" as const, amount: 3_000 })),
-  orders: [],
 })
 
 const immortal = (): Mortal => ({
@@ -169,7 +168,6 @@ const startDaemon = (bench: Bench, { time }: World, { dataDir, pollMillis, wire 
     metrics,
     dieAt: Number.POSITIVE_INFINITY,
     failing: undefined,
-    orders: [],
     onEnd: () => {},
     onStatement: () => {},
     wire,

@@ -100,7 +100,6 @@ export const lyingPlanOf = (seed: number): LyingPlan => {
     sleeps: false,
     latencyMillis: 1 + dice.below(120),
     spends: [],
-    orders: [],
     epochSeconds: 3_600,
     transfersPerEpoch: 20,
   }

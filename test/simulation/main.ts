@@ -97,7 +97,7 @@ const first = whole("first", values.first)
 const seeds = values.until === undefined ? whole("seeds", values.seeds) : whole("until", values.until) - first + 1
 if (seeds < 1) fail(`--until ${values.until} is before --first ${first}`)
 const began = performance.now()
-const sum = { intents: 0, executed: 0, cancelled: 0, byCode: 0, deaths: 0, manual: 0, blocks: 0 }
+const sum = { intents: 0, executed: 0, byCode: 0, deaths: 0, manual: 0, blocks: 0 }
 let done = 0
 let violations = 0
 const outcomes = new Map<string, number>()
@@ -198,7 +198,7 @@ const trace = createHash("sha256")
 for (const verdict of verdicts) trace.update(verdict.trace)
 const seconds = ((performance.now() - began) / 1000).toFixed(0)
 console.log(
-  `${sum.blocks} blocks, ${sum.intents} intents (${sum.byCode} of rules in code), ${sum.executed} transactions executed (${sum.cancelled} cancellations), ${sum.deaths} deaths, ${sum.manual} left to a person, ${seconds} s`,
+  `${sum.blocks} blocks, ${sum.intents} intents (${sum.byCode} of rules in code), ${sum.executed} transactions executed, ${sum.deaths} deaths, ${sum.manual} left to a person, ${seconds} s`,
 )
 for (const [outcome, count] of [...outcomes].toSorted(([, a], [, b]) => b - a))
   console.log(`  ${outcome}: ${count} seeds`)

@@ -135,19 +135,6 @@ export const planted: ReadonlyArray<Planted> = [
     ],
   },
   {
-    name: "takes the mempool's yes for the end of a standing order",
-    oracles: ["order", ...twice],
-    edits: [
-      {
-        file: "submitter/judgeCancellation.ts",
-        source: '  if (seen._tag === "Open") return yield* giveUp(live)\n',
-        instead:
-          '  if (seen._tag === "Open" && attempt.state === "accepted")\n    return yield* confirmed(intent, attempt, { fee: 0n, settledAt: yield* now, how: "the mempool took it" })\n' +
-          '  if (seen._tag === "Open") return yield* giveUp(live)\n',
-      },
-    ],
-  },
-  {
     name: "decides again before the last payment is seen in the balance",
     oracles: ["filled"],
     edits: [
@@ -160,7 +147,7 @@ export const planted: ReadonlyArray<Planted> = [
   },
   {
     name: "forgets what was signed within the day",
-    oracles: ["policy", "order"],
+    oracles: ["policy"],
     edits: [
       {
         file: "store/SpendLog.ts",

@@ -263,7 +263,6 @@ class LyingRun {
         bounds: boundsOf([plainBook]),
         gateways: "lying",
         replayed: nobody,
-        endedByHand: nobody,
       })
       docket.chance("on")
       const head = db.prepare("SELECT hash FROM journal ORDER BY seq DESC LIMIT 1").get()
@@ -278,7 +277,6 @@ class LyingRun {
         intents: count("SELECT count(*) AS n FROM intents"),
         manual: count("SELECT count(*) AS n FROM intents WHERE state = 'manual'"),
         executed: chain.included.filter(({ code }) => code === 0).length,
-        cancelled: 0,
         byCode: 0,
         deaths: world.deaths,
         blocks: chain.height,

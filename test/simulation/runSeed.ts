@@ -21,7 +21,6 @@ import { judgeCalled } from "./judgePeople.ts"
 import type { TermsThen } from "./judgeSigned.ts"
 import { makeNetwork, type Network } from "./Network.ts"
 import { documentedVerbs } from "./Operator.ts"
-import { beginOrders, endByHand, orderTexts } from "./Orders.ts"
 import { makePeople, type People } from "./People.ts"
 import { banned, type Gateways, type Plan, planOf, tamePlanOf } from "./Plan.ts"
 import { liarHost, oneGateway, type Replica, startReplica, threeGateways } from "./Replica.ts"
@@ -51,10 +50,8 @@ export interface Bench {
   readonly treasury: DaemonOptions["treasury"]
   /** The same treasury, with three gateways. */
   readonly amongThree: DaemonOptions["treasury"]
-  /** Both with a rule that ends standing orders. */
-  readonly ending: Treasuries
-  /** All of them with a rule in code. */
-  readonly inCode: Treasuries & { readonly ending: Treasuries }
+  /** Both with a rule in code. */
+  readonly inCode: Treasuries
   /** The treasury of the file that lies there. */
   readonly read: (inCode: boolean) => DaemonOptions["treasury"]
   /** Puts an operator's file in its place, and returns its path. */
@@ -71,8 +68,6 @@ export interface Verdict {
   readonly trace: string
   readonly intents: number
   readonly executed: number
-  /** Of those: standing orders that were ended. */
-  readonly cancelled: number
   /** Of the intents: decided by the rule in code. */
   readonly byCode: number
   readonly deaths: number
@@ -143,7 +138,6 @@ class Run {
   private deaths = 0
   private statements = 0
   private isDown = false
-  private readonly endedByHand = new Set<string>()
   private readonly thirdParty: ThirdParty
   private readonly allowance: Allowance
   private readonly people: People
@@ -180,7 +174,6 @@ class Run {
       lives: 0,
     }))
     this.network = makeNetwork(plan, this.fork, this.atOnce)
-    beginOrders(this.network.chain, plan)
     const { window } = plan
     const replays = (this.wild.restore?.when ?? "at once") === "at once"
     this.thirdParty = makeThirdParty({ network: this.network, window, dice: this.dice, replays, run: this.atOnce })
@@ -248,7 +241,6 @@ class Run {
       for (const change of plan.workChanges)
         if (change.block === block) this.docket.event("vote on window or difficulty")
       for (const fault of plan.faults) if (fault.block === block) this.atOnce(network.node.armFault(fault.spec))
-      for (const id of endByHand(network.chain, plan, block)) this.endedByHand.add(id)
       for (const step of plan.clockSteps ?? []) if (step.block === block) this.stepClock(step.millis)
       this.world.atBlock(block)
       this.people.atBlock(block)
@@ -366,15 +358,14 @@ class Run {
 
   private textOf(book: Book): string {
     const { plan } = this
-    const orders = plan.orders.length > 0 ? orderTexts : { rule: "", policy: "" }
-    return bookText(book, plan.liar ? threeGateways : oneGateway, orders, startMillis)
+    return bookText(book, plan.liar ? threeGateways : oneGateway, startMillis)
   }
 
   private get treasury(): DaemonOptions["treasury"] {
     const { plan, bench } = this
     if (plan.wild !== undefined) return bench.read(plan.inCode === true)
     const written = plan.inCode === true ? bench.inCode : bench
-    return (plan.orders.length > 0 ? written.ending : written)[plan.liar ? "amongThree" : "treasury"]
+    return written[plan.liar ? "amongThree" : "treasury"]
   }
 
   /** What one transfer may move by what is in force from now on. */
@@ -402,7 +393,6 @@ class Run {
       failing: this.deaths === 0 ? this.options.failing : undefined,
       isDiskFull: this.world.isDiskFull,
       deafness: this.world.deafness,
-      orders: plan.orders,
       onEnd: () => {
         this.deaths++
         slot.replica = undefined
@@ -483,11 +473,11 @@ class Run {
   }
 
   private verdict(): Verdict {
-    const { plan, docket, network, dataDir, people, world, books, terms, endedByHand, trace } = this
+    const { plan, docket, network, dataDir, people, world, books, terms, trace } = this
     const { replayed } = this.thirdParty
     const { secondUntil } = this.allowance
     const counted = { deaths: this.deaths, statements: this.statements, startMillis, now: this.time.now() }
-    const left = { plan, docket, network, dataDir, people, world, books, terms, replayed, endedByHand, trace }
+    const left = { plan, docket, network, dataDir, people, world, books, terms, replayed, trace }
     return conclude({ ...left, secondUntil, ...counted })
   }
 }

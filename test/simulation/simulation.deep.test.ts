@@ -21,10 +21,6 @@ describe("the simulation of the whole daemon", () => {
       10,
     )
     assert.isAtLeast(
-      verdicts.reduce((sum, { cancelled }) => sum + cancelled, 0),
-      3,
-    )
-    assert.isAtLeast(
       verdicts.reduce((sum, { deaths }) => sum + deaths, 0),
       10,
     )
@@ -36,7 +32,7 @@ describe("the simulation of the whole daemon", () => {
     assert.deepStrictEqual(again, verdicts.slice(0, 4))
   })
 
-  it("finds nothing wrong where orders once ended twice or replays came late", async () => {
+  it("finds nothing wrong where replays came late", async () => {
     for (const first of [7_000_170, 7_000_331, 7_001_532, 7_001_748, 7_002_863, 8_000_114, 8_002_272, 8_002_939]) {
       const verdicts = await simulate({ first, seeds: 1, gateways: honest, isTame: true, workers: 1 })
       assert.deepStrictEqual(

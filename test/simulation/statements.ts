@@ -26,7 +26,6 @@ export const calmPlan: Plan = {
   sleeps: false,
   latencyMillis: 10,
   spends: [{ block: 3, from: "hot", amount: 8_000 }],
-  orders: [],
 }
 
 /** No statement: the run in which nothing goes wrong. */

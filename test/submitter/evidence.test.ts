@@ -9,7 +9,6 @@ import {
   isGivenUp,
   isOver,
   judgeAbsence,
-  judgeInclusion,
   type ListingSeen,
   quorumListing,
   type SureHeight,
@@ -131,32 +130,6 @@ describe("the height that is sure", () => {
     assert.strictEqual(judgeAbsence(attempt(), sure(110n), far, [109n]), "proven")
     const near = quorumListing([whole(900n)], { quorum: 1, tip: sure(110n) })
     assert.strictEqual(judgeAbsence(attempt(), sure(110n), near, [109n]), "nothing")
-  })
-})
-
-describe("explorers", () => {
-  const done = (height: bigint) => ({ height, code: 0 })
-  const refused = (height: bigint, code = 70) => ({ height, code })
-  const judged = (...seen: ReadonlyArray<ReturnType<typeof done>>) => judgeInclusion(attempt(), seen, 2).verdict
-
-  it("show nothing where none of them has it", () => {
-    assert.strictEqual(judged(), "unseen")
-  })
-
-  it("end an attempt only where a quorum shows one end in one block", () => {
-    assert.strictEqual(judged(done(102n), done(102n)), "executed")
-    assert.strictEqual(judged(refused(102n), refused(102n)), "failed")
-    assert.strictEqual(judged(done(102n)), "included")
-    assert.strictEqual(judged(done(102n), done(103n)), "included")
-    assert.strictEqual(judged(refused(102n, 70), refused(102n, 71)), "included")
-    assert.strictEqual(judged(refused(103n), done(102n), done(102n)), "executed", "a replay is refused")
-    assert.strictEqual(judged(refused(102n), refused(102n), done(101n)), "included", "it may hide an execution")
-  })
-
-  it("end nothing by an impossible block, but outweigh absence", () => {
-    assert.strictEqual(judged(done(100n), done(100n)), "included", "its own anchor")
-    assert.strictEqual(judged(done(105n), done(105n)), "executed", "the window's last block")
-    assert.strictEqual(judged(done(106n), done(106n)), "included", "the block after it")
   })
 })
 

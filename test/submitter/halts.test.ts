@@ -263,7 +263,7 @@ describe("a second execution of a payment", () => {
     ),
   )
 
-  it.effect("is none of a withdrawal that failed in its block and was made anew", () =>
+  it.effect("is none of a withdrawal that failed in its block and was signed again", () =>
     flow(
       (options, sandbox, client) =>
         Effect.gen(function* () {
@@ -278,7 +278,9 @@ describe("a second execution of a payment", () => {
           )
           for (let i = 0; i < 200 && !(yield* withdrawn).includes("confirmed"); i++) yield* round(options, sandbox)
           for (let i = 0; i < 20; i++) yield* round(options, sandbox, settling)
-          assert.deepStrictEqual(yield* withdrawn, ["confirmed", "failed"])
+          assert.deepStrictEqual(yield* withdrawn, ["confirmed"])
+          const { intent } = yield* newest
+          assert.lengthOf(yield* (yield* Outbox).attempts(intent.id), 2)
           assert.deepStrictEqual(yield* reasons, [])
         }),
       { scenario: { profile: "0.75", pow: powOf(8) }, ...withdrawing },

@@ -101,8 +101,7 @@ describe("a lone gateway", () => {
         assert.strictEqual((yield* paid(sandbox)).length - before, 1)
         assert.notDeepEqual(yield* wages, ["confirmed"], "it is not known yet")
         let lies = true
-        const instead: Instead = (path, text) => (path.startsWith("/rest/") ? nowhere : empty(path, text))
-        liar.manner = lying(honest, () => lies, instead)
+        liar.manner = lying(honest, () => lies, empty)
         yield* someSeconds(seconds, ...flow)
         lies = false
         yield* rounds(options, sandbox, 30)
@@ -118,32 +117,6 @@ describe("a lone gateway", () => {
   }
 
   it.effect("whose node lost transfers and movements pays no payday twice", () => afterAnOutage(40, hiding))
-
-  it.effect("without transfers, whose explorer shows one block, pays nothing twice", () =>
-    behind({ scenario: pow(100), network: bare }, (liar, url, ...flow) =>
-      Effect.gen(function* () {
-        const { kept, state, manner } = keeper()
-        let shownTransaction: { readonly block: string; readonly nonce: string } | undefined
-        liar.manner = lying(
-          manner,
-          () => shownTransaction !== undefined,
-          (path) => {
-            if (path.startsWith("/api/v2/transfer/")) return nowhere
-            const hash = /^\/rest\/transactions\/([0-9a-fA-F]{64})$/.exec(path)?.[1]
-            if (hash === undefined || shownTransaction === undefined) return undefined
-            const { block, nonce } = shownTransaction
-            const known = { block, index: 0, hash, submitter: alice, type: "Transfer Funds", code: 0, cursor: "" }
-            return { status: 200, body: { transaction: { ...known, command: { nonce } } } }
-          },
-        )
-        const first = yield* untilKept(kept, ...flow)
-        shownTransaction = { block: String(first.anchorHeight + 2n), nonce: String(first.nonce) }
-        yield* someSeconds(4, ...flow)
-        shownTransaction = undefined
-        yield* laterOnce(kept, state, url, ...flow)
-      }),
-    ),
-  )
 
   it.effect("that reports a payment and its payer done for a moment pays nothing twice", () =>
     behind({ scenario: pow(100), network: bare }, (liar, url, ...flow) =>

@@ -7,7 +7,7 @@ import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
 import { addressesOf, altered, type Front, startFronts } from "../support/Fronts.ts"
-import { behind, hiding, type Instead, unknown, withoutExplorer } from "../support/Instead.ts"
+import { behind, hiding, type Instead, unknown, withoutTransfers } from "../support/Instead.ts"
 
 const unsent = new Set(["submit", "confirm"])
 const broken = { status: 500, body: { code: 13, message: "Internal error", details: [] } }
@@ -93,11 +93,36 @@ describe("a payment of which a gateway does not answer", () => {
           assert.strictEqual(page?.severity, "page")
           assert.match(page?.detail ?? "", /nothing proves whether it executed: .*Internal error/)
         }),
-      behind(
-        failing(/^\/api\/v2\/transfer\//),
-        (path) => (path === "/api/v2/transfers" ? hiding(path, "") : undefined),
-        withoutExplorer,
+      behind(failing(/^\/api\/v2\/transfer\//), (path) =>
+        path === "/api/v2/transfers" ? hiding(path, "") : undefined,
       ),
+    ),
+  )
+
+  it.effect("stays as it is where no transfer can be looked up and no balance was read", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          yield* looks(flowed, 15)
+          assert.include(["in_flight", "unknown"], (yield* states)[0])
+        }),
+      behind(withoutTransfers),
+    ),
+  )
+
+  it.effect("is proven absent by listings alone where nothing else speaks of it", () =>
+    flow(
+      (...flowed) =>
+        Effect.gen(function* () {
+          yield* sent(flowed)
+          yield* looks(flowed, 35)
+          assert.include(
+            (yield* newest).evidence.map(({ kind }) => kind),
+            "absent",
+          )
+        }),
+      behind(hiding),
     ),
   )
 
@@ -154,7 +179,6 @@ describe("a payment of which a gateway does not answer", () => {
         behind(
           (path) => (isDown && path === "/blockchain/height" ? broken : undefined),
           (path) => (isDown && path.startsWith("/api/v2/transfer") ? broken : undefined),
-          withoutExplorer,
         ),
       )
     }),
@@ -175,7 +199,7 @@ const forgetful = (front: Front) => {
     if (url.pathname.startsWith("/api/v2/transfer/")) {
       return { ...answer, status: unknown.status, text: JSON.stringify(unknown.body) }
     }
-    if (url.pathname.startsWith("/rest/") || url.pathname.startsWith("/api/v2/ledgerentry")) {
+    if (url.pathname.startsWith("/api/v2/ledgerentry")) {
       return { ...answer, status: 404, text: '{"code":5,"message":"Not Found","details":[]}' }
     }
     return url.pathname === "/api/v2/transfers" ? { ...answer, status: 200, text: none } : answer

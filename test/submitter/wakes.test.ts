@@ -7,6 +7,7 @@ import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
 import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import { Looks } from "../../src/submitter/Looks.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
@@ -115,17 +116,38 @@ describe("the loops that pay and read", () => {
           Effect.flatMap(Outbox, (outbox) => outbox.open),
           (open) => open.length,
         )
+        const isPending = Effect.map(
+          Effect.flatMap(RuleStates, (states) => states.all),
+          (all) => all.some(({ state }) => state === "pending"),
+        )
         let before = 0
         for (let i = 0; i < 5; i++) {
           yield* round(options, sandbox, new Set(["decide", "submit", "confirm"]))
           yield* woken
+          const wasPending = yield* isPending
           yield* decideOnce()
           const isNew = (yield* decided) > before
           before = yield* decided
-          assert.deepStrictEqual(yield* woken, [isNew, isNew, false])
+          const isBegun = !wasPending && (yield* isPending)
+          assert.deepStrictEqual(yield* woken, [isNew, isNew || isBegun, false])
         }
         assert.strictEqual(before, 1)
       }),
+    ),
+  )
+
+  it.effect("reading is woken once by a rule that begins to wait for its second observation", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          yield* rounds(options, sandbox, 2, new Set(["decide", "submit", "confirm"]))
+          yield* isWoken("balances")
+          yield* decideOnce()
+          assert.isTrue(yield* isWoken("balances"))
+          yield* decideOnce()
+          assert.isFalse(yield* isWoken("balances"))
+        }),
+      { keepBob: { for: "30s" } },
     ),
   )
 })

@@ -19,12 +19,6 @@ export const hiding: Instead = (path) => {
   if (path.startsWith("/api/v2/ledgerentry")) return nowhere
   return path === "/api/v2/transfers" ? { status: 200, body: noTransfers } : undefined
 }
-export const withoutExplorer: Instead = (path) => (path.startsWith("/rest/") ? nowhere : undefined)
-/** An explorer that shows what was done as refused. */
-export const refusedThere: Instead = (path, text) =>
-  path.startsWith("/rest/") && /"code": *0/.test(text)
-    ? { status: 200, body: JSON.parse(text.replace(/"code": *0/, '"code":70,"error":"no funds"')) }
-    : undefined
 /** A gateway that hides every transfer, but not what it moved. */
 export const hidingButMovements: Instead = (path, text) =>
   path.startsWith("/api/v2/ledgerentry") ? undefined : hiding(path, text)

@@ -126,11 +126,3 @@ export const recordedTransactions = (): ReadonlyArray<RecordedTransaction> => [
     transferId: c.transferId,
   })),
 ]
-
-/** Streams in order of time: what was said on which of them, by the recorder's name for it. */
-export const recordedFrames = (): ReadonlyArray<{ readonly stream: string; readonly frame?: unknown }> =>
-  bytesOf("streams.jsonl")
-    .toString()
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line))

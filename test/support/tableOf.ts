@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 
 /** The sandbox's own. */
-export const readme = readFileSync(new URL("../../src/sandbox/README.md", import.meta.url), "utf8")
+const readme = readFileSync(new URL("../../src/sandbox/README.md", import.meta.url), "utf8")
 
 /** The cells of a table of the README: the first one below a heading whose first column has this name. */
 export const tableOf = (heading: string, column: string): ReadonlyArray<ReadonlyArray<string>> => {

@@ -1,8 +1,6 @@
 import { createServer, type Server } from "node:http"
 import { join } from "node:path"
-import { makeControlKey } from "../../src/config/controlKey.ts"
 import { socketFile } from "../../src/status/ControlServer.ts"
-import { nonceHeader, proofHeader, proofOf } from "../../src/status/identity.ts"
 
 /** One request that came to it. */
 export interface Heard {
@@ -10,23 +8,20 @@ export interface Heard {
   readonly body: unknown
 }
 
-/** Somebody who answers on the socket of a data directory as they like, and knows its secret. */
+/** Somebody who answers on the socket of a data directory as they like. */
 export const startFakeDaemon = async (dataDir: string) => {
   const heard: Array<Heard> = []
   let answer: (path: string) => unknown = () => ({})
-  const key = makeControlKey(dataDir) ?? ""
   const server: Server = createServer((request, response) => {
-    const { method = "", url: path = "", headers } = request
+    const { url: path = "" } = request
     let text = ""
     request.on("data", (chunk: Buffer) => {
       text += chunk.toString()
     })
     request.on("end", () => {
       heard.push({ path, body: text === "" ? undefined : JSON.parse(text) })
-      const body = JSON.stringify(answer(path))
-      const proof = proofOf(key, { nonce: String(headers[nonceHeader]), method, path, status: 200, body })
-      response.writeHead(200, { "content-type": "application/json", [proofHeader]: proof })
-      response.end(body)
+      response.writeHead(200, { "content-type": "application/json" })
+      response.end(JSON.stringify(answer(path)))
     })
   })
   await new Promise<void>((resolve) => server.listen(join(dataDir, socketFile), resolve))

@@ -203,7 +203,6 @@ const rebinding: ReadonlyArray<Attack> = [
   ["reads the sandbox's accounts", "GET", "/api/v2/accounts"],
   ["sends a transaction to the sandbox", "POST", "/transaction/raw"],
   ["steers the sandbox", "POST", "/sandbox/blocks"],
-  ["follows the sandbox's stream", "GET", "/api/v2/stream/event/bus"],
 ].flatMap(([title, method, path]) =>
   ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "localhost.evil.example"].map(
     (host): Attack => [

@@ -5,10 +5,8 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from "node:fs"
 import { createServer, type Server } from "node:http"
@@ -16,10 +14,8 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { makeControlKey } from "../../src/config/controlKey.ts"
 import { agreements } from "../../src/status/agreement.ts"
 import { socketFile } from "../../src/status/ControlServer.ts"
-import { nonceHeader, proofHeader, proofOf } from "../../src/status/identity.ts"
 import { type Daemon, root, start } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 
@@ -82,7 +78,7 @@ const standing = async (): Promise<string | undefined> => {
   return JSON.stringify({ halts, pauses, mode, terms, byPeople })
 }
 
-type Attack = readonly [title: string, strike: () => Promise<string | undefined>, lacks?: string | undefined]
+type Attack = readonly [title: string, strike: () => Promise<string | undefined>]
 
 /** Bytes that are no request, or none that a daemon should understand: nothing may come of them. */
 const halting = '{"reason":"x","author":"x"}'
@@ -190,21 +186,9 @@ const done = JSON.stringify({
   ...{ state: "cancelled", short: "abcd", view: {}, intents: [], changed: [], inForce: true, live: true, pid: 1 },
 })
 
-interface Asked {
-  readonly nonce: string
-  readonly method: string
-  readonly path: string
-}
-type Reply = { readonly status?: number; readonly body?: string; readonly proof?: string }
-
 /** Somebody who listens in the place of a daemon. */
-const listening = async (place: string, reply: (asked: Asked) => Reply, use: () => Promise<string | undefined>) => {
-  const heard: Array<string> = []
-  const server: Server = createServer(({ method = "", url: path = "", headers }, response) => {
-    heard.push(path)
-    const { status = 200, body = done, proof } = reply({ nonce: String(headers[nonceHeader]), method, path })
-    response.writeHead(status, proof === undefined ? {} : { [proofHeader]: proof }).end(body)
-  })
+const listening = async (place: string, use: () => Promise<string | undefined>) => {
+  const server: Server = createServer((_, response) => response.end(done))
   await new Promise<void>((resolve) => server.listen(place, resolve))
   try {
     return await use()
@@ -220,54 +204,16 @@ const believes = async (place: string, args: ReadonlyArray<string>): Promise<str
   const halt = join(place, "HALT")
   if ((args[0] === "halt" || args[0] === "pause") && existsSync(halt)) {
     rmSync(halt)
-    return /^warn .*: (its answer counts for nothing|nothing was said to it)/.test(stderr) ? undefined : stderr
+    return /^warn .*: nothing was said to who listens there/.test(stderr) ? undefined : stderr
   }
   if (code === 0 || stdout !== "") return `exit ${code}: ${stdout}`
-  return /its answer counts for nothing|nothing was said to it/.test(stderr) ? undefined : stderr
+  return /nothing was said to who listens there/.test(stderr) ? undefined : stderr
 }
 
-/** [who, how the place is made ready, what is replied] */
-type Impostor = readonly [
-  string,
-  (place: string, key: string) => void,
-  (key: string, other: string) => (asked: Asked) => Reply,
-]
-
-const nothing = () => undefined
-const proofWith = (key: string, asked: Asked, body = done, status = 200) => proofOf(key, { ...asked, body, status })
-const right = (key: string) => (asked: Asked) => ({ proof: proofWith(key, asked) })
-const answering: ReadonlyArray<Impostor> = [
-  ["who proves nothing", nothing, () => () => ({})],
-  ["who proves by chance", nothing, () => () => ({ proof: "0".repeat(64) })],
-  ["who gives a proof twice as long", nothing, (key) => (asked) => ({ proof: proofWith(key, asked).repeat(2) })],
-  ["who is another directory's daemon", nothing, (_, other) => right(other)],
-  [
-    "who repeats the proof of another request",
-    nothing,
-    (key) => (asked) => ({ proof: proofWith(key, { ...asked, nonce: "0".repeat(32) }) }),
-  ],
-  [
-    "who has the proof of another path",
-    nothing,
-    (key) => (asked) => ({ proof: proofWith(key, { ...asked, path: "/api/v1/live" }) }),
-  ],
-  [
-    "who has the proof of another body",
-    nothing,
-    (key) => (asked) => ({ proof: proofWith(key, asked, '{"live":true}') }),
-  ],
-  ["who has the proof of a refusal", nothing, (key) => (asked) => ({ proof: proofWith(key, asked, done, 409) })],
-]
-const placed: ReadonlyArray<Impostor> = [
-  [
-    "behind a link",
-    (place) => {
-      renameSync(join(place, socketFile), join(place, "other.sock"))
-      symlinkSync(join(place, "other.sock"), join(place, socketFile))
-    },
-    right,
-  ],
-  ["in a directory that everybody may write", (place) => chmodSync(place, 0o777), right],
+/** [who, how the place is made ready] */
+const impostors: ReadonlyArray<readonly [string, (place: string) => void]> = [
+  ["in a directory that everybody may write", (place) => chmodSync(place, 0o777)],
+  ["in a directory that everybody may enter", (place) => chmodSync(place, 0o711)],
   [
     "in a directory that a group may write",
     (place) => {
@@ -275,66 +221,28 @@ const placed: ReadonlyArray<Impostor> = [
       if (isRoot) chownSync(place, 0, 3000)
       chmodSync(place, 0o770)
     },
-    right,
   ],
-  ["in a directory that everybody may write, with a sticky bit", (place) => chmodSync(place, 0o1777), right],
-]
-/** To give a file to another user takes root. */
-const foreign: ReadonlyArray<Impostor> = [
-  ["of another user", (place) => chownSync(join(place, socketFile), 1002, 1002), right],
-  [
-    "of another user than the directory's",
-    (place) => {
-      chownSync(place, 1001, 1001)
-      chownSync(join(place, socketFile), 1002, 1002)
-    },
-    right,
-  ],
+  ["in a directory that everybody may write, with a sticky bit", (place) => chmodSync(place, 0o1777)],
 ]
 
 let places = 0
-const ofImpostors: ReadonlyArray<Attack> = [...answering, ...placed, ...foreign].flatMap((impostor) => {
-  const [who, prepare, reply] = impostor
-  return asked.map(
+const ofImpostors: ReadonlyArray<Attack> = impostors.flatMap(([who, prepare]) =>
+  asked.map(
     (args): Attack => [
       `${args.slice(0, 2).join(" ")} to somebody ${who}`,
       () => {
         const place = join(dir, `impostor-${places++}`)
         mkdirSync(place, { mode: 0o700 })
-        const other = join(dir, `other-${places}`)
-        mkdirSync(other)
-        const key = makeControlKey(place) ?? ""
-        return listening(join(place, socketFile), reply(key, makeControlKey(other) ?? ""), () => {
-          prepare(place, key)
+        return listening(join(place, socketFile), () => {
+          prepare(place)
           return believes(place, args)
         })
       },
-      foreign.includes(impostor) && !isRoot ? "needs root" : undefined,
     ],
-  )
-})
+  ),
+)
 
-const others: ReadonlyArray<Attack> = [
-  [
-    "a file in the place of the socket",
-    async () => {
-      const place = join(dir, "plain")
-      mkdirSync(place, { mode: 0o700 })
-      writeFileSync(join(place, socketFile), "")
-      return believes(place, ["status"])
-    },
-  ],
-  [
-    "a directory in the place of the socket",
-    async () => {
-      const place = join(dir, "nested")
-      mkdirSync(join(place, socketFile), { recursive: true, mode: 0o700 })
-      return believes(place, ["status"])
-    },
-  ],
-]
-
-const attacks = [...ofFrames, ...ofVerbs, ...ofImpostors, ...others]
+const attacks = [...ofFrames, ...ofVerbs, ...ofImpostors]
 let tried = 0
 let through = 0
 
@@ -353,8 +261,7 @@ describe("the socket of the command line", () => {
     )
   })
 
-  it.for([...attacks])("%s", { timeout: patience * 6 }, async ([_, strike, lacks], { skip }) => {
-    skip(lacks !== undefined, lacks)
+  it.for([...attacks])("%s", { timeout: patience * 6 }, async ([_, strike]) => {
     tried++
     through++
     const before = await standing()

@@ -35,7 +35,6 @@ const toNumber = {
 export const Int64 = integer("an int64", int, -(2n ** 63n), 2n ** 63n - 1n).pipe(
   Schema.decodeTo(Schema.BigInt, toBigInt),
 )
-export const Uint64 = integer("a uint64", uint, 0n, 2n ** 64n - 1n).pipe(Schema.decodeTo(Schema.BigInt, toBigInt))
 
 /** A block's height, and its time in Unix nanoseconds. What is beyond is no fact of a chain, and fits no column. */
 export const Height = integer(`a height up to ${chainBounds.heightMax}`, uint, 0n, chainBounds.heightMax).pipe(

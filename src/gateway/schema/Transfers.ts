@@ -33,8 +33,6 @@ export const ObservedTransfer = Schema.Struct({
   timestamp: Schema.BigInt,
   /** Sum of all fees listed with it, in base units. */
   fees: Schema.BigInt,
-  /** It is made anew each epoch until it ends; absent of one that is made once. */
-  recurring: Schema.optionalKey(Schema.Literal(true)),
 })
 export type ObservedTransfer = typeof ObservedTransfer.Type
 
@@ -59,7 +57,6 @@ const Wire = Schema.Struct({
     status: enumText((number) => numbers[number] ?? String(number)),
     timestamp: orDefault(BlockTime, 0),
     reason: Schema.optional(Schema.NullOr(Schema.String)),
-    recurring: Schema.optional(Schema.NullOr(Schema.Struct({}))),
   }),
   fees: orDefault(Fees, []),
 })
@@ -67,12 +64,11 @@ const Wire = Schema.Struct({
 /** A transfer with its fees, as both the listing and the single answer hold it. */
 export const TransferRow = Wire.pipe(
   Schema.decodeTo(ObservedTransfer, {
-    decode: SchemaGetter.transform(({ transfer: { reason, recurring, ...transfer }, fees }) => ({
+    decode: SchemaGetter.transform(({ transfer: { reason, ...transfer }, fees }) => ({
       ...transfer,
       status: words.get(transfer.status) ?? transfer.status,
       ...(reason === undefined || reason === null || reason === "" ? {} : { reason }),
       fees: fees.reduce((sum, fee) => sum + fee.amount, 0n),
-      ...(recurring === undefined || recurring === null ? {} : { recurring: true as const }),
     })),
     encode: SchemaGetter.forbidden(() => "transfers are only read"),
   }),

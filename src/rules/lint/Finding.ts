@@ -6,21 +6,17 @@ import { type Subject, subjectsOf } from "../Subject.ts"
 /** What can be wrong with rules and policy together, each of them sound alone. */
 export const lintKinds = [
   "cycle",
-  "opposite",
   "narrow",
   "late",
   "unreachable",
   "floor",
   "starved",
   "denied",
-  "payout_rate",
   "skipped_months",
   "split_size",
   "quota",
   "inhibition",
   "hours",
-  "condition",
-  "clear",
 ] as const
 export type LintKind = (typeof lintKinds)[number]
 

@@ -10,11 +10,8 @@ import { type Edges, endless, type Played, startsOf } from "./pingPong.ts"
 /** Looks at subjects that the search for endless payments may take: a treasury of hundreds takes a second or two. */
 const looksMax = 100_000
 
-/**
- * Kinds whose payments nothing here can foresee: people make them, a calendar or an operator's code asks for them. A
- * cancellation is none.
- */
-const unforeseen: ReadonlySet<string> = new Set(["request", "payout", "code", "cancel"])
+/** Kinds whose payments nothing here can foresee: people make them, a calendar or an operator's code asks for them. */
+const unforeseen: ReadonlySet<string> = new Set(["request", "payout", "code"])
 
 /**
  * Rules whose payments trigger each other forever with nobody else on the accounts. Bands tell which payment can bring

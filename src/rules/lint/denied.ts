@@ -1,16 +1,15 @@
-import { cancelLineFor, lineFor } from "../Policy.ts"
-import { type Party, receiverKey } from "../Rule.ts"
+import { lineFor } from "../Policy.ts"
+import { receiverKey } from "../Rule.ts"
 import { waysOf } from "../waysOf.ts"
 import { type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
 
 /** Ways named one by one; a rebalance among many has more. */
 const namedMax = 3
 
-/** Payments and cancellations that no policy line allows. */
+/** Payments that no policy line allows. */
 export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
   spotsOf(set).flatMap((spot) => {
     const { rule, subject } = spot
-    if (rule.kind === "cancel") return uncancellable(set, spot, rule.from)
     const lacking = waysOf(subject).filter(({ from, to }) => {
       const line = lineFor(set.policy, { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id })
       return line === undefined || line.transfersPer24h === 0
@@ -32,20 +31,6 @@ export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
       },
     ]
   })
-
-const uncancellable = (set: RuleSet, { rule, own }: Spot, { name, publicKey }: Party): ReadonlyArray<Finding> => {
-  const line = cancelLineFor(set.policy, publicKey)
-  if (line !== undefined && line.transfersPer24h > 0) return []
-  return [
-    {
-      lint: "denied",
-      severity: policyGravity(set, rule),
-      path: own,
-      message: `${rule.name} is denied to cancel standing orders of ${name}: no policy line allows it`,
-      remedy: `add cancel: [{ from: [${name}], transfersPer24h: … }] to the policy, or remove the rule`,
-    },
-  ]
-}
 
 const placeOf = ({ rule, own }: Spot, to: string): ReadonlyArray<PropertyKey> => {
   if (rule.kind === "split") return [...own, "to", to]

@@ -34,7 +34,6 @@ const need = {
   withdraw: "a surplus",
   rebalance: "an imbalance",
   code: "a need",
-  cancel: "a standing order",
 } as const
 
 /** Rules that wait for their hours: how long a need may have to. */

@@ -33,7 +33,6 @@ const bandOf = (set: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
     case "payout":
     case "withdraw":
     case "code":
-    case "cancel":
       return []
   }
 }

@@ -57,7 +57,6 @@ export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange>
     case "rebalance":
     case "request":
     case "code":
-    case "cancel":
       return []
   }
 }

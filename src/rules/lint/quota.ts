@@ -1,9 +1,48 @@
+import { isOpen } from "../Hours.ts"
 import { lineFor } from "../Policy.ts"
-import type { Party } from "../Rule.ts"
+import type { Party, PayoutRule } from "../Rule.ts"
+import { type Schedule, timesAfter } from "../Schedule.ts"
 import { waysOf } from "../waysOf.ts"
 import { transfersPermitted } from "../worstCase.ts"
 import { dayMillis, type Finding, policyGravity, type RuleSet, type Spot, spotsOf } from "./Finding.ts"
-import { plannedPerDay, timesPerDay } from "./payoutRate.ts"
+
+/** Planned times that are looked at: years of daily ones, two days of one a minute. */
+const lookedAtMax = 3_000
+/** A plan's densest day does not depend on the year; leap days and both changes of the clocks lie within. */
+const from = Date.UTC(2024, 0, 1)
+const until = Date.UTC(2026, 0, 1)
+
+/** Planned times within the years that are looked at, in Unix milliseconds. */
+const timesOf = (schedule: Schedule): ReadonlyArray<number> => {
+  const times: Array<number> = []
+  for (const at of timesAfter(schedule, from)) {
+    if (at > until || times.length >= lookedAtMax) break
+    times.push(at)
+  }
+  return times
+}
+
+/** The most of these times, in their order, that any 24 hours hold. */
+const densest = (times: ReadonlyArray<number>): number => {
+  let most = 0
+  let first = 0
+  for (const [i, at] of times.entries()) {
+    while (times[first]! <= at - dayMillis) first++
+    most = Math.max(most, i + 1 - first)
+  }
+  return most
+}
+
+/** The most planned times that any 24 hours hold. */
+const timesPerDay = (schedule: Schedule): number => densest(timesOf(schedule))
+
+/** The most payments that the payouts plan together in any 24 hours, within the hours in which they pay. */
+const plannedPerDay = (payouts: ReadonlyArray<PayoutRule>): number => {
+  const times = payouts.flatMap(({ schedule, during }) =>
+    timesOf(schedule).filter((at) => during === undefined || isOpen(during, at)),
+  )
+  return densest(times.sort((a, b) => a - b))
+}
 
 /** Transfers that do not fit the network's quota, or the policy's, in 24 hours. */
 export const quota = (set: RuleSet): ReadonlyArray<Finding> => [...splitSizes(set), ...payers(set)]
@@ -41,16 +80,15 @@ const splitSizes = (set: RuleSet): ReadonlyArray<Finding> =>
 const decidedPerDay = ({ rule, subject }: Spot, payer: Party): number | undefined => {
   const transfers = new Set(waysOf(subject).flatMap(({ from, to }) => (from === payer ? [to] : []))).size
   if (rule.kind === "payout") return timesPerDay(rule.schedule)
-  if (rule.cooldownMillis === 0 || rule.kind === "cancel") return undefined
+  if (rule.cooldownMillis === 0) return undefined
   return transfers * (Math.floor(dayMillis / rule.cooldownMillis) + 1)
 }
 
 const decidedByAll = (own: ReadonlyArray<Spot>, payer: Party): number =>
   own.reduce((sum, spot) => sum + (decidedPerDay(spot, payer) ?? Number.POSITIVE_INFINITY), 0)
 
-/** Whose transfers, or cancellations, the rule makes. */
-const sendersOf = ({ subject }: Spot): ReadonlyArray<Party> =>
-  subject.kind === "cancel" ? subject.payers : waysOf(subject).map(({ from }) => from)
+/** Whose transfers the rule makes. */
+const sendersOf = ({ subject }: Spot): ReadonlyArray<Party> => waysOf(subject).map(({ from }) => from)
 
 const payers = (set: RuleSet): ReadonlyArray<Finding> => {
   const { transfersPerDay, policy } = set

@@ -125,12 +125,8 @@ const ofChain: ReadonlySet<string> = new Set([
   "parameter",
 ])
 
-/** A stream has no answer that could be spoilt: it is refused, comes late, or breaks off in its first message. */
-const ofStreams: ReadonlySet<FaultKind> = new Set(["drop_before", "delay", "http_status", "truncated_body"])
-
 /** Whether a kind can hit an operation at all. */
 export const fits = (kind: FaultKind, operation: Operation): boolean => {
-  if (operation === "stream") return ofStreams.has(kind)
   switch (kinds[kind].hits) {
     case "all":
       return true

@@ -5,8 +5,6 @@ export interface Answer {
   readonly status: number
   readonly body: unknown
   readonly text?: true
-  /** Whether it is indented without being asked for it. */
-  readonly indented?: true
   readonly headers?: Readonly<Record<string, string>>
   /** False on answers that do not come from the node behind the HTTP gateway: they carry none of its headers. */
   readonly fromNode: boolean
@@ -27,7 +25,7 @@ const statuses = {
   Unavailable: { code: 14, status: 503 },
   DeadlineExceeded: { code: 4, status: 504 },
 } as const
-export type ErrorClass = keyof typeof statuses
+type ErrorClass = keyof typeof statuses
 
 /** The reason inside an error answer: the network's own number, its text, and what lies behind it. */
 export interface Detail {

@@ -50,8 +50,7 @@ const ledger: Route = {
   ...own,
   method: "GET",
   path: "/sandbox/ledger",
-  answer: ({ node }) =>
-    Effect.zipWith(node.read(viewOf), node.listeners, (view, streams) => answerOf({ ...view, streams })),
+  answer: ({ node }) => Effect.map(node.read(viewOf), answerOf),
 }
 
 const viewOf = (chain: Chain) => {

@@ -1,4 +1,4 @@
-import { Effect, Queue } from "effect"
+import { Effect, Schedule } from "effect"
 import { codes } from "../checkTx.ts"
 import type { SandboxError } from "../SandboxError.ts"
 import { type Answer, nodeError, ok } from "./Answer.ts"
@@ -10,21 +10,18 @@ const internal = (message: string): Answer => nodeError("Internal", { code: 10_0
 /** Texts go out as the upper-case hex of their bytes. */
 const hexOf = (text: string): string => Buffer.from(text).toString("hex").toUpperCase()
 
-/** How long a submission that waits for its block waits. */
+/** How long a submission that waits for its block waits, and between two looks for it. */
 const commitPatience = "10 seconds"
+const commitPause = "50 millis"
 
 /** The height of the block that took the transaction; undefined where none did in time. */
 const included = (world: World, hash: string): Effect.Effect<number | undefined, SandboxError> =>
-  Effect.gen(function* () {
-    const { seen, reader } = yield* world.node.listen(
-      (chain) => chain.included.findLast((entry) => entry.hash === hash)?.height,
+  world.node
+    .read((chain) => chain.included.findLast((entry) => entry.hash === hash)?.height)
+    .pipe(
+      Effect.repeat({ until: (height) => height !== undefined, schedule: Schedule.spaced(commitPause) }),
+      Effect.timeoutOrElse({ duration: commitPatience, orElse: () => Effect.undefined }),
     )
-    if (seen !== undefined) return seen
-    for (;;) {
-      const news = yield* Queue.take(reader.news)
-      if (news.included.some((entry) => entry.hash === hash)) return news.height
-    }
-  }).pipe(Effect.scoped, Effect.timeoutOrElse({ duration: commitPatience, orElse: () => Effect.undefined }))
 
 /**
  * Hands serialised bytes to the mempool. `success` says only that the node answered: callers look at the code. Here the

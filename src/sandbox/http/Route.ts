@@ -25,8 +25,6 @@ export interface Ask {
 export interface Route {
   /** Undefined for the sandbox's own paths: no faults, limits and headers of the network apply to them. */
   readonly operation: Operation | undefined
-  /** Which of the network's servers it belongs to: the explorer has neither block headers nor a limiter. */
-  readonly server?: "explorer"
   readonly method: "GET" | "POST" | "DELETE"
   readonly path: `/${string}`
   /** Whether the three operations of the specification and the chain height are all that the profile serves. */

@@ -3,12 +3,11 @@ import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
 import { breakAnswer, hangUp } from "../faults/wire.ts"
 import { plainError, refuse } from "./Answer.ts"
-import { type Incoming, perform, strikeBefore } from "./perform.ts"
+import { type Incoming, perform } from "./perform.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import type { Route, World } from "./Route.ts"
 import { bodyText, isPreflight, preflight, respond } from "./respond.ts"
 import { knowsPath, routesOf } from "./routes.ts"
-import { makeStreams, streams } from "./streams/serveStream.ts"
 
 /** The largest message between the network's gateway and its node. */
 const messageMax = ByteSize.mebibytes(4)
@@ -29,19 +28,7 @@ export const layerRoutes = (world: World, limiter: RateLimiter | undefined) =>
       for (const route of served) {
         yield* router.add(route.method, route.path, serve(world, limiter, route))
       }
-      const streamed = world.profile.surface === "full" ? streams : []
-      const stream = makeStreams(world, {
-        strike: (request, faults) =>
-          strikeBefore(world, faults).pipe(
-            Effect.filterOrElse(
-              (struck) => struck !== "hungUp",
-              () => hangUp(request),
-            ),
-          ),
-        respond: (request, answer) => respond(request, answer, {}),
-      })
-      for (const route of streamed) yield* router.add("GET", route.path, stream(route))
-      const isKnown = knowsPath([...served, ...streamed])
+      const isKnown = knowsPath(served)
       yield* router.add("*", "/*", (request) => {
         if (isPreflight(request)) return Effect.succeed(preflight(request))
         return Effect.succeed(

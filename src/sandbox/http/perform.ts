@@ -68,7 +68,7 @@ const sendOff = Effect.fnUntraced(function* (
   go: (incoming: Incoming) => Effect.Effect<Outcome, SandboxError>,
 ) {
   const body = Effect.fromResult(yield* Effect.result(incoming.body))
-  const stopped = Effect.andThen(world.node.newsEnded, Effect.interrupt)
+  const stopped = Effect.andThen(world.node.stopped, Effect.interrupt)
   return yield* Fiber.join(yield* Effect.forkDetach(Effect.raceFirst(go({ ...incoming, body }), stopped)))
 })
 
@@ -85,15 +85,14 @@ const operate = Effect.fnUntraced(function* (
   const met = faults.length === 0 ? { world, headers: world } : yield* meet(world, faults)
   const headers = { ...limits, ...(yield* blockHeaders(met.headers, route)) }
   const ask = { query: parseQuery(incoming.url), params: incoming.params, body: incoming.body }
-  const given = yield* route
+  const answer = yield* route
     .answer(met.world, ask)
     .pipe(Effect.catchTag("Refusal", (refusal) => Effect.succeed<Answer>(refusal.answer)))
-  const answer: Answer = route.server === "explorer" ? { ...given, indented: true } : given
   if (faults.length === 0) return answered(answer, headers)
   return yield* strikeAfter(world, faults, { answer, headers, after: ask.query.get("pagination.after")?.[0] })
 })
 
-const isOfDataNode = (route: Route): boolean => route.operation !== undefined && route.server === undefined
+const isOfDataNode = (route: Route): boolean => route.operation !== undefined
 
 /** The block that the node began last, as it stood before the operation looked at anything. */
 const blockHeaders = (world: World, route: Route) =>
@@ -110,7 +109,7 @@ const stageOf = (fault: Fault): Stage => {
 }
 
 /** What happens to a request before it has any effect; undefined where it goes on. */
-export const strikeBefore = Effect.fnUntraced(function* (
+const strikeBefore = Effect.fnUntraced(function* (
   world: World,
   faults: ReadonlyArray<Fault>,
 ): Effect.fn.Return<Answer | "hungUp" | undefined, SandboxError> {

@@ -28,11 +28,11 @@ export const preflight = (request: HttpServerRequest.HttpServerRequest): HttpSer
     },
   })
 
-/** The body as text: compact, or indented for whoever puts "pretty" into the query, and always by the explorer. */
+/** The body as text: compact, or indented for whoever puts "pretty" into the query. */
 export const bodyText = (answer: Answer, url: string): string => {
   if (answer.text) return String(answer.body)
   const query = new URLSearchParams(url.split("?")[1] ?? "")
-  return answer.indented || query.has("pretty") ? JSON.stringify(answer.body, null, 2) : JSON.stringify(answer.body)
+  return query.has("pretty") ? JSON.stringify(answer.body, null, 2) : JSON.stringify(answer.body)
 }
 
 /** Sends an answer, packed if the client takes it so. `headers` are the node's: one that is not its own has none. */

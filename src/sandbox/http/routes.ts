@@ -4,7 +4,6 @@ import { asset, assets } from "./Assets.ts"
 import { balanceChanges } from "./BalanceChanges.ts"
 import { controls } from "./Control.ts"
 import { deposits, withdrawal, withdrawals } from "./Custody.ts"
-import { explorerInfo, explorerTransaction, explorerTransactions } from "./Explorer.ts"
 import { estimateFee, feeDiscount } from "./Fees.ts"
 import { ledgerEntries } from "./LedgerEntries.ts"
 import { parameter, parameters } from "./Parameters.ts"
@@ -35,9 +34,6 @@ const routes: ReadonlyArray<Route> = [
   estimateFee,
   feeDiscount,
   spamStatistics,
-  explorerTransaction,
-  explorerTransactions,
-  explorerInfo,
   parameters,
   parameter,
   coreTime,

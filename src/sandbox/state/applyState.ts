@@ -67,7 +67,6 @@ const wholeDelta = (chain: Chain, seen: ReadonlyArray<Seen>): BlockDelta => ({
   gone: [],
   prunedTo: 0,
   armed: [],
-  events: [],
 })
 
 const fillLedger = (chain: Chain, state: NetworkState): void => {

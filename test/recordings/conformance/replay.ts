@@ -23,6 +23,12 @@ type Json = Record<string, any>
 const data = (file: string): ReadonlyArray<Json> =>
   JSON.parse(readFileSync(new URL(`../data/${file}.json`, import.meta.url), "utf8"))
 
+/** The sandbox has no block explorer. */
+const isOfExplorer = ({ url }: Json): boolean => pathOf(String(url)).startsWith("/rest/")
+
+/** Recorded reads of the node. */
+const reads = (file: string): ReadonlyArray<Json> => data(file).filter((entry) => !isOfExplorer(entry))
+
 const pathOf = (url: string): string => url.replace(/^http:\/\/127\.0\.0\.1:[0-9]+/, "")
 
 /** Sends a recorded request again and compares status, body, and where it was told the type of the body. */
@@ -33,8 +39,7 @@ const again = (client: Test.TestClient, recorded: Json) =>
     const reply = yield* Test.request(client, pathOf(url), { method, ...(sent === undefined ? {} : { body: sent }) })
     const status = differences(recorded["status"], reply.status, "HTTP status")
     const found = reply.json === undefined ? reply.text : reply.json
-    const ours = withoutValidators(recorded["body"])
-    return [...status, ...ours.dropped, ...differences(sorted(ours.body), sorted(found))]
+    return [...status, ...differences(sorted(recorded["body"]), sorted(found))]
   })
 
 const bodyOf = (request: unknown): string => (typeof request === "string" ? request : JSON.stringify(request))
@@ -44,18 +49,6 @@ const lostBodies = new Map([
   ["POST /transaction malformed json", '{"tx": '],
   ["POST /transaction empty object", "{}"],
 ])
-
-const validatorCommands = new Set(["Node Vote", "Chain Event", "Validator Heartbeat"])
-
-/** A listing of the explorer without what the network's validators sent. */
-const withoutValidators = (body: unknown): { readonly body: unknown; readonly dropped: ReadonlyArray<Difference> } => {
-  const rows = (body as Json | null)?.["transactions"]
-  if (!Array.isArray(rows)) return { body, dropped: [] }
-  const transactions = rows.filter((row) => !validatorCommands.has(row["type"]))
-  const count = rows.length - transactions.length
-  const difference = { path: "transactions of validators", recorded: `${count} rows`, sandbox: "nothing" }
-  return { body: { ...(body as Json), transactions }, dropped: count === 0 ? [] : [difference] }
-}
 
 /** The network tells its proof-of-work states in any order. */
 const sorted = (body: unknown): unknown => {
@@ -126,7 +119,7 @@ const untilWaiting = (client: Test.TestClient): Effect.Effect<void, Test.NoAnswe
   )
 
 export const replayPages = withState(atPages(), (client) =>
-  Effect.forEach(data("pages"), (entry) =>
+  Effect.forEach(reads("pages"), (entry) =>
     Effect.map(again(client, entry), (found) => compared("pages", entry["name"], found)),
   ),
 )
@@ -155,7 +148,7 @@ export const recordedTime = (height: number): number => {
 /** Sends the commands at their heights, then reads the pages. `meanwhile` may look on. */
 export const replayCommands = withState(beforeCommands(), (client) => commandsThrough(client))
 
-export const commandsThrough = (client: Test.TestClient) =>
+const commandsThrough = (client: Test.TestClient) =>
   Effect.gen(function* () {
     const results: Array<Compared> = []
     for (const { name, height, response } of data("commands")) {
@@ -163,7 +156,7 @@ export const commandsThrough = (client: Test.TestClient) =>
       results.push(compared("commands", name, yield* again(client, { ...response, name })))
     }
     yield* stepTo(client, 1_702, recordedTime)
-    for (const entry of data("command-pages")) {
+    for (const entry of reads("command-pages")) {
       results.push(compared("command-pages", entry["name"], yield* again(client, entry)))
     }
     return results

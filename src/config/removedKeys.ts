@@ -1,0 +1,15 @@
+/** Keys that a file may still hold, by the map that held them, and what takes their place. */
+const removed: Readonly<Record<string, string>> = {
+  "network.streams": "remove it: the gateways are asked each second while money moves or is about to",
+  "policy.cancel": "remove it: nothing is cancelled; whoever holds the key ends a recurring transfer",
+  "rules.cancel": "remove the rule: whoever holds the key ends a recurring transfer",
+}
+
+/** What replaces a key that is no more; undefined of any other. `path` is that of its map. */
+export const replacementOf = (path: ReadonlyArray<PropertyKey>, key: string): string | undefined => {
+  const way = path
+    .filter((step) => typeof step === "string")
+    .concat(key)
+    .join(".")
+  return Object.hasOwn(removed, way) ? removed[way] : undefined
+}

@@ -1,0 +1,47 @@
+import { assert, describe, it } from "@effect/vitest"
+import { BaseUnits } from "../../src/domain/Amount.ts"
+import type { AssetId, PublicKey } from "../../src/domain/Hex.ts"
+import { isNear } from "../../src/poller/isNear.ts"
+import type { Rule } from "../../src/rules/Rule.ts"
+import { plainRule } from "../support/Rules.ts"
+
+const key = "a".repeat(64) as PublicKey
+const asset = { symbol: "USDT", id: "c".repeat(64) as AssetId, decimals: 6 }
+const party = { name: "hot", publicKey: key, signer: undefined, floor: new Map(), transfersKept: 0 }
+const level = {
+  party,
+  asset,
+  balance: "free" as const,
+  trigger: BaseUnits.make(1_000n),
+  target: BaseUnits.make(2_000n),
+}
+const rule: Rule = { ...plainRule, kind: "topUp", name: "keep", from: party, levels: [level] }
+
+const row = {
+  party: key as string,
+  asset: asset.id as string,
+  market: "",
+  type: "ACCOUNT_TYPE_GENERAL",
+  balance: 0n,
+  timestamp: 0n,
+}
+
+describe("a balance", () => {
+  it.each([
+    [899n, false],
+    [900n, true],
+    [1_000n, true],
+    [1_100n, true],
+    [1_101n, false],
+  ])("of %d is near a level of 1,000: %s", (balance, near) => {
+    assert.strictEqual(isNear([rule], [{ ...row, balance }]), near)
+  })
+
+  it.each([
+    ["of another party", { party: "b".repeat(64) }],
+    ["of another asset", { asset: "d".repeat(64) }],
+    ["of another type", { type: "ACCOUNT_TYPE_BOND" }],
+  ])("%s is not near", (_, other) => {
+    assert.isFalse(isNear([rule], [{ ...row, balance: 1_000n, ...other } as typeof row]))
+  })
+})
