@@ -19,6 +19,7 @@ import type { DaemonOptions } from "./services.ts"
 import { neededOf, operatorsInForce } from "./status/operatorsInForce.ts"
 import { noteStarted } from "./status/reloadConfig.ts"
 import { settleTerms, termsLoop } from "./status/waitingTerms.ts"
+import { healthLoop } from "./status/watchHealth.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
 import { watchDiskSpace } from "./store/fullDisk.ts"
@@ -71,6 +72,7 @@ const prepareOnceWritten = (options: DaemonOptions) => {
   const { treasury, dataDir } = options
   const telling = supervise([
     lasting("overdue", overdueLoop),
+    lasting("health", healthLoop),
     lasting("alerts", alertLoop(treasury.name)),
     lasting(
       "halt",
@@ -142,6 +144,7 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     lasting("confirm", confirmLoop),
     lasting("reconcile", reconcileLoop),
     lasting("overdue", overdueLoop),
+    lasting("health", healthLoop),
     lasting("alerts", alertLoop(treasury.name)),
     lasting("terms", termsLoop),
     lasting("halt", haltLoop(options.dataDir, now)),

@@ -2,6 +2,7 @@ import { Clock, Effect, FiberMap, Random, Result } from "effect"
 import { Notifier } from "../notify/Notifier.ts"
 import { AlertQueue, type Delivery } from "../store/AlertQueue.ts"
 import { tripFor } from "../store/guarded.ts"
+import { makeAllClears } from "../store/makeAllClears.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -31,15 +32,18 @@ const receivers = Effect.gen(function* () {
   return new Set([...(yield* Notifier).receivers, ...pending.map(({ receiver }) => receiver)])
 })
 
-/** Delivers what is due to all receivers, side by side, and ends with the slowest. */
-export const deliverOnce = (treasury: string) =>
-  Effect.flatMap(receivers, (all) =>
-    Effect.forEach(all, (receiver) => deliverTo(treasury, receiver), { concurrency: "unbounded", discard: true }),
-  )
+/** Delivers what is due to all receivers, all-clears included, side by side, and ends with the slowest. */
+export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: string) {
+  yield* withoutStore(yield* makeAllClears)
+  const all = yield* receivers
+  yield* Effect.forEach(all, (receiver) => deliverTo(treasury, receiver), { concurrency: "unbounded", discard: true })
+})
+
+/** A store that fails halts signing, and delays no alert. */
+const withoutStore = <A, R>(effect: Effect.Effect<A, StoreError, R>) => Effect.catchTag(effect, "StoreError", tripFor)
 
 /** What the store does not take is remembered by the queue: that stops payments, and no alert. */
-const deliver = (treasury: string, delivery: Delivery) =>
-  Effect.catchTag(deliverOne(treasury, delivery), "StoreError", tripFor)
+const deliver = (treasury: string, delivery: Delivery) => withoutStore(deliverOne(treasury, delivery))
 
 const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, delivery: Delivery) {
   const queue = yield* AlertQueue
@@ -82,7 +86,8 @@ export const alertLoop = (treasury: string) =>
     const cycle = yield* Cycle
     const signals = yield* Signals
     const fibers = yield* FiberMap.make<string, void, StoreError>()
-    const begin = Effect.flatMap(receivers, (all) =>
+    const allClears = yield* makeAllClears
+    const begin = Effect.flatMap(Effect.andThen(withoutStore(allClears), receivers), (all) =>
       Effect.forEach(
         all,
         (receiver) => FiberMap.run(fibers, receiver, deliverTo(treasury, receiver), { onlyIfMissing: true }),

@@ -1,3 +1,4 @@
+import { ageText } from "../domain/ageText.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { timeText } from "../rules/Check.ts"
 import type { Answer, Explanation, Sign } from "../rules/explain.ts"
@@ -55,7 +56,7 @@ const stoppedText = (isRunning: boolean): ReadonlyArray<string> =>
 const knownText = (knowledge: RuleAnswer["knowledge"]): string =>
   knowledge === null
     ? "no balance was read yet"
-    : `block ${knowledge.block} of ${knowledge.at.slice(11, 19)}Z, ${knowledge.ageSeconds.toFixed(1)} s old, from ${knowledge.source}`
+    : `block ${knowledge.block} of ${knowledge.at.slice(11, 19)}Z, ${ageText(knowledge.ageSeconds)}, from ${knowledge.source}`
 
 const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer): string => {
   const rehearsed = answer.trial

@@ -1,4 +1,4 @@
-import { Effect, Layer, Logger, type Option } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import { secureDataDir } from "../config/ownFiles.ts"
 import { gatewayLayer, storeLayer } from "../services.ts"
@@ -7,6 +7,7 @@ import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { layerMetrics } from "./layerMetrics.ts"
+import { loggingLayer } from "./logging.ts"
 import { counted, type Output, outputFlag, printResult, table, toJson } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, type Setup, setup } from "./setup.ts"
@@ -95,8 +96,9 @@ const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
       if (answer !== undefined) return yield* bodyOf(answer)
       const found = yield* setup(chosen)
       yield* secureDataDir(found.dataDir)
+      const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, 2)
       const done = yield* ledgerVerb(verb, found, asked).pipe(
-        Effect.provide(alone(found)),
+        Effect.provide(alone(found).pipe(Layer.provideMerge(log))),
         Effect.catchTags({
           GatewayError: (error) => failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
           StoreError: (error) => failWith("failure", error.message),
@@ -117,7 +119,7 @@ interface ChosenVerb extends Chosen {
 /** What a command needs that does the work of the daemon where none runs. */
 export const alone = (found: Setup) => {
   const { treasury } = found
-  return Layer.mergeAll(storeLayer(found), gatewayLayer({ treasury }), Logger.layer([])).pipe(
+  return Layer.merge(storeLayer(found), gatewayLayer({ treasury })).pipe(
     Layer.provideMerge(layerMetrics(treasury, found.mode)),
   )
 }

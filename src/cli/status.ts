@@ -14,7 +14,7 @@ import { viewText } from "./viewText.ts"
 
 const flags = {
   fail: Flag.Boolean("fail").pipe(
-    Flag.withDescription("Exit with 8 unless the sentence is ok"),
+    Flag.withDescription("Exit 8 unless the treasury is healthy"),
     Flag.withDefault(false),
   ),
   live: Flag.Boolean("live").pipe(Flag.withDescription("Ask only whether the daemon answers"), Flag.withDefault(false)),
@@ -44,7 +44,7 @@ export const status = Command.make(
     }
     return undefined
   }),
-).pipe(Command.withDescription("Say how things stand: the page in words"))
+).pipe(Command.withDescription("Print the treasury's status"))
 
 /** The daemon is of the same version as this command line: its view is taken as it comes. */
 const viewOf = (body: unknown): View => body as View

@@ -1,3 +1,4 @@
+import { ageText } from "../domain/ageText.ts"
 import type { AccountView, IntentView, View } from "../status/View.ts"
 import { table } from "./output.ts"
 
@@ -24,21 +25,28 @@ export const viewText = (view: View): string => {
     `${signs[view.sentence.severity]}${view.sentence.text}`,
     `    ${view.treasury}, mode ${view.mode}, ${gatewaysText(view.network)}, block ${view.height}, chain ${view.network.chainId}`,
     ...(view.terms === null ? [] : [view.terms.text]),
+    ...conditionsText(view.conditions),
     ...(accounts.length > 0 ? ["accounts", table(accounts)] : []),
     ...(rules.length > 0 ? ["rules", table(rules)] : []),
     ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
     ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),
     ...pastText(view),
-    ...(view.work === null ? [] : [`nothing is signed since ${view.work.since}: ${view.work.detail}`]),
-    ...(view.doubted === null ? [] : [`newest block doubted since ${view.doubted.since}: ${view.doubted.detail}`]),
-    ...(view.uncompared === null ? [] : [`not compared since ${view.uncompared.since}: ${view.uncompared.detail}`]),
     `mempool accepted ${accepted} of ${accepted + refused} definite answers in 24 h, ${lost} lost; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
   ].join("\n")
 }
 
+/** All conditions that hold, where the headline names more than one. */
+const conditionsText = (conditions: View["conditions"]): ReadonlyArray<string> => {
+  const rows = conditions.map(({ condition, severity, text, remedy }) => [
+    `  ${signs[severity]}${condition.replaceAll("_", " ")}`,
+    `${text}; ${remedy}`,
+  ])
+  return rows.length < 2 ? [] : ["conditions", table(rows)]
+}
+
 /** How old the knowledge is, and whose. */
 const observationText = (seen: AccountView["observation"]): string =>
-  seen === null ? "never seen" : `${seen.ageSeconds.toFixed(1)} s old, block ${seen.block}, from ${seen.source}`
+  seen === null ? "never seen" : `${ageText(seen.ageSeconds)}, block ${seen.block}, from ${seen.source}`
 
 /** What of the past is lost, and what is being read. */
 const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {

@@ -74,6 +74,7 @@ const raise = Effect.fnUntraced(function* (rule: AlertRule, episode: number, { i
     subject: rule.name,
     detail,
     fields: { rule: rule.name, episode, over: isOver },
+    ...(isOver ? { resolves: [`rule/${rule.name}/${episode}`] } : {}),
   })
   yield* (yield* Signals).wake("alerts")
 })

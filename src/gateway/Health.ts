@@ -12,6 +12,7 @@ import {
   type RowsBlock,
   stepBackMax,
 } from "../rules/headBelief.ts"
+import { aheadMillisOf, noteBlock, type TimedBlock } from "../rules/wrongClock.ts"
 import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
 import { escapeText } from "./escapeText.ts"
 import type { Pace } from "./Limiter.ts"
@@ -37,6 +38,8 @@ export interface GatewayHealth {
   readonly detail: string
   /** The chain that it named last, where that is another than the treasury's. */
   readonly otherChain: string | undefined
+  /** Time of its blocks minus our clock, while these go on as time does; undefined where that cannot be told. */
+  readonly aheadMillis: number | undefined
   /** That its row headers name a later block far below one that was known, and since when (Unix milliseconds). */
   readonly begunAgain?: BegunAgain
   /** That it is quarantined for what it said of heights alone: where it is now shows whether it is right again. */
@@ -98,6 +101,8 @@ interface Notes {
   heightAt: number
   /** The block that its rows named last; also where the answer was not believed. */
   rows: RowsBlock | undefined
+  /** Blocks of its row headers with their times, over the last seconds. */
+  timed: ReadonlyArray<TimedBlock>
   /** With when an answer said so last. */
   begunAgain: (BegunAgain & { readonly at: number }) | undefined
   readonly seen: Map<Kind, { readonly highest: bigint; readonly last: bigint; readonly at: number }>
@@ -235,6 +240,7 @@ export class Health extends Context.Service<
           record.seen.clear()
           record.height = undefined
           record.rows = undefined
+          record.timed = []
           record.begunAgain = undefined
           const { quarantine: held } = record
           // What it was quarantined for there is of that chain's blocks.
@@ -251,6 +257,7 @@ export class Health extends Context.Service<
               if (ended.mark === undefined) return
               const record = of(name)
               record.rows = { ...ended.mark, at }
+              record.timed = noteBlock(record.timed, { blockAt: Number(ended.mark.timestamp / 1_000_000n), at })
               record.begunAgain =
                 known !== undefined && beginsAgain(ended.mark, known)
                   ? { below: known.height, since: at, ...record.begunAgain, at }
@@ -291,6 +298,7 @@ const fresh = (): Notes => ({
   height: undefined,
   heightAt: 0,
   rows: undefined,
+  timed: [],
   begunAgain: undefined,
   seen: new Map(),
   quarantine: undefined,
@@ -341,7 +349,8 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
   const otherChain = record.other?.chainId
   const perSecond = pace?.state === "throttled" && pace.perSecond < slowPerSecond ? pace.perSecond : undefined
   const isOfHeight = quarantine?.cause === "height" && begunAgain === undefined
-  const base = { name, height, named, lag, failing, perSecond, otherChain, isOfHeight }
+  const aheadMillis = aheadMillisOf(record.timed, now)
+  const base = { name, height, named, lag, failing, perSecond, otherChain, isOfHeight, aheadMillis }
   if (otherChain !== undefined)
     return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
   if (begunAgain !== undefined)

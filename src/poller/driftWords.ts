@@ -49,4 +49,5 @@ export const alertOf = (names: Names, drift: Drift, isOver: boolean): Alert => (
   subject: subjectOf(names, drift),
   detail: isOver ? "rows and balance agree again" : `${wordsOf(names, drift)}; rules on it hold until both agree`,
   fields: { stored: String(drift.stored), reported: String(drift.reported) },
+  ...(isOver ? { resolves: [`drift/${drift.seq}`] } : {}),
 })

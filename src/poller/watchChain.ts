@@ -68,6 +68,7 @@ const tell = Effect.fnUntraced(function* (gateway: string, detail: string, elsew
       ? "it is on this treasury's chain again, and counts"
       : `${detail}: its answers count for nothing until it is back; correct its address`,
     fields: { gateway, chain: elsewhere },
+    ...(isOver ? { resolves: [`chain/${gateway}`] } : {}),
   })
 })
 

@@ -66,6 +66,7 @@ const alert = Effect.fnUntraced(function* ({ symbol, id }: PinnedAsset, severity
     subject: symbol,
     detail,
     fields: { asset: id, symbol },
+    ...(severity === "info" ? { resolves: [`asset/pin/${id}`] } : {}),
   })
   yield* (yield* Signals).wake("alerts")
   yield* say(severity === "page" ? "halted" : "asset", { subject: symbol, detail }, severity)

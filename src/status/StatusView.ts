@@ -5,6 +5,7 @@ import { isFinalIntent } from "../domain/Intent.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import { isPaying } from "../rules/Rule.ts"
+import { wrongClock } from "../rules/wrongClock.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
 import { Brake } from "../store/Brake.ts"
@@ -21,10 +22,12 @@ import { TermsLog } from "../store/TermsLog.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
 import { headRemedyOf } from "../submitter/watchHead.ts"
 import { accountViews, isoOf, observationOf } from "./accountViews.ts"
+import { conditionsOf } from "./conditions.ts"
+import { headline } from "./headline.ts"
 import { intentView } from "./intentView.ts"
 import { limitViews } from "./limitViews.ts"
+import { type FactNeeds, readFacts } from "./readFacts.ts"
 import { ruleViews, storedRuleViews } from "./ruleViews.ts"
-import { sentenceOf } from "./sentence.ts"
 import type { View } from "./View.ts"
 import { dueAt, waitText } from "./waitingTerms.ts"
 
@@ -48,16 +51,13 @@ export class StatusView extends Context.Service<StatusView, { readonly view: Eff
       StatusView,
       Effect.gen(function* () {
         const needs = yield* Effect.context<Needs>()
-        const health = yield* Effect.serviceOption(Health)
-        const gateways = Option.match(health, { onNone: () => Effect.succeed([]), onSome: ({ all }) => all })
-        return StatusView.of({
-          view: Effect.flatMap(gateways, (known) => read(options, known)).pipe(Effect.provideContext(needs)),
-        })
+        return StatusView.of({ view: readView(options).pipe(Effect.provideContext(needs)) })
       }),
     )
 }
 
 type Needs =
+  | FactNeeds
   | AlertQueue
   | Backfills
   | Brake
@@ -72,35 +72,41 @@ type Needs =
   | SpendLog
   | TrustedHead
 
-const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, known: ReadonlyArray<GatewayHealth>) {
+/** Reads the view. Of gateways nothing is known where no daemon asks them. */
+export const readView = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
+  const health = Option.getOrUndefined(yield* Effect.serviceOption(Health))
+  const known = health === undefined ? [] : yield* health.all
   const { treasury, mode } = { ...options, ...(yield* inForceOr(options)) }
   const outbox = yield* Outbox
   const observations = yield* Observations
   const brake = yield* Brake
   const now = yield* Clock.currentTimeMillis
+  const inForce = { treasury: treasury.name, chainId: treasury.network.chainId, policy: treasury.policy }
   const watermark = yield* observations.watermark
   const open = yield* outbox.open
   const memories = yield* (yield* RuleStates).all
   const settings = yield* Settings
   const halts = yield* brake.halts
   const pauses = yield* brake.pauses
+  const clock = wrongClock(readingsOf(known), treasury.network.maxAgeMillis)
+  const blockAgeSeconds = watermark === undefined ? null : (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
+  // A clock that is wrong tells no age: a block of ten minutes ahead of it would seem to be of now.
+  const ageSeconds = clock === undefined || clock.whose === "gateways" ? blockAgeSeconds : null
+  const source = (yield* settings.get(sourceKey)) ?? treasury.network.gateways[0].name
   const accounts = accountViews(
     treasury,
     yield* observations.accounts,
     open,
-    observationOf({ source: (yield* settings.get(sourceKey)) ?? treasury.network.gateways[0].name, watermark, now }),
+    observationOf({ source, watermark, ageSeconds }),
   )
   const finals = (yield* outbox.recent(recentMax + open.length))
     .filter((i) => isFinalIntent(i.state))
     .slice(0, recentMax)
-  const ageSeconds =
-    watermark === undefined ? null : Math.max(0, (now - Number(watermark.timestamp / 1_000_000n)) / 1_000)
   const today = (yield* outbox.settledSince(now - dayMillis)).filter((i) => i.state === "confirmed").length
   const head = yield* (yield* Journal).head
   const pending = yield* (yield* AlertQueue).pending
   const failing = yield* (yield* Comparisons).failing
-  const work = yield* (yield* ChainRules).doubted
-  const view: Omit<View, "sentence"> = {
+  const view: Omit<View, "sentence" | "conditions"> = {
     treasury: treasury.name,
     mode,
     version: options.version,
@@ -113,11 +119,11 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     ageSeconds,
     accounts,
     rules: options.fromStore === true ? storedRuleViews(memories) : ruleViews(treasury, memories),
-    intents: yield* Effect.forEach([...open, ...finals], intentView),
+    intents: yield* Effect.forEach([...open, ...finals], (intent) => intentView(intent, inForce)),
     policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),
-    work: work?.isTold === true ? { since: new Date(work.since).toISOString(), detail: work.detail } : null,
+    work: yield* workView(watermark?.height ?? 0n),
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
     doubted: yield* doubtedView(treasury.network.chainId, now),
     terms: yield* termsView,
@@ -133,8 +139,20 @@ const read = Effect.fn("StatusView.view")(function* (options: StatusOptions, kno
     journal: { seq: head.seq, head: head.hash },
     at: new Date(now).toISOString(),
   }
-  const sentence = sentenceOf(view, { today, maxAgeSeconds: treasury.network.maxAgeMillis / 1_000 })
-  return { ...view, sentence: options.fromStore === true ? withoutFile(sentence) : sentence }
+  const told = { blockAgeSeconds, wrongClock: clock, pending, fromStore: options.fromStore === true }
+  const conditions = conditionsOf(yield* readFacts(treasury, view, told))
+  return { ...view, conditions, sentence: headline(conditions, view, today) }
+})
+
+const readingsOf = (known: ReadonlyArray<GatewayHealth>) =>
+  known.flatMap(({ name, aheadMillis }) => (aheadMillis === undefined ? [] : [{ name, aheadMillis }]))
+
+const workView = Effect.fnUntraced(function* (height: bigint) {
+  const chain = yield* ChainRules
+  const noted = yield* chain.doubted
+  if (noted?.isTold !== true) return null
+  const remedy = (yield* chain.doubt(height))?.remedy ?? "it ends with the next plain answer of the gateway"
+  return { since: new Date(noted.since).toISOString(), detail: noted.detail, remedy }
 })
 
 /** Longer than a gateway errs: then people are called. */
@@ -163,12 +181,6 @@ const termsView = Effect.gen(function* () {
     text: waitText(wait),
   }
 })
-
-/** Nothing is in band of levels that are not known. */
-const withoutFile = ({ severity, text }: View["sentence"]): View["sentence"] =>
-  severity === "ok"
-    ? { severity: "warn", text: text.replace("All in band.", "Levels and limits are not known without the file.") }
-    : { severity, text }
 
 /** Windows that hold rules now: those that ignore them have none. */
 const openWindows = ({ rules }: Treasury, now: number): View["maintenance"] => {
@@ -202,5 +214,12 @@ const gatewayViews = (treasury: Treasury, known: ReadonlyArray<GatewayHealth>): 
   treasury.network.gateways.map(({ name }) => {
     const health = known.find((one) => one.name === name)
     const height = health?.named === undefined ? null : String(health.named)
-    return { name, state: health?.state ?? "unknown", height, detail: health?.detail ?? "" }
+    return {
+      name,
+      state: health?.state ?? "unknown",
+      height,
+      detail: health?.detail ?? "",
+      otherChain: health?.otherChain ?? null,
+      aheadSeconds: health?.aheadMillis === undefined ? null : health.aheadMillis / 1_000,
+    }
   })

@@ -9,10 +9,12 @@ export interface View {
     readonly quorum: number
     readonly gateways: ReadonlyArray<GatewayView>
   }
-  /** The one sentence, and how bad it is. */
+  /** The headline: the worst of the conditions, or that all is well. */
   readonly sentence: { readonly severity: "ok" | "warn" | "bad"; readonly text: string }
+  /** Everything that keeps the treasury from being healthy, the worst first. */
+  readonly conditions: ReadonlyArray<ConditionView>
   readonly height: string
-  /** Seconds since the newest final block; null before the first reading. */
+  /** Seconds since the newest known block; null before the first reading, and while the clock may be wrong. */
   readonly ageSeconds: number | null
   readonly accounts: ReadonlyArray<AccountView>
   readonly rules: ReadonlyArray<RuleView>
@@ -34,7 +36,7 @@ export interface View {
     readonly share: number
   }>
   /** Where people were paged because the network's terms of work are not to be relied on: nothing is signed. */
-  readonly work: { readonly since: string; readonly detail: string } | null
+  readonly work: { readonly since: string; readonly detail: string; readonly remedy: string } | null
   /** Since when and why balances cannot be compared with the gateway's own; null while they can. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
   /** Since when and why the newest block is not believed; null while it is. `isLong`: people were called. */
@@ -70,6 +72,17 @@ export interface View {
   readonly at: string
 }
 
+export interface ConditionView {
+  /** A value of the label `condition` of `cofferer_healthy`. */
+  readonly condition: string
+  /** bad: nothing is signed, or somebody must act now. warn: somebody must look at it. */
+  readonly severity: "bad" | "warn"
+  /** What is wrong, without a full stop. */
+  readonly text: string
+  /** What ends it: a command, or what a person does. */
+  readonly remedy: string
+}
+
 export interface GatewayView {
   readonly name: string
   /** up, lagging, quarantined, banned, down, or unknown where no daemon runs. */
@@ -77,6 +90,10 @@ export interface GatewayView {
   readonly height: string | null
   /** Why it is not up, or what its last failure was. */
   readonly detail: string
+  /** The chain that it is on, where that is not the treasury's. */
+  readonly otherChain: string | null
+  /** Time of its blocks minus this host's clock; null where that cannot be told. */
+  readonly aheadSeconds: number | null
 }
 
 export interface AccountView {
@@ -103,10 +120,11 @@ export interface AccountView {
 }
 
 export interface ObservationView {
-  /** Newest final block whose rows are known, 0 where the gateway tells no heights; its time; seconds since then. */
+  /** Newest final block whose rows are known, 0 where the gateway tells no heights; its time. */
   readonly block: string
   readonly at: string
-  readonly ageSeconds: number
+  /** Seconds since then by this host's clock, negative where it is behind; null while that clock may be wrong. */
+  readonly ageSeconds: number | null
   /** Name of the gateway. */
   readonly source: string
   /** Time of the block in which the account last moved, or was first listed. */
@@ -146,6 +164,8 @@ export interface IntentView {
   readonly held: ReadonlyArray<string>
   /** What it waits for, when people are called to it and what ends that; null once it is at its end. */
   readonly wait: { readonly waitsFor: string; readonly called: string; readonly endedBy: string } | null
+  /** Why people are called to it, where it is past the bound of its state; null while it is not. */
+  readonly overdue: string | null
   readonly createdAt: string
   readonly attempts: ReadonlyArray<{
     readonly k: number

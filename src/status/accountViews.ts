@@ -14,11 +14,11 @@ export const observationOf =
   ({
     source,
     watermark,
-    now,
+    ageSeconds,
   }: {
     readonly source: string
     readonly watermark: Watermark | undefined
-    readonly now: number
+    readonly ageSeconds: number | null
   }) =>
   ({ timestamp }: AccountBalance): ObservationView | null =>
     watermark === undefined
@@ -26,7 +26,7 @@ export const observationOf =
       : {
           block: String(watermark.height),
           at: isoOf(watermark.timestamp),
-          ageSeconds: Math.max(0, (now - Number(watermark.timestamp / 1_000_000n)) / 1_000),
+          ageSeconds,
           source,
           changedAt: isoOf(timestamp),
         }

@@ -132,9 +132,9 @@ const resume = Effect.fnUntraced(function* (where: Where, asked: Omit<typeof Res
   const haltFile = removed?.success === true ? ("removed" as const) : ("none" as const)
   const stillHalted = (yield* brake.halts).map((halt) => halt.reason)
   const stillPaused = (yield* brake.pauses).map(viewOf)
-  if (ended > 0) {
-    const by = agreed.length === 0 ? asked.author : `${asked.author}, approved by ${agreed.join(" and ")}`
-    yield* say("resumed", { subject: scope, detail: `by ${by}: ${reason}` })
-  }
+  const by = agreed.length === 0 ? asked.author : `${asked.author}, approved by ${agreed.join(" and ")}`
+  const left = stillHalted.length === 0 ? "" : `; still halted: ${stillHalted.join(", ")}`
+  const what = `${ended === 0 ? "nothing was stopped" : `${ended} ended`}${left}`
+  yield* say("resumed", { subject: scope, detail: `by ${by}: ${reason}; ${what}`, author: asked.author })
   return { resumed: scope, ended, haltFile, stillHalted, stillPaused }
 })

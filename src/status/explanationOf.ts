@@ -43,6 +43,7 @@ export interface Asking {
 export interface KnownBy {
   readonly block: string
   readonly at: string
+  /** Negative where the block is ahead of this host's clock. */
   readonly ageSeconds: number
   readonly source: string
 }
@@ -132,7 +133,7 @@ export const knownBy = Effect.fnUntraced(function* (treasury: Treasury) {
   return {
     block: String(watermark.height),
     at: isoOf(watermark.timestamp),
-    ageSeconds: Math.max(0, (now - Number(watermark.timestamp / 1_000_000n)) / 1_000),
+    ageSeconds: (now - Number(watermark.timestamp / 1_000_000n)) / 1_000,
     source: (yield* (yield* Settings).get(sourceKey)) ?? treasury.network.gateways[0].name,
   } satisfies KnownBy
 })

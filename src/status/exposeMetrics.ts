@@ -1,6 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { version } from "../config/version.ts"
 import { general } from "../domain/AccountType.ts"
 import { toDouble } from "../domain/Amount.ts"
 import { haltReasons } from "../domain/Halt.ts"
@@ -16,7 +17,9 @@ import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { TermsLog } from "../store/TermsLog.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
+import { type ConditionName, conditionNames } from "./conditions.ts"
 import { limitUses } from "./limitViews.ts"
+import { readView } from "./StatusView.ts"
 import { dueAt } from "./waitingTerms.ts"
 
 const dayMillis = 86_400_000
@@ -25,10 +28,18 @@ const modes = ["observe", "shadow", "live"] as const
 /** Sets the gauges that tell of the store, then gives the whole text. A store that fails takes no scrape away. */
 export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
   const metrics = yield* Metrics
+  const health = (isHealthy: (name: ConditionName) => boolean) => {
+    for (const condition of conditionNames)
+      metrics.healthy.set({ treasury: treasury.name, condition }, isHealthy(condition) ? 1 : 0)
+  }
   yield* refresh(treasury).pipe(
-    Effect.catchTag("StoreError", (error) =>
-      Effect.logError("metrics of the store are old", { reason: error.message }),
-    ),
+    Effect.andThen(readView({ treasury, mode: treasury.mode, version })),
+    Effect.map(({ conditions }) => health((name) => conditions.every(({ condition }) => condition !== name))),
+    Effect.catchTag("StoreError", (error) => {
+      // Nobody knows then whether a condition holds.
+      health(() => false)
+      return Effect.logError("metrics of the store are old", { reason: error.message })
+    }),
   )
   return yield* Effect.promise(() => metrics.registry.metrics())
 })
@@ -140,7 +151,7 @@ const accounts = Effect.fnUntraced(function* (treasury: Treasury, now: number) {
   const open = yield* (yield* Outbox).open
   const watermark = yield* observations.watermark
   if (watermark === undefined) return
-  const age = Math.max(0, now - Number(watermark.timestamp / 1_000_000n)) / 1_000
+  const age = (now - Number(watermark.timestamp / 1_000_000n)) / 1_000
   for (const account of yield* observations.accounts) {
     const party = [...treasury.parties.values()].find((p) => p.publicKey === account.party)
     const asset = [...treasury.assets.values()].find((a) => a.id === account.asset)

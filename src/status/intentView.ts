@@ -6,10 +6,11 @@ import { intentWaits } from "../domain/IntentWait.ts"
 import { sumText } from "../domain/sumText.ts"
 import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
+import { overdueNow } from "../submitter/Overdue.ts"
 import type { IntentView } from "./View.ts"
 
-/** An intent with its attempts, as people see it. */
-export const intentView = Effect.fnUntraced(function* (intent: Intent) {
+/** An intent with its attempts, as people see it. `inForce`: by which it is past the bound of its state. */
+export const intentView = Effect.fnUntraced(function* (intent: Intent, inForce?: Parameters<typeof overdueNow>[0]) {
   const outbox = yield* Outbox
   const attempts = yield* outbox.attempts(intent.id)
   return {
@@ -25,6 +26,7 @@ export const intentView = Effect.fnUntraced(function* (intent: Intent) {
     note: noteOf(intent),
     setAside: setAsideOf(intent) ?? null,
     held: yield* holdsOf(intent),
+    overdue: (inForce && (yield* overdueNow(inForce, intent)))?.words ?? null,
     wait: isFinalIntent(intent.state) ? null : intentWaits[intent.state],
     createdAt: new Date(intent.createdAt).toISOString(),
     attempts: attempts.map((attempt) => ({

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
+import { plural } from "../domain/plural.ts"
 import { Brake } from "../store/Brake.ts"
 import { databaseFile } from "../store/Database.ts"
 import { Findings, type Stranger } from "../store/Findings.ts"
@@ -50,7 +51,9 @@ const reachOf = Effect.fnUntraced(function* (place: Place) {
   })
 })
 
-const paymentsText = (count: number): string => `${count} ${count === 1 ? "payment" : "payments"}`
+/** Logs who used the verb, why, and what it did. */
+const logVerb = (word: string, { author, reason }: Asked, result: string) =>
+  say(word, { subject: "all", detail: `by ${author}: ${reason}; ${result}`, author })
 
 export const ledgerVerbNames = ["adopt", "recover"] as const
 export type LedgerVerb = (typeof ledgerVerbNames)[number]
@@ -80,8 +83,7 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   if (verb === "adopt") {
     const adopted = Effect.gen(function* () {
       const all = yield* adopt(paying(place), asked, agree)
-      const by = `by ${asked.author}: ${asked.reason}`
-      yield* say("adopted", { subject: "foreign_payment", detail: `${paymentsText(all.length)} made elsewhere, ${by}` })
+      yield* logVerb("adopted", asked, `${plural(all.length, "payment")} that the journal did not know`)
       return { adopted: all.map(transferOf(place.treasury)), reach: yield* reachOf(place) }
     })
     return yield* agreeing(place.treasury, signature, adopted)
@@ -89,9 +91,7 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
   const file = join(place.dataDir, databaseFile)
   const recovered = Effect.gen(function* () {
     const { missing, lastInJournal, lastOnLedger } = yield* recover(paying(place), file, asked, agree)
-    const by = `by ${asked.author}: ${asked.reason}`
-    const detail = `${paymentsText(missing.length)} imported that the store missed, ${by}`
-    yield* say("recovered", { subject: "restored_store", detail })
+    yield* logVerb("recovered", asked, `${plural(missing.length, "payment")} imported`)
     const imported = missing.map(transferOf(place.treasury))
     return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place) }
   })

@@ -13,7 +13,7 @@ const toPaths = (source: string): string =>
     .replace(/from\s*"preact"/g, 'from "/page/preact.js"')
     .replace(/from\s*"htm\/preact"/g, 'from "/page/html.js"')
     .replace(/from\s*"htm"/g, 'from "/page/htm.js"')
-    .replace(/from\s*"[./]+\/domain\/visible.ts"/g, 'from "/page/visible.js"')
+    .replace(/from\s*"[./]+\/domain\/(visible|ageText).ts"/g, 'from "/page/$1.js"')
 
 const own = (name: string): string => readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8")
 const packaged = (specifier: string): string => readFileSync(new URL(import.meta.resolve(specifier)), "utf8")
@@ -25,6 +25,7 @@ export const pageFiles = (): ReadonlyMap<string, PageFile> => {
     ["/", { type: "text/html; charset=utf-8", body: own("index.html") }],
     ["/page/style.css", { type: "text/css; charset=utf-8", body: own("style.css") }],
     ["/page/page.js", script(toPaths(stripTypeScriptTypes(own("page.ts"))))],
+    ["/page/ageText.js", script(stripTypeScriptTypes(own("../../domain/ageText.ts")))],
     ["/page/visible.js", script(stripTypeScriptTypes(own("../../domain/visible.ts")))],
     ["/page/preact.js", script(packaged("preact"))],
     ["/page/htm.js", script(packaged("htm"))],

@@ -4,6 +4,7 @@ import type { InForce } from "../config/ConfigInForce.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
+import { refusedReload } from "./refusedReload.ts"
 
 /** Why files are not put in force. */
 export interface Refusal {
@@ -34,6 +35,22 @@ const listed = (lines: ReadonlyArray<string>): string => {
   return left === 0 ? told : `${told}; and ${left} more`
 }
 
+/** Ends a refusal, once files are in force as they are written: those who got its ticket hear of that. */
+export const endRefusal = Effect.fnUntraced(function* (treasury: string) {
+  const over = yield* (yield* refusedReload).end
+  if (over === undefined) return
+  yield* (yield* AlertQueue).raise({
+    dedup: `config_reload/${over.since}/over`,
+    severity: "info",
+    kind: "config",
+    subject: treasury,
+    detail: "the files are in force again as they are written",
+    fields: { over: true },
+    resolves: ["config_reload"],
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
 /** The last good configuration stays, and people hear of it. */
 export const refuseReload = Effect.fnUntraced(function* (old: InForce, author: string, refusal: Refusal) {
   const { name } = old.treasury
@@ -49,6 +66,7 @@ export const refuseReload = Effect.fnUntraced(function* (old: InForce, author: s
     detail: `a new configuration was refused: ${title === "" ? "" : `${title} `}${listed(lines)}; ${remedy}`,
     fields: { author },
   })
+  yield* (yield* refusedReload).note(`${title === "" ? "" : `${title} `}${listed(lines)}`)
   yield* (yield* Signals).wake("alerts")
   yield* Effect.logWarning("a new configuration was refused", {
     author,

@@ -15,7 +15,7 @@ import { say } from "../telemetry/say.ts"
 import { approvalOfTerms } from "./approvalOfTerms.ts"
 import { orphanProblems } from "./holdNewRules.ts"
 import { asOne, type Entry, hashLastSeen, putInForce } from "./putInForce.ts"
-import { type Refusal, refusedFor, refuseReload } from "./refuseReload.ts"
+import { endRefusal, type Refusal, refusedFor, refuseReload } from "./refuseReload.ts"
 import { operatorsIn } from "./startingWith.ts"
 import { changedGateways, gatewayWords, tellGateways } from "./tellGateways.ts"
 import { termsHeld } from "./termsApproval.ts"
@@ -69,6 +69,7 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const metrics = yield* Metrics
   if (before.all === after.all) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
+    yield* endRefusal(treasury.name)
     return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
   }
   const orphans = yield* orphanProblems(old.treasury, treasury)
@@ -134,6 +135,7 @@ export const noteStarted = Effect.fn("Config.started")(function* () {
         : `started with another configuration${waiting === undefined ? "" : ", whose terms wait"}`
   const entry = { detail, before, after, weaker, policy: treasury.policy.hash, mode }
   const seq = yield* asOne(Effect.andThen(keepWaiting(inForce), started(inForce, entry)))
+  yield* endRefusal(treasury.name)
   yield* tellStart()
   yield* tellWeaker(seq, weaker)
 })
@@ -155,7 +157,8 @@ const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) 
   const { author, reason } = asked
   const detail = `${parts.join(", ")} changed`
   const entry = { detail, before, after, parts, weaker, policy: next.treasury.policy.hash, author, reason }
-  yield* asOne(Effect.andThen(putInForce(next, entry, old.treasury.rules), keepWaiting(next)))
+  const end = endRefusal(next.treasury.name)
+  yield* asOne(Effect.andThen(putInForce(next, entry, old.treasury.rules), Effect.andThen(keepWaiting(next), end)))
 })
 
 const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: ReloadAsked, parts: ReadonlyArray<string>) {

@@ -12,7 +12,7 @@ const listDefault = 20
 export const listIntents = Effect.fnUntraced(function* (limit: number) {
   const outbox = yield* Outbox
   const count = Number.isInteger(limit) && limit > 0 ? Math.min(limit, listMax) : listDefault
-  return yield* Effect.forEach(yield* outbox.recent(count), intentView)
+  return yield* Effect.forEach(yield* outbox.recent(count), (intent) => intentView(intent))
 })
 
 /** Why something asked of this API is not done, with the status of HTTP that says so. */

@@ -16,6 +16,22 @@ export interface Alert {
   /** One sentence for a person. */
   readonly detail: string
   readonly fields: Readonly<Record<string, string | number | boolean>>
+  /**
+   * Of an all-clear: `dedup` of each alert that it ends, or its beginning up to a "/". It goes to their receivers
+   * alone, or by its severity where none is stored any more.
+   */
+  readonly resolves?: ReadonlyArray<string>
+  /** Receivers; absent or none: those of its severity. */
+  readonly to?: ReadonlyArray<string>
+}
+
+/** Alerts that a receiver has not taken. */
+export interface Pending {
+  readonly receiver: string
+  readonly n: number
+  readonly pages: number
+  /** Unix milliseconds at which the oldest was raised. */
+  readonly oldest: number
 }
 
 /** One alert on its way to one receiver. */
@@ -61,7 +77,22 @@ interface Spoken {
   readonly nextAt: number
   readonly writtenAt: number
 }
-const PendingRow = Schema.Struct({ receiver: Schema.String, n: Schema.Int, oldest: Schema.Int })
+const PendingRow = Schema.Struct({
+  receiver: Schema.String,
+  n: Schema.Int,
+  pages: Schema.Int,
+  oldest: Schema.Int,
+})
+const ReceiverRow = Schema.Struct({ receiver: Schema.String })
+
+/** Receivers of stored alerts, by what an all-clear resolves. */
+const receiversOf = (sql: SqlClient.SqlClient, resolves: ReadonlyArray<string>) =>
+  Effect.forEach(resolves, (dedup) =>
+    sql`SELECT DISTINCT d.receiver FROM deliveries d JOIN alerts a ON a.seq = d.alert
+      WHERE a.dedup = ${dedup} OR (a.dedup >= ${`${dedup}/`} AND a.dedup < ${`${dedup}0`})`.pipe(
+      rowsOf(ReceiverRow, "AlertQueue.receiversOf"),
+    ),
+  ).pipe(Effect.map((rows) => rows.flat().map(({ receiver }) => receiver)))
 
 /**
  * Alerts are durable before anybody is told, and stay until each receiver has taken them. What was written later than
@@ -88,10 +119,8 @@ export class AlertQueue extends Context.Service<
     readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
     /** Notes a failed try, likewise; `nextAt` undefined gives the delivery up, visibly. */
     readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
-    readonly pending: Effect.Effect<
-      ReadonlyArray<{ readonly receiver: string; readonly n: number; readonly oldest: number }>,
-      StoreError
-    >
+    /** Stored deliveries that wait, by receiver: how many, how many of them pages, and when the oldest was raised. */
+    readonly pending: Effect.Effect<ReadonlyArray<Pending>, StoreError>
     /** Forgets alerts that every receiver took before a time (Unix milliseconds); what was not taken stays. */
     readonly prune: (before: number) => Effect.Effect<void, StoreError>
   }
@@ -159,14 +188,15 @@ export class AlertQueue extends Context.Service<
         })
         return AlertQueue.of({
           raise: Effect.fn("AlertQueue.raise")(
-            function* (alert: Alert, spokenAs?: string) {
+            function* ({ resolves = [], to = [], ...alert }: Alert, spokenAs?: string) {
               const at = yield* Clock.currentTimeMillis
               const rows =
                 yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
               ON CONFLICT (dedup) DO NOTHING RETURNING seq`
               const seq = rows[0]?.["seq"]
               if (seq === undefined) return false
-              for (const receiver of new Set(receiversFor(alert.severity))) {
+              const named = [...to, ...(yield* receiversOf(sql, resolves))]
+              for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
                 yield* sql`INSERT INTO deliveries ${sql.insert({
                   alert: seq,
                   receiver,
@@ -212,7 +242,8 @@ export class AlertQueue extends Context.Service<
               ? retell(delivery, nextAt)
               : end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, nextAt: nextAt ?? 0 }),
           ),
-          pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest FROM deliveries d
+          pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
+          sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d
           JOIN alerts a ON a.seq = d.alert WHERE d.state = 'pending' GROUP BY d.receiver`.pipe(
             rowsOf(PendingRow, "AlertQueue.pending"),
           ),

@@ -40,6 +40,7 @@ export class Comparisons extends Context.Service<
             subject: "comparison",
             detail: words,
             fields: {},
+            ...(isOver ? { resolves: [`uncompared/${since}`] } : {}),
           })
           yield* signals.wake("alerts")
         })

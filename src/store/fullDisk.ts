@@ -8,7 +8,7 @@ import { holdOn, trip, tripWith } from "./trip.ts"
 const reason = "disk_full"
 
 /** A file system at its bound would halt and go on in turn, and page people each time: twice the bound ends it. */
-const enough = ({ needed }: Room): number => 2 * needed
+export const enoughSpace = ({ needed }: Room): number => 2 * needed
 
 const isFull = Effect.map(
   Effect.flatMap(Brake, ({ halts }) => halts),
@@ -20,9 +20,9 @@ export const haltOnFullDisk = Effect.fn("DiskSpace.halt")(function* (room: Room)
   if (yield* isFull) return
   const { dir, giveUpReserve } = yield* DiskSpace
   const detail =
-    room.free === undefined || room.free >= enough(room)
+    room.free === undefined || room.free >= enoughSpace(room)
       ? `free space under ${dir}: it takes no more (a quota, or a limit of this process)`
-      : `free space under ${dir}: ${mebibytesText(room.free)} left, ${mebibytesText(enough(room))} needed`
+      : `free space under ${dir}: ${mebibytesText(room.free)} left, ${mebibytesText(enoughSpace(room))} needed`
   yield* tripWith(reason, Effect.succeed(detail)).pipe(
     Effect.catchTag("StoreError", () => Effect.andThen(giveUpReserve, trip(reason, detail))),
   )
@@ -42,7 +42,7 @@ export const watchDiskSpace = Effect.fn("DiskSpace.watch")(function* () {
   const space = yield* DiskSpace
   const room = yield* space.room
   if (!(yield* isFull)) return yield* checkDiskSpace()
-  if (room.free !== undefined && room.free < enough(room)) return
+  if (room.free !== undefined && room.free < enoughSpace(room)) return
   if (!(yield* space.keepReserve) || !(yield* space.probe)) return
   yield* holdOn()
   const detail = room.free === undefined ? "the disk takes writes again" : `${mebibytesText(room.free)} are free again`

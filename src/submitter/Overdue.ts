@@ -10,7 +10,6 @@ import { Signals } from "../store/Signals.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { Looks } from "./Looks.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
-import { watchClock } from "./watchClock.ts"
 import { watchHead } from "./watchHead.ts"
 import { watchWork } from "./watchWork.ts"
 
@@ -30,14 +29,21 @@ export const callOverdue = Effect.fn("Overdue.round")(function* () {
   const now = yield* Clock.currentTimeMillis
   for (const intent of yield* outbox.open) {
     const first = yield* looks.since(`open/${intent.id}`, now)
-    if (isFinalIntent(intent.state) || now - first < lookedMillisMin) continue
-    const attempts = yield* outbox.attempts(intent.id)
-    const expires = approvalOf(options, intent)?.terms.expires
-    // It cannot be in its state for longer than it exists: most are asked no further.
-    if (overdueOf(intent.state, attempts, { now, since: intent.createdAt, expires }) === undefined) continue
-    const overdue = overdueOf(intent.state, attempts, { now, since: yield* stateSince(intent), expires })
+    if (now - first < lookedMillisMin) continue
+    const overdue = yield* overdueNow(options, intent)
     if (overdue !== undefined) yield* page(intent, overdue)
   }
+})
+
+/** Why a payment is past the bound of its state, by the store and the clock alone; undefined while it is not. */
+export const overdueNow = Effect.fnUntraced(function* (inForce: Parameters<typeof approvalOf>[0], intent: Intent) {
+  if (isFinalIntent(intent.state)) return undefined
+  const now = yield* Clock.currentTimeMillis
+  const attempts = yield* (yield* Outbox).attempts(intent.id)
+  const expires = approvalOf(inForce, intent)?.terms.expires
+  // It cannot be in its state for longer than it exists: most are asked no further.
+  if (overdueOf(intent.state, attempts, { now, since: intent.createdAt, expires }) === undefined) return undefined
+  return overdueOf(intent.state, attempts, { now, since: yield* stateSince(intent), expires })
 })
 
 const StateBody = Schema.fromJsonString(Schema.Struct({ state: Schema.String }))
@@ -73,9 +79,6 @@ const page = Effect.fnUntraced(function* (
 })
 
 /** The loop that no gateway holds up. */
-export const overdueLoop = Effect.all(
-  [callOverdue(), watchClock(), watchHead(), watchWork(), Effect.sleep(waitMillis)],
-  {
-    discard: true,
-  },
-).pipe(payingInForce, Effect.forever)
+export const overdueLoop = Effect.all([callOverdue(), watchHead(), watchWork(), Effect.sleep(waitMillis)], {
+  discard: true,
+}).pipe(payingInForce, Effect.forever)

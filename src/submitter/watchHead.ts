@@ -79,10 +79,11 @@ const raiseDoubt = Effect.fnUntraced(function* ({ since, detail }: Noted, doubt:
 const raiseOver = Effect.fnUntraced(function* ({ since }: Noted) {
   return yield* (yield* AlertQueue).raise({
     dedup: `head-doubted/${since}/over`,
-    severity: "page",
+    severity: "info",
     kind: "head",
     subject: "newest block believed",
     detail: `the newest block is believed again; it was doubted since ${new Date(since).toISOString()}`,
     fields: { since: new Date(since).toISOString(), over: true },
+    resolves: [`head-doubted/${since}`],
   })
 })

@@ -54,10 +54,11 @@ const raise = Effect.fnUntraced(function* ({ since, detail }: Noted, { kind, rem
 const raiseOver = Effect.fnUntraced(function* ({ since }: Noted) {
   return yield* (yield* AlertQueue).raise({
     dedup: `work-terms/${since}/over`,
-    severity: "page",
+    severity: "info",
     kind: "chain",
     subject: "work terms",
     detail: `the network's terms of work are settled again; they were not since ${new Date(since).toISOString()}`,
     fields: { since: new Date(since).toISOString(), over: true },
+    resolves: [`work-terms/${since}`],
   })
 })

@@ -74,6 +74,10 @@ const make = (options: MetricsOptions) => {
       "1 while nothing may be signed for this reason. Read from the store, so it survives a restart.",
       ["treasury", "reason"],
     ),
+    healthy: gauge("healthy", "0 while the condition holds, 1 while it does not. status --fail exits 0 if all are 1.", [
+      "treasury",
+      "condition",
+    ]),
     storeFreeBytes: gauge("store_free_bytes", "Free space of the file system that holds the store."),
     loopLastSuccess: gauge(
       "loop_last_success_timestamp_seconds",
@@ -121,7 +125,7 @@ const make = (options: MetricsOptions) => {
     ]),
     observationAge: gauge(
       "observation_age_seconds",
-      "Age of the block behind the newest trusted balance of the account.",
+      "Age of the block behind the newest trusted balance of the account; negative: it is ahead of this clock.",
       ["treasury", "party", "asset"],
     ),
     accountBalance: gauge(

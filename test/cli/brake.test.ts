@@ -72,9 +72,9 @@ describe("pause and resume at the command line", () => {
         yield* resumeScope(options, { scope: "all", author, reason: "it was nothing" })
         assert.lengthOf(lines, 4, lines.join("\n"))
         assert.strictEqual(lines[0], "paused party:bob by ana until someone resumes it: audit")
-        assert.strictEqual(lines[1], "resumed party:bob by ana: looked")
+        assert.strictEqual(lines[1], "resumed party:bob by ana: looked; 1 ended")
         assert.match(lines[2] ?? "", /^halted operator ana: audit; /)
-        assert.strictEqual(lines[3], "resumed all by ana: it was nothing")
+        assert.strictEqual(lines[3], "resumed all by ana: it was nothing; 1 ended")
       }).pipe(Effect.provide(Logger.layer([heard]))),
     )
   })

@@ -188,7 +188,7 @@ describe("a daemon whose gateway is not there", () => {
     const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as {
       sentence: { severity: string; text: string }
     }
-    assert.deepStrictEqual(view.sentence, { severity: "warn", text: "No balance was read yet: no money moves." })
+    assert.match(view.sentence.text, /^No balance was read yet; nothing is signed; check gateway /)
     assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
     rmSync(home, { recursive: true, force: true })
   })

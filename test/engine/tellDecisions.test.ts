@@ -33,7 +33,7 @@ const told = (subjects: number, changes: ReadonlyArray<Change>) =>
     return lines.map((line) => line.replace(/^ *[0-9.]+ s +/, "").trimEnd())
   })
 
-const stale = "the newest final block is 31.0 s old; the limit is 30.0 s"
+const stale = "the newest final block is older than 30.0 s"
 const toStale = (subject: string) => change(subject, ["in_band", "stale"], stale)
 
 describe("what a round tells", () => {

@@ -140,7 +140,7 @@ describe("the only gateway, in one answer,", () => {
     const words = "only is banned until 2026-11-21 10:10:40 UTC"
     assert.include(view()?.sentence.text, words)
     assert.strictEqual(view()?.network.gateways[0]?.detail, "banned until 2026-11-21 10:10:40 UTC")
-    const pages = world.rows<{ detail: string }>("SELECT detail FROM alerts WHERE subject = 'stale balances'")
+    const pages = world.rows<{ detail: string }>("SELECT detail FROM alerts WHERE subject = 'gateway down'")
     assert.include(pages[0]?.detail, words)
     paysWithin(600 + secondsMax)
     world.end()

@@ -84,7 +84,7 @@ describe("comparing rows with the gateway's own balances", () => {
           assert.match(ticket ?? "", /^ticket .*the listing tells one account twice; no rule pays/)
           assert.deepStrictEqual(others, [])
           const view = yield* shown
-          assert.include(view.sentence.text, "Not compared with the gateway's own balances since")
+          assert.include(view.sentence.text, "Balances are not compared with the gateway's own since")
           assert.include(viewText(view), "the listing tells one account twice")
           yield* disarm(client)
           for (let i = 0; i < 8; i++) yield* round(options, sandbox, looking)

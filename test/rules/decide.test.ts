@@ -137,15 +137,15 @@ describe("a top-up", () => {
     ["asset_status", { snapshot: { pauses: [{ scope: "pin:USDT", reason: "18 decimals" }] } }, {}, ripe, /18 decimals/],
     ["no_data", { hot: undefined }, {}, ripe, /hot\/USDT/],
     ["no_data", { snapshot: { asOf: undefined } }, {}, ripe, /yet/],
-    ["stale", { snapshot: { asOf: BigInt(now - 31_000) * 1_000_000n } }, {}, ripe, /31\.0 s old; the limit is 30\.0 s/],
+    ["stale", { snapshot: { asOf: BigInt(now - 31_000) * 1_000_000n } }, {}, ripe, /is older than 30\.0 s/],
     [
       "stale",
       { snapshot: { asOf: BigInt(now + 31_000) * 1_000_000n } },
       {},
       ripe,
-      /31\.0 s ahead of our clock; the limit is 30\.0 s/,
+      /is more than 30\.0 s ahead of our clock/,
     ],
-    ["stale", {}, { maxAgeMillis: 999 }, ripe, /1\.0 s old; the limit is 1\.0 s/],
+    ["stale", {}, { maxAgeMillis: 999 }, ripe, /is older than 1\.0 s/],
     ["catching_up", { snapshot: { catchingUp: "not compared" } }, {}, ripe, /not compared/],
     ["drift", { snapshot: { drift: (key) => (key === hot.publicKey ? "hot differs" : undefined) } }, {}, ripe, /hot d/],
     [

@@ -172,7 +172,7 @@ const cases = {
     says: /^no balance of cold\/USDT was ever seen$/,
     after: /a balance of cold\/USDT is seen/,
   },
-  stale: { words: { keep: { maxAge: "500ms" } }, says: /1\.0 s old; the limit is 0\.5 s$/, after: /newer block/ },
+  stale: { words: { keep: { maxAge: "500ms" } }, says: /older than 0\.5 s$/, after: /newer block/ },
   catching_up: { rows: { checked: false }, says: /not yet compared/, after: /compared/ },
   disagreement: {
     store: Effect.flatMap(Disagreement, (d) => d.note("b shows 3 where a shows 4")),

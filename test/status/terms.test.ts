@@ -328,7 +328,7 @@ describe("a start with weaker terms where operators are named", () => {
             assert.match(metrics, /cofferer_terms_wait_until_timestamp_seconds\{treasury="flow"\} 18\d{8}/)
             assert.containSubset(seen.terms, { hash: termsHash(termsOf(file)), cannot: [] })
             assert.match(
-              seen.sentence.text,
+              seen.terms?.text ?? "",
               /new terms [0-9a-f]{8} wait until \d{4}-.* \(weaker: .*\); old terms in force/,
             )
           }),

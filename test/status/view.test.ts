@@ -101,7 +101,10 @@ describe("a rule that tells people", () => {
       const { view } = yield* shown(Effect.andThen(remember("dry", "acting"), remember("thin", "acting")))
       assert.deepInclude(ruleOf(view, "dry"), { state: "acting", fires: "page" })
       assert.deepInclude(ruleOf(view, "thin"), { state: "acting", fires: "ticket" })
-      assert.deepStrictEqual(view.sentence, { severity: "bad", text: "dry fires (page): alice TOK is 90.00." })
+      assert.deepStrictEqual(view.sentence, {
+        severity: "bad",
+        text: 'dry fires (page): alice TOK is 90.00; "cofferer explain dry" shows every check.',
+      })
     }),
   )
 
@@ -111,7 +114,10 @@ describe("a rule that tells people", () => {
       assert.strictEqual(ruleOf(view, "dry")?.fires, null)
       assert.deepInclude(ruleOf(view, "thin"), { state: "holding", fires: "ticket" })
       assert.deepStrictEqual(names(view), ["thin", "dry", "tried"], "what fires comes first")
-      assert.deepStrictEqual(view.sentence, { severity: "warn", text: "thin fires (ticket): alice TOK is 90.00." })
+      assert.deepStrictEqual(view.sentence, {
+        severity: "warn",
+        text: 'thin fires (ticket): alice TOK is 90.00; "cofferer explain thin" shows every check.',
+      })
     }),
   )
 

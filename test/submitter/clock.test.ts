@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { watchHealth } from "../../src/status/watchHealth.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
-import { watchClock } from "../../src/submitter/watchClock.ts"
 import { flow } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
@@ -20,7 +20,7 @@ const salary = {
 }
 const told = Effect.gen(function* () {
   const queue = yield* AlertQueue
-  const due = (yield* queue.due(100)).filter(({ kind }) => kind === "clock")
+  const due = (yield* queue.due(100)).filter(({ subject }) => subject === "stale")
   for (const delivery of due) yield* queue.delivered(delivery)
   return [...new Set(due.map(({ severity, subject }) => `${severity} ${subject}`))]
 })
@@ -35,44 +35,25 @@ describe("a clock that no block agrees with", () => {
     flow((options, sandbox) =>
       Effect.gen(function* () {
         yield* rounds(options, sandbox, 2)
-        yield* watchClock()
+        yield* watchHealth()
         yield* TestClock.adjust("2 minutes")
-        yield* watchClock()
+        yield* watchHealth()
         assert.deepStrictEqual(yield* told, [], "seen first")
         yield* TestClock.adjust("59 seconds")
-        yield* watchClock()
+        yield* watchHealth()
         assert.deepStrictEqual(yield* told, [])
         yield* TestClock.adjust("1 second")
-        yield* watchClock()
-        assert.deepStrictEqual(yield* told, ["page stale balances"])
+        yield* watchHealth()
+        assert.deepStrictEqual(yield* told, ["page stale"])
         yield* TestClock.adjust("1 hour")
-        yield* watchClock()
+        yield* watchHealth()
         assert.deepStrictEqual(yield* told, [])
         yield* block(0)
-        yield* watchClock()
-        assert.deepStrictEqual(yield* told, ["page clock and blocks agree"])
+        yield* watchHealth()
+        assert.deepStrictEqual(yield* told, ["info stale"])
       }),
     ),
   )
-
-  for (const [how, gap] of [
-    ["ahead", -hour],
-    ["behind", hour],
-  ] as const) {
-    it.effect(`is told of as clock skew where newer blocks keep coming: the clock ${how}`, () =>
-      flow((options, sandbox) =>
-        Effect.gen(function* () {
-          yield* rounds(options, sandbox, 2)
-          for (let i = 0; i <= 6; i++) {
-            yield* block(gap)
-            yield* watchClock()
-            yield* TestClock.adjust("10 seconds")
-          }
-          assert.deepStrictEqual(yield* told, ["page clock skew"])
-        }),
-      ),
-    )
-  }
 
   it.effect("keeps payments from being signed, in either direction, and each says so", () =>
     flow((options, sandbox) =>

@@ -144,7 +144,7 @@ describe("a doubted newest block", () => {
         assert.deepStrictEqual(yield* told, [])
         yield* trust(wild)
         yield* watchHead()
-        assert.deepStrictEqual(yield* told, ["page newest block believed"])
+        assert.deepStrictEqual(yield* told, ["info newest block believed"])
       }),
     ),
   )

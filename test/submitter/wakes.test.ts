@@ -3,6 +3,7 @@ import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
+import { watchHealth } from "../../src/status/watchHealth.ts"
 import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Observations } from "../../src/store/Observations.ts"
@@ -13,7 +14,6 @@ import { Looks } from "../../src/submitter/Looks.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { reconcileLoop } from "../../src/submitter/Reconcile.ts"
 import { submitLoop } from "../../src/submitter/Submitter.ts"
-import { watchClock } from "../../src/submitter/watchClock.ts"
 import { watchHead } from "../../src/submitter/watchHead.ts"
 import { watchWork } from "../../src/submitter/watchWork.ts"
 import { Cycle } from "../../src/telemetry/Cycle.ts"
@@ -24,22 +24,22 @@ import { isWoken } from "../support/woken.ts"
 const undone = new Set(["submit", "confirm"])
 
 describe("the loop that sends alerts", () => {
-  it.effect("is woken once by the alert of a clock without blocks", () =>
+  it.effect("is woken once by the alert of balances without newer blocks", () =>
     flow((options, sandbox) =>
       Effect.gen(function* () {
         yield* rounds(options, sandbox, 2)
         yield* TestClock.adjust("2 minutes")
         yield* isWoken("alerts")
-        yield* watchClock()
+        yield* watchHealth()
         assert.isFalse(yield* isWoken("alerts"), "seen first")
         yield* TestClock.adjust("1 minute")
-        yield* watchClock()
+        yield* watchHealth()
         assert.isTrue(yield* isWoken("alerts"), "told")
         const timestamp = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
         yield* (yield* Observations).rebase([], { timestamp, height: 9n })
-        yield* watchClock()
+        yield* watchHealth()
         assert.isTrue(yield* isWoken("alerts"), "it is over")
-        yield* watchClock()
+        yield* watchHealth()
         assert.isFalse(yield* isWoken("alerts"))
       }),
     ),

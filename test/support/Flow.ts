@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Layer, Logger, type Scope } from "effect"
+import { Clock, Effect, Layer, Logger, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { prepare } from "../../src/daemon.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
@@ -65,6 +65,8 @@ export interface FlowSetup {
   readonly isNew?: boolean
   /** Whether the asset listing is not read at the start. */
   readonly unlisted?: boolean
+  /** The clock of the daemon's machine, by the network's. Default: the same. */
+  readonly clock?: (network: Clock.Clock) => Clock.Clock
   /** What stands before the network: from its address to the one that the treasury uses. */
   readonly front?: (url: string) => Effect.Effect<string, never, Scope.Scope>
   /** Several gateways before the network: from its address to their names and addresses. */
@@ -156,6 +158,8 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
             const treasury = yield* treasuryOfFlow(named, setup)
             const where = setup.gateways === undefined ? { gatewayUrl } : {}
             const options = { treasury, mode: treasury.mode, dataDir, ...where }
+            const network = yield* Clock.Clock
+            const clock = setup.clock?.(network) ?? network
             const live = (use: Flow) =>
               prepare(options).pipe(
                 Effect.andThen(readParameters),
@@ -169,6 +173,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
                     Layer.provideMerge(Logger.layer([])),
                   ),
                 ),
+                Effect.provideService(Clock.Clock, clock),
               )
             yield* Effect.forEach(uses, live, { discard: true }).pipe(
               Effect.ensuring(Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))),

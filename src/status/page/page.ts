@@ -1,5 +1,6 @@
 import { html } from "htm/preact"
 import { render } from "preact"
+import { ageText } from "../../domain/ageText.ts"
 import { visibleLines } from "../../domain/visible.ts"
 import type { Explanation } from "../../rules/explain.ts"
 import type { SeenCondition } from "../../rules/explainAlert.ts"
@@ -17,6 +18,9 @@ declare const navigator: { readonly clipboard?: { writeText(text: string): Promi
 const signs = { ok: "✓", warn: "!", bad: "✕" } as const
 const pollMillis = 1_000
 
+/** An age that goes on while no answer comes. */
+const agedBy = (seconds: number | null) => (seconds === null ? null : seconds + (Date.now() - lastAt) / 1_000)
+
 const Account = (a: AccountView) => html`
   <div class=${a.inBand ? "account" : "account out"}>
     <div class="name">${a.party} <small>${a.asset}</small>${a.inBand ? "" : html`<b> out of band</b>`}</div>
@@ -31,7 +35,7 @@ const Account = (a: AccountView) => html`
       ${a.levels.map((l) => html`<span>${l.name} ${l.value}${l.trial ? " (on trial)" : ""}</span>`)}
       ${/[1-9]/.test(a.incoming) ? html`<span>+ ${a.incoming} under way</span>` : ""}
       ${/[1-9]/.test(a.reserved) ? html`<span>${a.reserved} reserved</span>` : ""}
-      <span>${a.observation === null ? "never seen" : `${a.observation.ageSeconds.toFixed(1)} s old, from ${a.observation.source}`}</span>
+      <span>${a.observation === null ? "never seen" : `${ageText(agedBy(a.observation.ageSeconds))}, from ${a.observation.source}`}</span>
     </div>
   </div>`
 
@@ -196,6 +200,17 @@ const Past = ({ gaps, backfills }: View) =>
         <p>Balance changes of all watched accounts in these times (UTC) are not known. Balances now are.</p>
         <div class="scroll"><table><tr><th>from</th><th>to</th><th>for</th><th></th></tr>${gaps.map(Lost)}${backfills.map(Reading)}</table></div></section>`
 
+/** Everything that is wrong, where the headline names more than one. */
+const Conditions = (conditions: View["conditions"]) =>
+  conditions.length < 2
+    ? ""
+    : html`
+      <section class="conditions"><h2>Not healthy</h2>
+        <ul>${conditions.map(
+          (c) =>
+            html`<li><em class=${`word ${c.severity}`}>${signs[c.severity]} ${c.condition.replaceAll("_", " ")}</em> ${c.text}; ${c.remedy}</li>`,
+        )}</ul></section>`
+
 const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSeconds: number }) => {
   const { accepted, refused, lost } = view.acceptance
   const definite = accepted + refused
@@ -208,6 +223,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
   <div class=${gone ? "gone" : ""}>
     <header class=${severity}><span class="sign">${signs[severity]}</span><p>${sentence}</p><strong>${view.mode.toUpperCase()}</strong></header>
     <main>
+      ${Conditions(view.conditions)}
       <section class="accounts"><h2>Accounts</h2>
         ${view.accounts.length === 0 ? html`<p>No account is watched: name parties and assets in the treasury file.</p>` : view.accounts.map(Account)}</section>
       <section class="rules"><h2>Rules</h2>
@@ -221,9 +237,7 @@ const App = ({ view, staleSeconds }: { readonly view: View; readonly staleSecond
         <h2>Gateways</h2>
         <ul>${view.network.gateways.map(Gateway)}</ul>
         ${view.network.gateways.length === 1 ? "" : html`<p>${view.network.quorum} of them must agree before money moves.</p>`}
-        ${view.work === null ? "" : html`<p class="bad">Nothing is signed since ${minute(view.work.since)} UTC: ${view.work.detail}</p>`}
-        ${view.doubted === null ? "" : html`<p class="bad">The newest block is doubted since ${minute(view.doubted.since)} UTC: ${view.doubted.detail}</p>`}
-        ${view.uncompared === null ? "" : html`<p class="bad">Balances are not compared with the gateway's own since ${minute(view.uncompared.since)} UTC: ${view.uncompared.detail}</p>`}</section>
+</section>
     </main>
     <footer>${view.treasury} · block ${view.height}, chain ${view.network.chainId} · journal ${view.journal.seq} ${view.journal.head.slice(0, 8)} · cofferer ${view.version} · ${view.at.slice(0, 19).replace("T", " ")} UTC</footer>
   </div>`

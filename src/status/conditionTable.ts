@@ -1,0 +1,222 @@
+import { signAgainIn } from "../domain/Approval.ts"
+import { remedyOf } from "../domain/Halt.ts"
+import { plural } from "../domain/plural.ts"
+import { mebibytesText } from "../store/DiskSpace.ts"
+import { resumeCommand, untilText } from "../store/holdsOf.ts"
+import type { Facts, Found } from "./Facts.ts"
+import * as network from "./networkConditions.ts"
+import type { IntentView } from "./View.ts"
+
+/** What is checked of one condition. */
+interface Entry {
+  readonly find: (facts: Facts) => Found | undefined
+  /** How long it must hold before people are alerted; absent: another part alerts them, or nobody is. */
+  readonly alertAfterMillis?: number
+}
+
+const minute = 60_000
+/** An alert that a receiver has not taken for so long. */
+const undeliveredSecondsMax = 60
+/** How long a part of the past that was found lost is the news. */
+const gapMillis = 86_400_000
+/** Reasons by which a rule does nothing though something is needed, or might be, until somebody looks after it. */
+const stuck: ReadonlySet<string | null> = new Set([
+  "disagreement",
+  "drift",
+  "unresolved",
+  "asset_status",
+  "policy",
+  "limit",
+  "quota",
+  "fee",
+  "short",
+])
+const namesMax = 3
+
+const bad = (text: string, remedy: string): Found => ({ severity: "bad", text, remedy })
+const warn = (text: string, remedy: string): Found => ({ severity: "warn", text, remedy })
+
+const spaced = (word: string): string => word.replaceAll("_", " ")
+const time = (iso: string): string => `${iso.slice(0, 16).replace("T", " ")} UTC`
+
+const several = (words: ReadonlyArray<string>): string =>
+  words.length <= namesMax
+    ? words.join(", ")
+    : `${words.slice(0, namesMax).join(", ")} and ${words.length - namesMax} more`
+
+const halted = ({ halts }: Facts): Found | undefined => {
+  const [first, ...more] = halts
+  if (first === undefined) return undefined
+  const { reason, detail, at } = first
+  // A person's halt begins with who made it: "ana: audit".
+  const by = reason === "operator" ? `by ${detail.replace(/: /, ` since ${time(at)}: `)}` : ""
+  const what = by === "" ? `since ${time(at)}, ${spaced(reason)}: ${detail}` : by
+  const also = more.length === 0 ? "" : ` (also ${more.map((one) => spaced(one.reason)).join(", ")})`
+  return bad(`Halted ${what}${also}; nothing is signed`, remedyOf(reason))
+}
+
+const termsWaiting = ({ halts }: Facts): Found | undefined => {
+  const halt = halts.find(({ reason }) => reason === "terms")
+  return halt && bad(`The file's terms wait: ${halt.detail}`, remedyOf("terms"))
+}
+
+const paymentOverdue = ({ intents }: Facts): Found | undefined => {
+  const manual = intents.filter(({ state }) => state === "manual")
+  const [first] = manual
+  if (first !== undefined) {
+    const command = `"cofferer intents resolve ${first.short} --reason TEXT", with --executed TXHASH or --never-executed`
+    const text = `A person must resolve ${plural(manual.length, "payment")}: nothing proves what became of it`
+    return bad(text, command)
+  }
+  const overdue = intents.filter((intent) => intent.overdue !== null)
+  const [late] = overdue
+  if (late === undefined) return undefined
+  const text = `${plural(overdue.length, "payment")} past the bound of its state: ${late.short} ${late.overdue}`
+  return bad(text, `"cofferer intents show ${late.short}" says what it waits for, and what ends that`)
+}
+
+const ruleFires = ({ rules }: Facts): Found | undefined => {
+  const rule = rules.find(({ fires }) => fires === "page") ?? rules.find(({ fires }) => fires === "ticket")
+  if (rule === undefined) return undefined
+  const { name, fires, detail } = rule
+  return { severity: fires === "page" ? "bad" : "warn", text: `${name} fires (${fires}): ${detail}`, remedy: why(name) }
+}
+
+const why = (rule: string): string => `"cofferer explain ${rule}" shows every check`
+
+const undelivered = (facts: Facts): Found | undefined => {
+  const late = facts.undelivered.filter(({ seconds }) => seconds >= undeliveredSecondsMax)
+  if (late.length === 0) return undefined
+  const words = late.map(
+    ({ receiver, n, seconds }) => `${receiver} has not taken ${plural(n, "alert")} for ${Math.floor(seconds / 60)} min`,
+  )
+  const remedy = "check that receiver and its address in alerts.receivers; what waits is sent again by itself"
+  const found = late.some(({ pages }) => pages > 0) ? bad(several(words), remedy) : warn(several(words), remedy)
+  return { ...found, unreachable: late.map(({ receiver }) => receiver) }
+}
+
+const lowDisk = ({ disk, halts }: Facts): Found | undefined => {
+  const isFull = halts.some(({ reason }) => reason === "disk_full")
+  const isLow = disk.free !== undefined && disk.free < disk.low
+  if (!isFull && !isLow) return undefined
+  const room = disk.free === undefined ? "no write was taken" : `${mebibytesText(disk.free)} free`
+  const text = `The disk of ${disk.dir} is ${isFull ? "full" : "low"}: ${room}, ${mebibytesText(disk.low)} needed`
+  const remedy = `free space under ${disk.dir}`
+  return isFull ? { ...bad(text, remedy), isAlerted: true } : warn(text, remedy)
+}
+
+const configRefused = ({ refusedReload }: Facts): Found | undefined =>
+  refusedReload === undefined
+    ? undefined
+    : warn(
+        `The changed files were refused, and the former ones are in force: ${refusedReload}`,
+        'correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload',
+      )
+
+const outOfBand = (facts: Facts): Found | undefined => {
+  const long = facts.outOfBand.filter(({ seconds, cycleSeconds }) => seconds > cycleSeconds)
+  if (long.length === 0) return undefined
+  const words = long.map(({ account, balance, seconds }) => `${account} ${balance} for ${Math.floor(seconds)} s`)
+  return warn(`Out of band for longer than its rule's cycle: ${several(words)}`, '"cofferer plan" says what holds it')
+}
+
+/** Rules that pay. What one on trial would need costs nothing. */
+const live = ({ rules }: Facts) => rules.filter(({ trial }) => !trial)
+
+const ruleLocked = (facts: Facts): Found | undefined => {
+  const locked = live(facts).filter(({ reason }) => reason === "locked")
+  const [first] = locked
+  if (first === undefined) return undefined
+  const text = several(locked.map(({ name, detail }) => `${name} is locked: ${detail}`))
+  return warn(text, `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`)
+}
+
+const paused = ({ pauses }: Facts): Found | undefined => {
+  const people = pauses.filter(({ scope }) => !scope.startsWith("lock:"))
+  const [first] = people
+  if (first === undefined) return undefined
+  const words = people.map(
+    ({ scope, author, reason, until }) =>
+      `Paused (${scope}) by ${author} ${untilText(until === null ? null : Date.parse(until))}: ${reason}`,
+  )
+  return warn(words.join("; "), resumeCommand(first.scope))
+}
+
+const notCompared = ({ uncompared }: Facts): Found | undefined =>
+  uncompared === null
+    ? undefined
+    : warn(
+        `Balances are not compared with the gateway's own since ${time(uncompared.since)}: ${uncompared.detail}`,
+        "it ends with the next whole comparison; look at the gateway's listing of accounts",
+      )
+
+const ruleHeld = (facts: Facts): Found | undefined => {
+  const held = live(facts).filter(({ reason }) => stuck.has(reason))
+  const [first] = held
+  if (first === undefined) return undefined
+  const words = held.map(({ name, subject, reason }) => `${name} ${subject} (${spaced(String(reason))})`)
+  return warn(`Held: ${several(words)}`, why(`${first.name} ${first.subject}`.trim()))
+}
+
+const approvalWaiting = ({ intents }: Facts): Found | undefined => {
+  const waiting = intents.filter(({ state }) => state === "awaiting_approval")
+  const [first] = waiting
+  if (first === undefined) return undefined
+  const again = waiting.flatMap(({ detail, short }) => {
+    const words = signAgainIn(detail)
+    return words === undefined ? [] : [`; ${words} (${short})`]
+  })
+  const what = ({ amount, from, to, short }: IntentView) => `${amount} ${from} -> ${to} (${short})`
+  const text =
+    waiting.length === 1
+      ? `1 payment waits for approval: ${what(first)}`
+      : `${waiting.length} payments wait for approval`
+  return warn(`${text}${again.join("")}`, `"cofferer approve ${first.short} --key FILE"`)
+}
+
+const paymentUnknown = ({ intents }: Facts): Found | undefined => {
+  const { length } = intents.filter(({ state }) => state === "unknown")
+  return length === 0
+    ? undefined
+    : warn(`${plural(length, "payment")} may or may not be in the network`, "the same bytes are sent again by itself")
+}
+
+const historyLost = ({ gaps, at }: Facts): Found | undefined => {
+  const gap = gaps.find(({ seenAt }) => Date.parse(at) - Date.parse(seenAt) < gapMillis)
+  return (
+    gap &&
+    warn(
+      `Balance changes from ${time(gap.since)} to ${time(gap.until)} are lost: ${gap.cause}`,
+      "balances are right; exports and backtests miss that time",
+    )
+  )
+}
+
+const levelsUnknown = ({ fromStore }: Facts): Found | undefined =>
+  fromStore ? warn("Levels and limits are not known without the file", "name it with --config") : undefined
+
+/** Every condition, the worst first, and causes before what they cause. Names are labels of `cofferer_healthy`. */
+export const conditionTable = {
+  halted: { find: halted },
+  terms_waiting: { find: termsWaiting },
+  wrong_chain: { find: network.wrongChain },
+  clock: { find: network.clock, alertAfterMillis: minute },
+  gateway_down: { find: network.gatewayDown, alertAfterMillis: minute },
+  payment_overdue: { find: paymentOverdue },
+  newest_block: { find: network.newestBlock },
+  work: { find: network.work },
+  stale: { find: network.stale, alertAfterMillis: minute },
+  rule_fires: { find: ruleFires },
+  alerts_undelivered: { find: undelivered, alertAfterMillis: 0 },
+  low_disk: { find: lowDisk, alertAfterMillis: 0 },
+  config_refused: { find: configRefused },
+  out_of_band: { find: outOfBand, alertAfterMillis: 0 },
+  rule_locked: { find: ruleLocked },
+  paused: { find: paused },
+  not_compared: { find: notCompared },
+  rule_held: { find: ruleHeld },
+  approval_waiting: { find: approvalWaiting },
+  payment_unknown: { find: paymentUnknown },
+  history_lost: { find: historyLost },
+  levels_unknown: { find: levelsUnknown },
+} as const satisfies Readonly<Record<string, Entry>>

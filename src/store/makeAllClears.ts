@@ -1,0 +1,88 @@
+import { Clock, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { shortId } from "../domain/Hex.ts"
+import { isFinalIntent } from "../domain/Intent.ts"
+import { AlertQueue } from "./AlertQueue.ts"
+import { Brake } from "./Brake.ts"
+import { rowsOf } from "./columns.ts"
+import { Database } from "./Database.ts"
+import { Outbox } from "./Outbox.ts"
+
+/** An end longer ago is no news: a store of an earlier version has halts that ended without an all-clear. */
+const newsMillis = 86_400_000
+
+const EndedHalt = Schema.Struct({ seq: Schema.Int, reason: Schema.String, endedAt: Schema.Int })
+const AboutPayment = Schema.Struct({ dedup: Schema.String })
+
+/** First words of the alerts that call people to a payment; its id follows. */
+const callsOf = ["manual", "overdue", "waits"] as const
+const overOf = "ended"
+
+/** Reads what ended, of what people were alerted of, and raises no all-clear twice. */
+const endings = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const database = yield* Database
+  const halts = sql`SELECT h.seq, h.reason, h.ended_at AS "endedAt" FROM halts h
+    JOIN alerts a ON a.dedup = 'halt/' || h.reason || '/' || h.seq
+    WHERE h.ended_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM alerts o WHERE o.dedup = a.dedup || '/over')
+    ORDER BY h.seq`.pipe(rowsOf(EndedHalt, "Alerts.endedHalts"))
+  const called = Effect.forEach([...callsOf, overOf], (word) =>
+    sql`SELECT dedup FROM alerts WHERE dedup >= ${`${word}/`} AND dedup < ${`${word}0`}`.pipe(
+      rowsOf(AboutPayment, "Alerts.called"),
+    ),
+  ).pipe(Effect.map((rows) => idsOf(rows.flat().map(({ dedup }) => dedup.split("/")))))
+  return {
+    halts: database.memoryOf<ReadonlyArray<typeof EndedHalt.Type>>("halts", "alerts")("", halts),
+    payments: database.memoryOf<ReadonlyArray<string>>("alerts")("", called),
+  }
+})
+
+/** Payments that people were called to, and whose end they were not told. */
+const idsOf = (words: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const told = new Set(words.flatMap(([word, id]) => (word === overOf && id !== undefined ? [id] : [])))
+  return [...new Set(words.flatMap(([, id]) => (id === undefined || told.has(id) ? [] : [id])))]
+}
+
+/**
+ * Makes what raises the all-clear of each halt and of each payment that people were called to, once it has ended,
+ * whoever ended it. It goes to those who were called, and is no page. Returns whether there was one.
+ */
+export const makeAllClears = Effect.map(endings, ({ halts, payments }) =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const ended = (yield* halts).filter(({ endedAt }) => now - endedAt < newsMillis)
+    for (const { seq, reason } of ended) yield* raiseHaltOver(`halt/${reason}/${seq}`, reason)
+    let isNew = ended.length > 0
+    for (const id of yield* payments) isNew = (yield* raisePaymentOver(id)) || isNew
+    return isNew
+  }),
+)
+
+const raiseHaltOver = Effect.fnUntraced(function* (dedup: string, reason: string) {
+  const left = (yield* (yield* Brake).halts).map((halt) => halt.reason)
+  const now = left.length === 0 ? "signing goes on where nothing is paused" : `still halted: ${left.join(", ")}`
+  yield* (yield* AlertQueue).raise({
+    dedup: `${dedup}/over`,
+    severity: "info",
+    kind: "halt",
+    subject: reason,
+    detail: `the halt is over; ${now}`,
+    fields: { reason, over: true },
+    resolves: [dedup],
+  })
+})
+
+const raisePaymentOver = Effect.fnUntraced(function* (id: string) {
+  const intent = yield* (yield* Outbox).byId(id)
+  if (intent._tag === "None" || !isFinalIntent(intent.value.state)) return false
+  const { rule, state, detail } = intent.value
+  return yield* (yield* AlertQueue).raise({
+    dedup: `${overOf}/${id}`,
+    severity: "info",
+    kind: "intent",
+    subject: shortId(id).slice(0, 4),
+    detail: `${rule}: the payment is ${state}: ${detail}`,
+    fields: { intent: id, state, over: true },
+    resolves: callsOf.map((word) => `${word}/${id}`),
+  })
+})

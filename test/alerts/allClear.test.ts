@@ -1,0 +1,87 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
+import { Notifier } from "../../src/notify/Notifier.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { trip } from "../../src/store/trip.ts"
+import { callOverdue } from "../../src/submitter/Overdue.ts"
+import { flow, round, states } from "../support/Flow.ts"
+import { rounds } from "../support/Intents.ts"
+
+/** Deliveries that the receivers took, in their order. */
+const desks = (taken: Array<string>) =>
+  Layer.succeed(
+    Notifier,
+    Notifier.of({
+      receivers: ["desk", "log"],
+      send: (receiver, { severity, kind, subject }) =>
+        Effect.sync(() => void taken.push(`${receiver} ${severity} ${kind} ${subject}`)),
+    }),
+  )
+
+/** Pages go to the desk alone, everything else to the log alone. */
+const routes = {
+  more: {
+    alerts: {
+      receivers: { desk: { webhook: { url: "http://127.0.0.1:1" } }, log: { log: {} } },
+      routes: [
+        { severity: ["page"], to: ["desk"] },
+        { severity: ["ticket", "info"], to: ["log"] },
+      ],
+    },
+  },
+}
+
+describe("the all-clear", () => {
+  it.effect("of each halt goes to who got its page, as information, whatever ended it", () => {
+    const taken: Array<string> = []
+    return flow(
+      (options) =>
+        Effect.gen(function* () {
+          const brake = yield* Brake
+          const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
+          yield* trip("operator", "ana: audit")
+          yield* trip("disk_full", "free space")
+          yield* deliver
+          yield* brake.resume({ scope: "all", reason: "looked", author: "ana" })
+          yield* deliver
+          yield* brake.release("disk_full", "space again")
+          yield* deliver
+          yield* deliver
+          assert.deepStrictEqual(taken, [
+            "desk page halt operator",
+            "desk page halt disk_full",
+            "desk info halt operator",
+            "desk info halt disk_full",
+          ])
+        }).pipe(Effect.provide(Logger.layer([]))),
+      routes,
+    )
+  })
+
+  it.effect("of a payment past its bound says how it ended", () => {
+    const taken: Array<string> = []
+    return flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
+          yield* rounds(options, sandbox, 4, new Set(["confirm"]))
+          yield* callOverdue()
+          yield* TestClock.adjust("31 minutes")
+          yield* callOverdue()
+          yield* deliver
+          assert.strictEqual(taken.length, 1, taken.join())
+          for (let i = 0; i < 10 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
+          yield* deliver
+          assert.deepStrictEqual(
+            taken.map((line) => line.replace(/ \w{4}$/, "")),
+            ["desk page intent", "desk info intent"],
+          )
+          assert.isEmpty(yield* (yield* AlertQueue).pending)
+        }),
+      routes,
+    )
+  })
+})
