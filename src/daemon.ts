@@ -18,7 +18,7 @@ import { supervise, supervised } from "./Supervisor.ts"
 import type { DaemonOptions } from "./services.ts"
 import { neededOf, operatorsInForce } from "./status/operatorsInForce.ts"
 import { noteStarted } from "./status/reloadConfig.ts"
-import { settleTerms, termsLoop } from "./status/waitingTerms.ts"
+import { termsLoop } from "./status/termsHalt.ts"
 import { healthLoop } from "./status/watchHealth.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
@@ -49,7 +49,6 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
   yield* applyHaltFile(options.dataDir, config.now().treasury)
   yield* watchDiskSpace()
   yield* noteStarted()
-  yield* settleTerms()
   const { treasury, mode } = config.now()
   yield* journal.append({
     kind: "started",

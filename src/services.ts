@@ -19,7 +19,7 @@ import { Reconciliation } from "./poller/Reconciliation.ts"
 import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
 import { Signer, symbolsById } from "./signer/Signer.ts"
-import { startingWith } from "./status/startingWith.ts"
+import { withFormerReceivers } from "./status/withFormerReceivers.ts"
 import { AlertQueue } from "./store/AlertQueue.ts"
 import { Approvals } from "./store/Approvals.ts"
 import { Asks } from "./store/Asks.ts"
@@ -125,9 +125,9 @@ export const storeLayer = (
   )
 }
 
-/** The configuration of the files, under the terms last in force where its own must wait. */
+/** The configuration of the files. Receivers of before that it pages no more are told as well. */
 const inForceLayer = (file: InForce) =>
-  Layer.unwrap(Effect.map(startingWith(file), ConfigInForce.layer)).pipe(Layer.provideMerge(TermsLog.layer))
+  Layer.unwrap(Effect.map(withFormerReceivers(file), ConfigInForce.layer)).pipe(Layer.provideMerge(TermsLog.layer))
 
 const metricsLayer = ({ treasury, mode }: DaemonOptions) =>
   Metrics.layer({
@@ -273,12 +273,12 @@ export const daemonLayer = (options: DaemonOptions, machine?: Machine) =>
   Layer.unwrap(
     Effect.map(ConfigInForce, ({ now }) => {
       const { treasury, mode } = now()
-      return servicesOf({ ...options, treasury, mode }, options.mode, machine)
+      return servicesOf({ ...options, treasury, mode }, machine)
     }),
   ).pipe(Layer.provideMerge(storeLayer(options)))
 
-/** Everything above the store, by the configuration in force. Keys are opened where the file's own mode asks for it. */
-const servicesOf = (options: DaemonOptions, fileMode: Mode, machine: Machine = realMachine(options)) => {
+/** Everything above the store, by the configuration in force. */
+const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(options)) => {
   const { treasury, mode } = options
   const { network } = treasury
   const engine = EngineOptions.layer(engineSettings(treasury, mode))
@@ -305,7 +305,7 @@ const servicesOf = (options: DaemonOptions, fileMode: Mode, machine: Machine = r
     Reconciliation.layer,
     Turns.layer,
     Tip.layer.pipe(Layer.provideMerge(gatewayLayer(options, machine.http))),
-    tagsLayer.pipe(Layer.provideMerge(signerLayer({ ...options, mode: fileMode }))),
+    tagsLayer.pipe(Layer.provideMerge(signerLayer(options))),
     machine.notifier,
     machine.work,
     Cycle.layer(treasury.name),

@@ -95,7 +95,10 @@ const approving = (name: "terms" | "policy", description: string) =>
       if (taken === undefined) return yield* failWith("notFound", `no daemon runs in ${dataDir}`)
       const done = yield* Schema.decodeUnknownEffect(Given)(yield* bodyOf(taken))
       return yield* printResult(output, done, () => {
-        const next = done.missing > 0 ? `${done.missing} more of ${done.others.join(", ")}` : '"reload" takes it now'
+        const next =
+          done.missing > 0
+            ? `${done.missing} more of ${done.others.join(", ")}`
+            : '"reload" takes it now, and a start that it halted goes on'
         return `terms ${terms.slice(0, 8)} approved by ${done.operator}; ${next}`
       })
     }),

@@ -19,7 +19,7 @@ const commands = {
   halt: async () => (await import("./halt.ts")).halt,
   resume: async () => (await import("./resume.ts")).resume,
   reload: async () => (await import("./reload.ts")).reload,
-  object: async () => (await import("./object.ts")).object,
+  terms: async () => (await import("./terms.ts")).terms,
   adopt: async () => (await import("./ledgerCommands.ts")).adopt,
   recover: async () => (await import("./ledgerCommands.ts")).recover,
   trust: async () => (await import("./trust.ts")).trust,
@@ -55,8 +55,15 @@ const elsewhere: Readonly<Record<string, string>> = {
   "halt --for": 'a halt ends by "resume" alone; "pause --for 2h" ends by itself',
 }
 
+/** Commands that are gone, with what takes their place. */
+const gone: Readonly<Record<string, string>> = {
+  object: 'weaker terms wait for no time any more, they halt a start; "halt" stops those that "terms accept" let begin',
+}
+
 /** What is wrong with a call, in one line. */
 const callText = (commandPath: ReadonlyArray<string>, error: Error): string => {
+  const command = Predicate.isTagged(error, "UnknownSubcommand") ? String(Reflect.get(error, "subcommand")) : ""
+  if (Object.hasOwn(gone, command)) return `${command} is gone; ${gone[command]}`
   const option = Predicate.isTagged(error, "UnrecognizedOption") ? (error as { readonly option?: string }).option : ""
   const other = elsewhere[`${commandPath.at(-1)} ${option}`]
   if (other !== undefined) return `Unrecognized flag: ${option}; ${other}`

@@ -10,7 +10,7 @@ import { readParameters } from "../poller/pollParameters.ts"
 import { payersOf, pollRules } from "../poller/pollRules.ts"
 import { reconcileBalances } from "../poller/Reconciliation.ts"
 import type { DaemonOptions } from "../services.ts"
-import { lookAtTerms } from "../status/waitingTerms.ts"
+import { settleTerms } from "../status/termsHalt.ts"
 import { Drifts } from "../store/Drifts.ts"
 import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -80,7 +80,7 @@ export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOption
   while (yield* pollOf(options)) yield* Effect.yieldNow
   yield* compareOnce(options)
   yield* notifyAssets()
-  yield* lookAtTerms
+  yield* settleTerms()
   yield* decideOnce()
   return yield* openToEnd(options)
 })

@@ -8,7 +8,7 @@ import { prepare } from "../daemon.ts"
 import { shortId } from "../domain/Hex.ts"
 import { SubmitBody, submitPayment } from "../engine/submitPayment.ts"
 import { daemonLayer } from "../services.ts"
-import { lookAtTerms } from "../status/waitingTerms.ts"
+import { settleTerms } from "../status/termsHalt.ts"
 import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { failWith } from "./CliFailure.ts"
@@ -91,7 +91,7 @@ export const submit = Command.make(
           notRunning(named, dataDir, `, and ${error.message}: nothing was handed in`),
         ),
       )
-      yield* lookAtTerms
+      yield* settleTerms()
       const inForce = (yield* ConfigInForce).now()
       const taken = yield* submitPayment(inForce.treasury, inForce.mode, body)
       if (taken.held.length > 0) {

@@ -24,7 +24,7 @@ export const viewText = (view: View): string => {
   return [
     `${signs[view.sentence.severity]}${view.sentence.text}`,
     `    ${view.treasury}, mode ${view.mode}, ${gatewaysText(view.network)}, block ${view.height}, chain ${view.network.chainId}`,
-    ...(view.terms === null ? [] : [view.terms.text]),
+    ...acceptedText(view),
     ...conditionsText(view.conditions),
     ...(accounts.length > 0 ? ["accounts", table(accounts)] : []),
     ...(rules.length > 0 ? ["rules", table(rules)] : []),
@@ -42,6 +42,17 @@ const conditionsText = (conditions: View["conditions"]): ReadonlyArray<string> =
     `${text}; ${remedy}`,
   ])
   return rows.length < 2 ? [] : ["conditions", table(rows)]
+}
+
+/** What operators look for who did not sign it: anybody's word put terms in force, or is about to. */
+const acceptedText = ({ accepted }: View): ReadonlyArray<string> => {
+  if (accepted === null) return []
+  const { hash, author, reason, at, inForceAt } = accepted
+  const since =
+    inForceAt === null
+      ? 'in force after one hour unless somebody halts: "cofferer halt"'
+      : `in force since ${inForceAt}`
+  return [`terms ${hash.slice(0, 8)} accepted without operators by ${author} at ${at}: ${reason}; ${since}`]
 }
 
 /** How old the knowledge is, and whose. */

@@ -9,19 +9,8 @@ export interface InForce {
   readonly treasury: Treasury
   /** The file's mode, or a lower one. */
   readonly mode: Mode
-  /** Where the terms last in force hold in the place of the file's own, which wait: undefined where the file's hold. */
-  readonly waiting?: WaitingTerms | undefined
   /** The file's own receivers, where others that were paged before are told as well while this process lives. */
   readonly alerts?: AlertConfig | undefined
-}
-
-/** Terms of a file that permit more than those last in force, and wait for operators or for their time. */
-export interface WaitingTerms {
-  readonly file: InForce
-  /** What they permit that the old ones did not, in words. */
-  readonly weaker: ReadonlyArray<string>
-  /** Why the old terms cannot hold with this file; where there is a reason, nothing is signed. */
-  readonly cannot: ReadonlyArray<string>
 }
 
 /** What bounds the money under a configuration. Its mode is the file's: what else lowers it is no part of it. */

@@ -27,7 +27,12 @@ export const remedyOf = (reason: string): string => {
   if (end === "adopt") return 'if these payments were meant: "cofferer adopt --reason TEXT"; if not, the key is stolen'
   if (end === "recover") return '"cofferer recover --reason TEXT" shows what the store misses, imports it and goes on'
   if (end === "itself") return 'it ends by itself once there is space, and "resume" does not end it'
-  if (end === "terms") return "it ends when the new terms come into force, or with a start by a file of the old ones"
+  if (end === "terms") {
+    return (
+      'operators agree by "cofferer approve terms HASH", or the old file is put back and restarted; where those in ' +
+      'force name no operators, or their keys are lost: "cofferer terms accept HASH --reason TEXT"'
+    )
+  }
   const resume = 'once the cause is gone: "cofferer resume --reason TEXT"'
   return end === "file" ? `${resume}, which takes the HALT file away` : resume
 }

@@ -7,9 +7,6 @@ import type { Look } from "./Look.ts"
 /** Scope of the pause by which a rule that failed too often locks itself. */
 export const lockScope = (rule: string): string => `lock:${rule}`
 
-/** Scope of the stop of a rule that came into the file while another one's pause or lock lost its rule. */
-export const heldScope = (rule: string): string => `held:${rule}`
-
 /** Scopes whose pause stops a decided payment: by the names that it was decided with, and by keys and ids. */
 export const scopesOfPayment = (
   rule: string,
@@ -18,7 +15,6 @@ export const scopesOfPayment = (
   "all",
   `rule:${rule}`,
   lockScope(rule),
-  heldScope(rule),
   ...[from, to, fromKey, toKey].map((party) => `party:${party}`),
   ...[asset, assetId].filter((one) => one !== "").flatMap(assetScopes),
 ]
@@ -34,7 +30,6 @@ export const stopsPayment = (rule: string, payment: Payment) => {
 const scopesOf = ({ subject: { rule, parties, asset } }: Look): ReadonlyArray<string> => [
   "all",
   `rule:${rule.name}`,
-  heldScope(rule.name),
   ...parties.map(({ name }) => `party:${name}`),
   ...(asset.symbol === "" ? [] : [`asset:${asset.symbol}`]),
 ]

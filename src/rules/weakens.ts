@@ -41,7 +41,6 @@ interface Cell {
  */
 export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...approvalWords(old.policy, next.policy, { old: amountIn(old, next), next: amountIn(next, old) }),
-  ...modeOf(old, next),
   ...lineWords(old, next),
   ...windowWords(old, next),
   ...feeWords(old.policy.maxFee, next.policy.maxFee),
@@ -96,7 +95,7 @@ const headWords = (old = headBounds, next = headBounds): ReadonlyArray<string> =
 ]
 
 /** Assets that are pinned otherwise: their amounts mean something else. */
-export const repinned = (old: Terms, next: Terms): ReadonlyArray<string> =>
+const repinned = (old: Terms, next: Terms): ReadonlyArray<string> =>
   [...next.assets.values()].flatMap(({ symbol, id, decimals }) => {
     const [named, same] = [old.assets.get(symbol), assetOf(old, id)]
     const moved =
@@ -115,11 +114,6 @@ const codeWords = (old: Terms, next: Terms): ReadonlyArray<string> => {
   const before = old.code.length === 0 ? "none" : old.code.map((hash) => hash.slice(0, 8)).join(", ")
   return [`rules in code ${fresh.map((hash) => hash.slice(0, 8)).join(", ")}, before ${before}`]
 }
-
-const modes: ReadonlyArray<Terms["mode"]> = ["observe", "shadow", "live"]
-
-const modeOf = (old: Terms, next: Terms): ReadonlyArray<string> =>
-  modes.indexOf(next.mode) > modes.indexOf(old.mode) ? [`mode ${next.mode}, before ${old.mode}`] : []
 
 /** The payments that a line names and no line before it does. */
 const cellsOf = (policy: Policy, line: PolicyLine): ReadonlyArray<Cell> =>

@@ -22,7 +22,6 @@ import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } fro
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { loadAsked } from "./loadAsked.ts"
-import { ObjectBody, objectTo } from "./objectTo.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { planOf } from "./planOf.ts"
 import { receiptOf } from "./receipts.ts"
@@ -33,6 +32,7 @@ import { connectionsMax, ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
 import { listIntents } from "./stories.ts"
 import { ApproveTermsBody, approveTerms, findTerms, TermsBody } from "./termsApproval.ts"
+import { AcceptBody, acceptTerms } from "./termsHalt.ts"
 
 export interface ControlServerOptions {
   readonly treasury: Treasury
@@ -130,8 +130,8 @@ const answer = Effect.fn("Control.answer")(function* (
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
     if (path === planPath) return yield* plan(options, yield* body(request, PlanBody))
     if (path === "/api/v1/reload") return yield* reload(yield* body(request, ReloadBody))
-    if (path === "/api/v1/object") {
-      const done = yield* objectTo(yield* body(request, ObjectBody))
+    if (path === "/api/v1/terms/accept") {
+      const done = yield* acceptTerms(yield* body(request, AcceptBody))
       return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
     }
     if (path === "/api/v1/trust/head" || path === "/api/v1/trust/work") {

@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { ConfigInForce, inForceOr } from "../config/ConfigInForce.ts"
+import { inForceOr } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { isFinalIntent } from "../domain/Intent.ts"
 import { type GatewayHealth, Health } from "../gateway/Health.ts"
@@ -29,7 +29,6 @@ import { limitViews } from "./limitViews.ts"
 import { type FactNeeds, readFacts } from "./readFacts.ts"
 import { ruleViews, storedRuleViews } from "./ruleViews.ts"
 import type { View } from "./View.ts"
-import { dueAt, waitText } from "./waitingTerms.ts"
 
 const dayMillis = 86_400_000
 const recentMax = 10
@@ -126,7 +125,7 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
     work: yield* workView(watermark?.height ?? 0n),
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
     doubted: yield* doubtedView(treasury.network.chainId, now),
-    terms: yield* termsView,
+    accepted: yield* acceptedView(now),
     alertsPending: pending.reduce((sum, { n }) => sum + n, 0),
     halts: halts.map(({ reason, detail, at }) => ({ reason, detail, at: new Date(at).toISOString() })),
     pauses: pauses.map(({ scope, reason, author, until }) => ({
@@ -166,20 +165,15 @@ const doubtedView = Effect.fnUntraced(function* (chainId: string, now: number) {
   return { since: new Date(since).toISOString(), detail: why, remedy, isLong: now - since >= doubtMillis }
 })
 
-/** What waits to come into force. A command that opens the store beside another file shows what waits all the same. */
-const termsView = Effect.gen(function* () {
-  const wait = yield* (yield* TermsLog).waiting
-  if (wait === undefined) return null
-  const due = dueAt(wait)
-  const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
-  return {
-    hash: wait.hash,
-    since: new Date(wait.since).toISOString(),
-    until: due === undefined ? null : new Date(due).toISOString(),
-    weaker: wait.weaker,
-    cannot: config?.now().waiting?.cannot ?? [],
-    text: waitText(wait),
-  }
+/** For so long status shows that terms came into force without the operators' keys. */
+const acceptedMillis = 7 * dayMillis
+
+const acceptedView = Effect.fnUntraced(function* (now: number) {
+  const last = yield* (yield* TermsLog).acceptance
+  if (last === undefined || (last.inForceAt !== null && now - last.inForceAt > acceptedMillis)) return null
+  const { hash, author, reason, at, inForceAt } = last
+  const inForce = inForceAt === null ? null : new Date(inForceAt).toISOString()
+  return { hash, author, reason, at: new Date(at).toISOString(), inForceAt: inForce }
 })
 
 /** Windows that hold rules now: those that ignore them have none. */

@@ -47,15 +47,16 @@ export interface View {
     readonly remedy: string
     readonly isLong: boolean
   } | null
-  /** New terms that wait while the old ones hold; null where none do. `until` is null where somebody objected. */
-  readonly terms: {
+  /**
+   * Terms that a person accepted without the operators' keys: while their hour runs (`inForceAt` is null), and for a
+   * week after they came into force.
+   */
+  readonly accepted: {
     readonly hash: string
-    readonly since: string
-    readonly until: string | null
-    readonly weaker: ReadonlyArray<string>
-    /** Why the old terms cannot hold with the file; where there is a reason, nothing is signed. */
-    readonly cannot: ReadonlyArray<string>
-    readonly text: string
+    readonly author: string
+    readonly reason: string
+    readonly at: string
+    readonly inForceAt: string | null
   } | null
   readonly alertsPending: number
   readonly halts: ReadonlyArray<{ readonly reason: string; readonly detail: string; readonly at: string }>

@@ -18,7 +18,6 @@ const stops: Agreed = { agrees: "nobody", why: "it stops money" }
 export const agreements = {
   halt: stops,
   pause: stops,
-  object: stops,
   "intents/*/cancel": stops,
   "intents/*/reject": stops,
   "intents/*/abandon": { agrees: "nobody", why: "it ends a payment that is proven never executed" },
@@ -29,6 +28,10 @@ export const agreements = {
   "trust/head": { agrees: "operators", why: "nothing is signed while the newest block is doubted" },
   "trust/work": { agrees: "operators", why: "nothing is signed while the work for transactions is not believed" },
   reload: { agrees: "what is weaker", why: "terms bound the money" },
+  "terms/accept": {
+    agrees: "what is weaker",
+    why: "the same at a start; without them it takes an hour, and any halt ends it",
+  },
   submit: { agrees: "the policy", why: "it is a payment" },
   "intents/*/approve": { agrees: "nobody", why: "it is an operator's own signature" },
   "terms/approve": { agrees: "nobody", why: "it is an operator's own signature" },
@@ -47,6 +50,6 @@ export const agreementFor = (path: string): Agreed | undefined => {
 }
 
 /** Beginnings of the scopes that the machine itself stops: it takes operators to end them, as it does for halts. */
-const machineScopes = ["pin:", "lock:", "held:"] as const
+const machineScopes = ["pin:", "lock:"] as const
 
 export const isMachineStop = (scope: string): boolean => machineScopes.some((prefix) => scope.startsWith(prefix))

@@ -15,12 +15,10 @@ import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
-import { TermsLog } from "../store/TermsLog.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { type ConditionName, conditionNames } from "./conditions.ts"
 import { limitUses } from "./limitViews.ts"
 import { readView } from "./StatusView.ts"
-import { dueAt } from "./waitingTerms.ts"
 
 const dayMillis = 86_400_000
 const modes = ["observe", "shadow", "live"] as const
@@ -53,9 +51,6 @@ const refresh = Effect.fnUntraced(function* (treasury: Treasury) {
   for (const reason of haltReasons) metrics.halted.set({ treasury: name, reason }, halts.has(reason) ? 1 : 0)
   const { free } = yield* (yield* DiskSpace).room
   if (free !== undefined) metrics.storeFreeBytes.set(free)
-  const wait = yield* (yield* TermsLog).waiting
-  metrics.termsWaiting.set({ treasury: name }, wait === undefined ? 0 : 1)
-  metrics.termsWaitUntil.set({ treasury: name }, wait === undefined ? 0 : (dueAt(wait) ?? 0) / 1_000)
   const config = Option.getOrUndefined(yield* Effect.serviceOption(ConfigInForce))
   if (config !== undefined) {
     const { mode } = config.now()

@@ -13,18 +13,12 @@ import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { TermsLog } from "../store/TermsLog.ts"
-import { holdNewRules } from "./holdNewRules.ts"
-import { operatorsIn } from "./startingWith.ts"
+import { operatorsIn } from "./operatorsInForce.ts"
 
 const hashKey = "configHash"
 
 /** Hash of the configuration that this store saw last; undefined where it has seen none. */
 export const hashLastSeen = Effect.flatMap(Settings, ({ get }) => get(hashKey))
-
-/** Rules that decided here before: a store of an earlier release knows no others. */
-const rulesRemembered = Effect.flatMap(RuleStates, ({ all }) =>
-  Effect.map(all, (states) => states.map(({ rule }) => rule)),
-)
 
 export interface Entry {
   readonly detail: string
@@ -32,8 +26,8 @@ export interface Entry {
 }
 
 /**
- * Notes durably which configuration a process runs by: its journal entry, its terms unless they wait, and what its
- * rules remember. Call it in the transaction that puts it in force. `before` are the rules that they replace;
+ * Notes durably which configuration a process runs by: its journal entry, its terms where it is live, and what
+ * its rules remember. Call it in the transaction that puts it in force. `before` are the rules that they replace;
  * undefined at a start. Returns the number of the entry; undefined where nothing changed.
  */
 export const putInForce = Effect.fn("Config.putInForce")(function* (
@@ -41,20 +35,19 @@ export const putInForce = Effect.fn("Config.putInForce")(function* (
   entry: Entry,
   before: ReadonlyArray<Rule> | undefined,
 ) {
-  const { treasury, waiting } = next
+  const { treasury, mode } = next
   const [settings, log, journal] = [yield* Settings, yield* TermsLog, yield* Journal]
   const [last, after] = [yield* hashLastSeen, partHashes(treasury.document.value).all]
   const known = yield* log.inForce
   const terms = termsOf(next)
-  const isOther = waiting === undefined && known?.hash !== termsHash(terms)
-  const alerts = waiting === undefined ? (next.alerts ?? treasury) : (known?.alerts ?? treasury)
-  const names = { alerts, rules: treasury.rules.map(({ name }) => name) }
+  const isLive = mode === "live"
+  const isOther = isLive && known?.hash !== termsHash(terms)
+  const alerts = next.alerts ?? treasury
   const isEntry = isOther || last !== after
-  yield* holdNewRules(known?.rules ?? (yield* rulesRemembered), treasury)
   const head = isEntry ? yield* journal.append({ kind: "config", subject: treasury.name, body: entry }) : undefined
-  if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, ...names })
-  else yield* log.note(names)
-  if (known !== undefined && head !== undefined) {
+  if (head !== undefined && isOther) yield* log.put({ seq: head.seq, terms, alerts })
+  else if (isLive) yield* log.note(alerts)
+  if (isLive && known !== undefined && head !== undefined) {
     yield* tellUnpaged(head.seq, treasury.name, known.alerts, alerts)
     if (isOther) yield* tellOperators(head.seq, treasury.name, { before: known.terms, now: terms })
   }
@@ -96,7 +89,7 @@ const tellOperators = Effect.fnUntraced(function* (
   const names = now.length === 0 ? "nobody" : now.join(", ")
   const detail = isFirst
     ? `operators are named for the first time: ${names}; resume, recover and weaker terms need them from now on`
-    : `operators removed: ${gone.join(", ")}; left: ${names}; with a key lost, weaker terms wait 24 hours`
+    : `operators removed: ${gone.join(", ")}; left: ${names}; with a key lost, weaker terms take an hour`
   yield* (yield* AlertQueue).raise({
     dedup: `operators/${seq}`,
     severity: "ticket",

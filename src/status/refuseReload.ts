@@ -27,7 +27,7 @@ export const refusedFor = (problems: ReadonlyArray<Problem>): Refusal => ({
 const alertCharsMax = 800
 
 /** As many of the lines as there is room for, the first always; how many are left out is said. */
-const listed = (lines: ReadonlyArray<string>): string => {
+export const listed = (lines: ReadonlyArray<string>): string => {
   const ends = lines.map((_, i) => lines.slice(0, i + 1).join("; ").length)
   const fit = Math.max(1, ends.filter((end) => end <= alertCharsMax).length)
   const left = lines.length - fit

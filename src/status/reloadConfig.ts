@@ -1,25 +1,21 @@
 import { Effect } from "effect"
-import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts"
-import { holdTerms } from "../config/holdTerms.ts"
+import { ConfigInForce, type InForce } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import { configParts, hashNumber, partHashes } from "../config/partHashes.ts"
 import { loadTreasury } from "../config/Treasury.ts"
-import { termsHash } from "../rules/storedTerms.ts"
-import { weakens } from "../rules/weakens.ts"
+import type { Rule } from "../rules/Rule.ts"
 import { Brake } from "../store/Brake.ts"
 import { Signals } from "../store/Signals.ts"
-import { namesOf } from "../store/scopes.ts"
-import { TermsLog } from "../store/TermsLog.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { approvalOfTerms } from "./approvalOfTerms.ts"
-import { orphanProblems } from "./holdNewRules.ts"
+import { operatorsInForce } from "./operatorsInForce.ts"
+import { orphanProblems } from "./orphanProblems.ts"
 import { asOne, type Entry, hashLastSeen, putInForce } from "./putInForce.ts"
 import { endRefusal, type Refusal, refusedFor, refuseReload } from "./refuseReload.ts"
-import { operatorsIn } from "./startingWith.ts"
 import { changedGateways, gatewayWords, tellGateways } from "./tellGateways.ts"
-import { termsHeld } from "./termsApproval.ts"
-import { keepWaiting, tellStart, tellWeaker } from "./waitingTerms.ts"
+import { weakerIn } from "./termsApproval.ts"
+import { endTermsHalt, haltOnTerms } from "./termsHalt.ts"
 
 /** Who wants the files to be read again. */
 export interface ReloadAsked {
@@ -67,7 +63,8 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   const treasury = loaded.success
   const [before, after] = [partHashes(old.treasury.document.value), partHashes(treasury.document.value)]
   const metrics = yield* Metrics
-  if (before.all === after.all) {
+  const isHalted = (yield* (yield* Brake).halts).some(({ reason }) => reason === "terms")
+  if (before.all === after.all && !isHalted) {
     metrics.configReloaded.set({ treasury: treasury.name }, 1)
     yield* endRefusal(treasury.name)
     return { _tag: "Unchanged", hash: after.all } satisfies Reloaded
@@ -76,68 +73,67 @@ const reload = Effect.fnUntraced(function* (asked: ReloadAsked) {
   if (orphans.length > 0) return yield* refuse({ ...refusedFor(orphans), isConfig: false })
   const restart = needsRestart(old.treasury, treasury)
   if (restart.length > 0) return yield* refuse({ ...refusedFor(restart), isConfig: false })
-  const judged = yield* judgeTerms(old, { treasury, mode: old.waiting?.file.mode ?? old.mode }, asked)
-  if ("refusal" in judged) return yield* refuse(judged.refusal)
-  const { next, weaker } = judged
+  const next = { treasury, mode: old.mode }
+  const weaker = yield* weakerIn(next)
+  const refusal = yield* refusalOf(old, next, weaker, asked)
+  if (refusal !== undefined) return yield* refuse(refusal)
   const parts = configParts.filter((part) => part !== "all" && before[part] !== after[part])
-  yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, old, next }))
-  if (old.waiting !== undefined && next.waiting === undefined) yield* tellStart()
+  // Under the halt the rules of the file were never adopted: those that the store knows are what it replaces.
+  const replaced = isHalted ? undefined : old.treasury.rules
+  yield* config.replace(next, record(asked, { before: before.all, after: after.all, parts, weaker, replaced, next }))
   yield* tellChange(next, asked, parts)
   return { _tag: "Reloaded", hash: after.all, parts, weaker } satisfies Reloaded
 })
 
-/** Under which terms the changed file comes into force, or why it does not. */
-const judgeTerms = Effect.fnUntraced(function* (old: InForce, file: InForce, asked: ReloadAsked) {
-  const log = yield* TermsLog
-  const before = yield* termsHeld(old)
-  const weaker = weakens(before, termsOf(file))
-  if (weaker.length === 0) return { next: file, weaker }
-  if (operatorsIn(before).size === 0) {
-    return asked.allowWeaker ? { next: file, weaker } : { refusal: refusedAsWeaker(weaker, allowed) }
+/** Why the terms of a changed file do not come into force; undefined where they do. */
+const refusalOf = Effect.fnUntraced(function* (
+  old: InForce,
+  next: InForce,
+  weaker: ReadonlyArray<string>,
+  asked: ReloadAsked,
+) {
+  if (weaker.length === 0) return undefined
+  if ((yield* operatorsInForce(old.treasury)).size === 0) {
+    return asked.allowWeaker ? undefined : refusedAsWeaker(weaker, '"cofferer reload --allow-weaker --reason TEXT"')
   }
-  const approval = yield* approvalOfTerms(old, file)
-  if (approval.isEnough) return { next: file, weaker }
-  const [known, wait] = [yield* log.inForce, yield* log.waiting]
-  // The rest of the file may change while exactly these terms go on to wait.
-  if (known !== undefined && old.waiting !== undefined && wait?.hash === termsHash(termsOf(file))) {
-    return { next: holdTerms(file, before, known.alerts), weaker: [] }
-  }
-  return { refusal: refusedAsWeaker(weaker, `${approval.advice}${delayed}`) }
+  const approval = yield* approvalOfTerms(old, next)
+  return approval.isEnough ? undefined : refusedAsWeaker(weaker, approval.advice)
 })
-
-const allowed = '"cofferer reload --allow-weaker --reason TEXT"'
-const delayed = "; a restart with this file puts it in force after 24 hours, unless somebody objects"
 
 interface Change {
   readonly before: string
   readonly after: string
   readonly parts: ReadonlyArray<string>
   readonly weaker: ReadonlyArray<string>
-  readonly old: InForce
   readonly next: InForce
+  /** Rules that it replaces; undefined: those that the store knows. */
+  readonly replaced: ReadonlyArray<Rule> | undefined
 }
 
-/** Journals at a start which configuration is in force here, and whether its terms wait. */
+/** Journals at a start which configuration is in force here, or halts where its terms are nobody's yet. */
 export const noteStarted = Effect.fn("Config.started")(function* () {
   const inForce = (yield* ConfigInForce).now()
-  const { treasury, mode, waiting } = inForce
+  const { treasury, mode } = inForce
   yield* tellHashes(inForce)
+  const weaker = yield* weakerIn(inForce)
+  if (weaker.length > 0 && !(yield* approvalOfTerms(inForce, inForce)).isEnough) {
+    const change = changedGateways(treasury)
+    yield* asOne(
+      Effect.flatMap(change, (one) => (one === undefined ? Effect.void : tellGateways(undefined, treasury, one))),
+    )
+    return yield* haltOnTerms(inForce, weaker)
+  }
   const before = yield* hashLastSeen
-  const known = yield* (yield* TermsLog).inForce
-  yield* (yield* Brake).keepScopes(namesOf(known?.terms ?? treasury))
   const after = partHashes(treasury.document.value).all
-  const weaker = waiting !== undefined || known === undefined ? [] : weakens(known.terms, termsOf(inForce))
   const detail =
     before === undefined
       ? "the first configuration"
       : before === after
         ? "the terms of the configuration"
-        : `started with another configuration${waiting === undefined ? "" : ", whose terms wait"}`
+        : "started with another configuration"
   const entry = { detail, before, after, weaker, policy: treasury.policy.hash, mode }
-  const seq = yield* asOne(Effect.andThen(keepWaiting(inForce), started(inForce, entry)))
+  yield* asOne(Effect.andThen(started(inForce, entry), endTermsHalt("what the file permits is in force")))
   yield* endRefusal(treasury.name)
-  yield* tellStart()
-  yield* tellWeaker(seq, weaker)
 })
 
 /** Gateways change at a start alone. */
@@ -148,17 +144,16 @@ const started = Effect.fnUntraced(function* (inForce: InForce, entry: Entry) {
   const { removed, added } = change
   const detail = `${entry.detail}; ${gatewayWords(change)}`
   const seq = yield* putInForce(inForce, { ...entry, detail, gateways: { removed, added } }, undefined)
-  yield* tellGateways(seq, treasury, change)
-  return seq
+  return yield* tellGateways(seq, treasury, change)
 })
 
 const record = Effect.fnUntraced(function* (asked: ReloadAsked, change: Change) {
-  const { before, after, parts, weaker, old, next } = change
+  const { before, after, parts, weaker, replaced, next } = change
   const { author, reason } = asked
   const detail = `${parts.join(", ")} changed`
   const entry = { detail, before, after, parts, weaker, policy: next.treasury.policy.hash, author, reason }
-  const end = endRefusal(next.treasury.name)
-  yield* asOne(Effect.andThen(putInForce(next, entry, old.treasury.rules), Effect.andThen(keepWaiting(next), end)))
+  const ends = Effect.andThen(endTermsHalt(`reloaded by ${author}: ${reason}`), endRefusal(next.treasury.name))
+  yield* asOne(Effect.andThen(putInForce(next, entry, replaced), ends))
 })
 
 const tellChange = Effect.fnUntraced(function* (next: InForce, { author }: ReloadAsked, parts: ReadonlyArray<string>) {

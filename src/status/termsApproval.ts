@@ -10,13 +10,16 @@ import { operatorsInForce } from "./operatorsInForce.ts"
 import { takeTerms, termsApprovalOf } from "./sharedApprovals.ts"
 import { problem } from "./stories.ts"
 
-/** The terms that hold: those of the configuration in force, or those last in force where its own wait. */
-export const termsHeld = Effect.fnUntraced(function* (inForce: InForce) {
+/**
+ * What a configuration permits that the terms in force do not, in words. Empty for one that is not live, and in a store
+ * that never was.
+ */
+export const weakerIn = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
   const known = yield* (yield* TermsLog).inForce
-  return inForce.waiting === undefined || known === undefined ? termsOf(inForce) : known.terms
+  return known === undefined || mode !== "live" ? [] : weakens(known.terms, termsOf({ treasury }))
 })
 
-/** What another configuration changes in the terms that hold, as operators agree to it. */
+/** What another configuration changes in the terms in force, as operators agree to it. */
 export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pick<InForce, "treasury">) {
   const known = yield* (yield* TermsLog).inForce
   return {
@@ -24,7 +27,7 @@ export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pi
     chainId: old.treasury.network.chainId,
     replaces: known?.seq ?? 0,
     terms: termsHash(termsOf(next)),
-    weaker: weakens(yield* termsHeld(old), termsOf(next)),
+    weaker: weakens(known?.terms ?? termsOf(old), termsOf(next)),
   } satisfies TermsChange
 })
 
@@ -48,7 +51,7 @@ const changeIn = Effect.fnUntraced(function* (old: InForce, files: typeof Files.
     return problem(`the file is of the treasury ${treasury.name}, not ${old.treasury.name}`, 409, "name its own file")
   }
   const change = yield* termsChangeOf(old, { treasury })
-  if (change.terms === termsHash(yield* termsHeld(old))) {
+  if (change.terms === ((yield* (yield* TermsLog).inForce)?.hash ?? termsHash(termsOf(old)))) {
     return problem("these terms are in force already", 409, "nothing is left to approve")
   }
   return { change, policy: treasury.policy.digest }

@@ -46,6 +46,9 @@ const PauseRow = Schema.Struct({
   until: Schema.NullOr(Schema.Int),
 })
 const EndedRow = Schema.Struct({ scope: Schema.String, endedAt: Schema.Int })
+/** Halts of people: each of them stops an acceptance of terms, also while one of them is in force already. */
+const ofPeople: ReadonlyArray<string> = ["operator", "halt_file"] satisfies ReadonlyArray<HaltReason>
+
 const isKept = (reason: string): boolean => keptReasons.some((kept) => kept === reason)
 
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
@@ -55,8 +58,6 @@ export class Brake extends Context.Service<
   Brake,
   {
     readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
-    /** Gives pauses that are stored under names the keys and ids that these names had. */
-    readonly keepScopes: (before: Names) => Effect.Effect<void, StoreError>
     /** When a person last ended a pause of each scope, Unix milliseconds. */
     readonly ended: Effect.Effect<ReadonlyMap<string, number>, StoreError>
     /** The durable ones, and those held in memory. */
@@ -77,7 +78,10 @@ export class Brake extends Context.Service<
       readonly reason: string
       readonly author: string
     }) => Effect.Effect<number, StoreError>
-    /** A second halt for the same reason while the first is in force changes nothing. */
+    /**
+     * A second halt for the same reason while the first is in force changes nothing. A new one, and each of people,
+     * ends the hour of an acceptance of terms.
+     */
     readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
     /** Those held in memory. */
     readonly held: Effect.Effect<ReadonlyArray<Halt>>
@@ -133,10 +137,19 @@ export class Brake extends Context.Service<
         yield* journal.append({ kind: "resume", subject: scope, body: { reason, author } })
         return ended.length + lifted.length
       })
+      const stopAcceptance = Effect.fnUntraced(function* (reason: string, at: number) {
+        const ended = yield* sql`UPDATE terms_accepted SET ended_at = ${at} WHERE ended_at IS NULL RETURNING hash`
+        for (const { hash } of ended) {
+          const detail = `the acceptance of the terms ${hash} is void: halted by ${reason}`
+          yield* journal.append({ kind: "halt", subject: "terms", body: { detail } })
+        }
+      })
       const halt = Effect.fnUntraced(function* (reason: string, said: string) {
-        if ((yield* written).some((h) => h.reason === reason)) return
-        const detail = visible(said)
+        const isIn = (yield* written).some((h) => h.reason === reason)
         const at = yield* Clock.currentTimeMillis
+        if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)
+        if (isIn) return
+        const detail = visible(said)
         yield* sql`INSERT INTO halts ${sql.insert({ reason, detail, at })}`
         yield* journal.append({ kind: "halt", subject: reason, body: { detail } })
       })
@@ -160,13 +173,6 @@ export class Brake extends Context.Service<
               .map((pause) => ({ ...pause, scope: shownScope(pause.kept, today) }))
           }),
         ),
-        keepScopes: Effect.fn("Brake.keepScopes")(function* (before: Names) {
-          for (const { seq, kept } of yield* unended) {
-            const scope = keptScope(kept, before)
-            if (scope === kept) continue
-            yield* sql`UPDATE pauses SET scope = ${scope} WHERE seq = ${seq}`.pipe(storeError("Brake.keepScopes"))
-          }
-        }),
         pause: Effect.fn("Brake.pause")(({ scope, reason, author, until }) =>
           durable(
             "Brake.pause",

@@ -3,7 +3,7 @@ import { Migrator } from "effect/sql"
 import { finalIntentStates } from "../domain/Intent.ts"
 import { dialect } from "./dialect.ts"
 import { attemptWindows, guards, outbox } from "./outboxTables.ts"
-import { terms } from "./termsTables.ts"
+import { terms, termsHalt } from "./termsTables.ts"
 
 /** What the gateway was seen to say: balance rows keyed by time first, latest balances, assets and their history. */
 const observations = Effect.gen(function* () {
@@ -320,6 +320,7 @@ const loader = Migrator.fromRecord({
   "0024_asked_anew": askedAnew,
   "0025_attempt_windows": attemptWindows,
   "0026_listed_transfers": listedTransfers,
+  "0027_terms_halt": termsHalt,
 })
 
 export const migrate = Migrator.make({})({ loader, table: "migrations" })

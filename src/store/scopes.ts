@@ -36,5 +36,5 @@ export const shownScope = (kept: string, names: Names): string => {
 /** The rule that a scope stops; undefined for one of something else. */
 export const ruleOfScope = (scope: string): string | undefined => {
   const [kind, name] = parts(scope)
-  return kind === "rule" || kind === "lock" || kind === "held" ? name : undefined
+  return kind === "rule" || kind === "lock" ? name : undefined
 }

@@ -9,6 +9,7 @@ import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { absences, confirmed, expired, giveUp, type Live } from "./endings.ts"
 import { isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
+import { fewerThanAgreed } from "./fewerThanAgreed.ts"
 import { noteLostSend } from "./handOver.ts"
 import { judgeFound } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
@@ -98,7 +99,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
   if (judged === "proven") {
     const firstAt = evidence.find(({ k, kind }) => k === attempt.k && kind === "absent")?.at ?? 0
-    const against = yield* speaksAgainst(live, firstAt)
+    const against = (yield* fewerThanAgreed) ?? (yield* speaksAgainst(live, firstAt))
     if (against !== undefined) return yield* giveUp(live, against)
   }
   const gateway = told.map((one) => one.gateway.name).join("+")

@@ -10,6 +10,7 @@ import { Outbox } from "../store/Outbox.ts"
 import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
 import { isOver } from "./evidence.ts"
+import { fewerThanAgreed } from "./fewerThanAgreed.ts"
 import { aloneMillis, forgetWords, isLasting, ShownMillis } from "./lastingWord.ts"
 import { hasLeftAt, mayHaveLeft } from "./movementOf.ts"
 import { noteExecution } from "./noteListing.ts"
@@ -132,6 +133,7 @@ const isDoneSure = Effect.fnUntraced(function* (live: Live, told: bigint) {
 
 /** A failure is final, and what failed may be paid anew. */
 const isRefusalSure = Effect.fnUntraced(function* (live: Live) {
+  if ((yield* fewerThanAgreed) !== undefined) return false
   return isOver(live.attempt, live.height) || (yield* isLasting(live, "refused", aloneMillis))
 })
 

@@ -90,16 +90,6 @@ const make = (options: MetricsOptions) => {
       "1 if the newest configuration file was accepted; 0 while an older one stays in force.",
       ["treasury"],
     ),
-    termsWaiting: gauge(
-      "terms_waiting",
-      "1 while weaker terms of the file wait and those last in force hold; 0 where the file's are in force.",
-      ["treasury"],
-    ),
-    termsWaitUntil: gauge(
-      "terms_wait_until_timestamp_seconds",
-      "Unix time from which the waiting terms may come into force by themselves; 0 where none wait or people object.",
-      ["treasury"],
-    ),
     configHash: gauge(
       "config_hash",
       "First 48 bits of the hash of the configuration in force; compare between replicas.",
@@ -225,8 +215,6 @@ const zero = (metrics: ReturnType<typeof make>, options: MetricsOptions): void =
   for (const mode of ["observe", "shadow", "live"]) metrics.mode.set({ treasury, mode }, mode === options.mode ? 1 : 0)
   for (const reason of haltReasons) metrics.halted.set({ treasury, reason }, 0)
   metrics.configReloaded.set({ treasury }, 1)
-  metrics.termsWaiting.set({ treasury }, 0)
-  metrics.termsWaitUntil.set({ treasury }, 0)
   metrics.duplicateExecutions.set({ treasury }, 0)
   for (const party of options.payers ?? []) metrics.foreignPayments.set({ treasury, party }, 0)
   for (const invariant of invariants) metrics.invariantViolations.inc({ invariant }, 0)

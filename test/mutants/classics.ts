@@ -189,8 +189,8 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "status/reloadConfig.ts",
-        source: "if (weaker.length === 0) return { next: file, weaker }",
-        instead: "if (weaker.length >= 0) return { next: file, weaker }",
+        source: "if (weaker.length === 0) return undefined",
+        instead: "if (weaker.length >= 0) return undefined",
       },
     ],
   },

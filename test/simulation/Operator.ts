@@ -13,6 +13,7 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { Signals } from "../../src/store/Signals.ts"
 import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import { agreed } from "./agreed.ts"
+import { agreeTerms } from "./agreeTerms.ts"
 import type { Services } from "./Replica.ts"
 
 /** One verb of the command line, as its socket does it. */
@@ -53,6 +54,7 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
         name: `${end} (${reason})`,
         perform: agreed((signature) => ledgerVerb(end, place, { ...words, signature })),
       })
+    else if (end === "terms") verbs.push({ name: "approve or accept terms", perform: agreeTerms })
     else if (end === "resume") verbs.push({ name: `resume (${reason})`, perform: resuming(place, "all") })
   }
   for (const { scope } of yield* brake.pauses) verbs.push({ name: `resume ${scope}`, perform: resuming(place, scope) })

@@ -12,12 +12,12 @@ import { approvalViewOf, approve } from "../../src/status/approvals.ts"
 import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
 import { endPayment } from "../../src/status/people.ts"
 import { reloadConfig } from "../../src/status/reloadConfig.ts"
-import { approveTerms, findTerms } from "../../src/status/termsApproval.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { operatorNames, operatorSigns } from "../support/Operators.ts"
 import { agreed } from "./agreed.ts"
+import { acceptAlone, agreeOnceHalted, agreeTerms, signTerms } from "./agreeTerms.ts"
 import { type Book, permitsMore, unit } from "./Book.ts"
 import type { Docket } from "./Docket.ts"
 import { payElsewhere } from "./Elsewhere.ts"
@@ -50,11 +50,11 @@ interface Around {
 /** What befalls one run beside the faults of its network. */
 export interface WildWorld {
   readonly atBlock: (block: number) => void
-  /** A process began: it runs by the file that lies there, or by the terms before it where operators must agree. */
+  /** A process began: by the file that lies there, or halted where that permits more than what was in force. */
   readonly started: () => void
   /** Books by which a process may run now. */
   readonly inForce: () => ReadonlySet<Book>
-  /** Whether that is what the file says: else terms of it wait for operators. */
+  /** Whether that is what the file says: else its terms halt, or may. */
   readonly isSettled: () => boolean
   /** Ids of transfers that our key made elsewhere. */
   readonly elsewhere: ReadonlySet<string>
@@ -102,6 +102,8 @@ export const makeWildWorld = (around: Around): WildWorld => {
   let restored = false
   const lost: Array<LostPayment> = []
   let copied = new Set<string>()
+  /** A file with weaker terms by which processes were started: nobody has agreed to it yet. */
+  let weaker: { readonly book: Book; readonly former: Book; readonly at: number; readonly isMeant: boolean } | undefined
   let hasBegun = false
   let hidden = 0
   let losing = 0
@@ -116,6 +118,7 @@ export const makeWildWorld = (around: Around): WildWorld => {
     const isWeaker = [...current].some((one) => permitsMore(book, one))
     docket.event(by === "start" ? "started with changed files" : `reload, ${how}`)
     if (by === "start") {
+      if (isWeaker) weaker = { book, former, at: block, isMeant: allowWeaker }
       around.killAll()
       return
     }
@@ -141,6 +144,30 @@ export const makeWildWorld = (around: Around): WildWorld => {
         }
       },
     )
+  }
+
+  /** People see why a start has halted: they agree to its file, or put the former one back, one alone trying before. */
+  const attendTerms = (): void => {
+    if (weaker === undefined || block < weaker.at + seenBlocks) return
+    const { book, former, at, isMeant } = weaker
+    if (written !== book) weaker = undefined
+    else if (isMeant) {
+      weaker = undefined
+      current = new Set([...current, book])
+      people.wish("agree to the terms of a start", block, agreeTerms, (isDone) => {
+        docket.chance("terms")
+        if (isDone === true && written === book) current = new Set([book])
+      })
+    } else if (block === at + seenBlocks) {
+      if (hasOperators) people.wish("accept terms alone", block, acceptAlone)
+    } else if (block >= at + 2 * seenBlocks) {
+      weaker = undefined
+      docket.event("the former file put back")
+      docket.chance("terms")
+      around.write(former)
+      written = former
+      around.killAll()
+    }
   }
 
   const putBack = (): void => {
@@ -170,6 +197,8 @@ export const makeWildWorld = (around: Around): WildWorld => {
       block + 1,
       inForce((treasury) => recovering({ treasury, dataDir })),
     )
+    // The copy may be of a time before the file that was agreed to since.
+    people.wish("agree to the terms of a start", block + 1, agreeOnceHalted)
   }
 
   /** Whether the moment has come that the store is put back at. */
@@ -285,15 +314,14 @@ export const makeWildWorld = (around: Around): WildWorld => {
     lagOf: (host) =>
       during(lag) ? (host.endsWith(":1") ? lag!.blocks[0] : host.endsWith(":2") ? lag!.blocks[1] : 0) : 0,
     started: () => {
-      if (!hasOperators) current = new Set([written])
-      else if ([...current].some((one) => permitsMore(written, one))) current = new Set([...current])
-      else current = new Set([written])
+      if ([...current].every((one) => !permitsMore(written, one))) current = new Set([written])
     },
     atBlock: (at) => {
       block = at
       if (!calm) {
         hideParameters()
         for (const one of wild.rewrites) if (one.block === block) rewrite(one)
+        attendTerms()
         for (const { block: when, amount } of wild.elsewhere) {
           if (when !== block) continue
           const id = payElsewhere(network, amount, run)
@@ -327,6 +355,8 @@ export const makeWildWorld = (around: Around): WildWorld => {
     },
     letGo: () => {
       calm = true
+      // Whoever looks after the halts agrees to what lies there.
+      if ([...current].some((one) => permitsMore(written, one))) current = new Set([...current, written])
       if (existsSync(haltFile(dataDir))) run(removeHaltFile(dataDir))
       Object.assign(network.chain.scenario, before)
     },
@@ -363,12 +393,7 @@ type Verb = Effect.Effect<unknown, unknown, Services>
 
 const reloadIn = (file: string, isSigned: boolean, allowWeaker: boolean): Verb =>
   Effect.gen(function* () {
-    const now = (yield* ConfigInForce).now()
-    for (const name of isSigned ? operatorNames : []) {
-      const found = yield* findTerms(now, { files: [file] })
-      if ("problem" in found || found.missing === 0) break
-      yield* approveTerms(now, { files: [file], signature: operatorSigns(name, found.text) })
-    }
+    if (isSigned) yield* signTerms(file)
     return yield* reloadConfig({ ...said, allowWeaker })
   })
 

@@ -165,36 +165,60 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   {
     name: "takes the file of a start at once, whatever it permits",
     test: "test/status/terms.test.ts",
-    title: "",
+    title: "a start with weaker terms",
     edits: [
       {
-        file: "status/startingWith.ts",
-        source: "    : holdTerms(file, known.terms, before)\n",
-        instead: "    : file\n",
+        file: "status/reloadConfig.ts",
+        source: "  if (weaker.length > 0 && !(yield* approvalOfTerms(",
+        instead: "  if (weaker.length < 0 && !(yield* approvalOfTerms(",
       },
     ],
   },
   {
-    name: "lets nobody object to terms that wait",
+    name: "lets no halt stop an acceptance of terms",
     test: "test/status/terms.test.ts",
-    title: "",
+    title: "whose keys are lost",
     edits: [
       {
-        file: "status/waitingTerms.ts",
-        source: "  if (objection !== undefined || blockSince === undefined || now < since + waitMillis) return false\n",
-        instead: "  if (blockSince === undefined || now < since + waitMillis) return false\n",
+        file: "store/Brake.ts",
+        source: "        if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)\n",
+        instead: "        void stopAcceptance(reason, at)\n",
       },
     ],
   },
   {
-    name: "lets the clock alone end the wait of terms",
+    name: "lets the clock alone end the hour of accepted terms",
     test: "test/status/terms.test.ts",
-    title: "",
+    title: "whose keys are lost",
     edits: [
       {
-        file: "status/waitingTerms.ts",
-        source: "  return (yield* blockTime) >= blockSince + waitMillis\n",
-        instead: "  return true\n",
+        file: "status/termsHalt.ts",
+        source: "  if (clockGap(now, block, maxAge) !== undefined) return false\n",
+        instead: "  void [block, maxAge]\n",
+      },
+    ],
+  },
+  {
+    name: "lets fewer gateways than the terms in force name prove a payment dead",
+    test: "test/submitter/fewerThanAgreed.test.ts",
+    title: "proves no absence: a lower quorum",
+    edits: [
+      {
+        file: "submitter/fewerThanAgreed.ts",
+        source: "  if (gateways.quorum < quorum) ",
+        instead: "  if (gateways.quorum < 0) ",
+      },
+    ],
+  },
+  {
+    name: "asks the operators of the file for what those in force must sign",
+    test: "test/status/agreement.test.ts",
+    title: "asks the operators last in force",
+    edits: [
+      {
+        file: "status/operatorsInForce.ts",
+        source: "    if (known !== undefined) return operatorsIn(known.terms)\n",
+        instead: "    void known\n",
       },
     ],
   },
@@ -282,9 +306,9 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "a stop of a rule",
     edits: [
       {
-        file: "status/holdNewRules.ts",
-        source: "    if (!had.has(rule)) return []\n",
-        instead: "    if (had !== undefined) return []\n",
+        file: "status/orphanProblems.ts",
+        source: " || has?.has(rule) === true) return []\n",
+        instead: " || has !== undefined) return []\n",
       },
     ],
   },

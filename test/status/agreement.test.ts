@@ -201,7 +201,7 @@ describe("the table of agreement", () => {
       keys: [],
       pause: ["pause"],
       halt: ["halt"],
-      object: ["object"],
+      terms: ["terms/accept"],
       resume: ["resume"],
       reload: ["reload"],
       adopt: ["adopt"],

@@ -38,7 +38,6 @@ const calm: Facts = {
   alertsPending: 0,
   halts: [],
   pauses: [],
-  terms: null,
   maintenance: [],
   journal: { seq: 0, head: "" },
   at: "2026-11-21T12:00:00.000Z",

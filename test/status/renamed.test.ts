@@ -3,7 +3,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
-import { SqlClient } from "effect/sql"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
@@ -123,28 +122,6 @@ describe("a pause of what has another name now", () => {
       ),
     ),
   )
-
-  it.effect("of a store that kept names goes by the names last in force", () =>
-    machine((run) =>
-      Effect.gen(function* () {
-        yield* run(
-          text,
-          Effect.gen(function* () {
-            yield* pause("party:bob")
-            yield* pause("asset:USDT")
-            const sql = yield* SqlClient.SqlClient
-            yield* sql`UPDATE pauses SET scope = 'party:bob' WHERE scope = ${`party:${bob}`}`
-            yield* sql`UPDATE pauses SET scope = 'asset:USDT' WHERE scope = ${`asset:${usdt}`}`
-          }),
-        )
-        assert.deepStrictEqual(yield* run(robert, scopes), ["party:robert", "asset:USDT"])
-        assert.deepStrictEqual(yield* run(textWith({ bobs: "robert", symbol: "USDX" }), scopes), [
-          "party:robert",
-          "asset:USDX",
-        ])
-      }),
-    ),
-  )
 })
 
 describe("a stop of a rule that the file has under another name", () => {
@@ -164,60 +141,6 @@ describe("a stop of a rule that the file has under another name", () => {
           assert.deepStrictEqual(yield* scopes, [])
         }),
       ),
-    ),
-  )
-
-  it.effect("survives a start, which holds new rules until a person ends it", () =>
-    machine((run) =>
-      Effect.gen(function* () {
-        const lock = Effect.flatMap(Brake, (brake) =>
-          brake.pause({ scope: "lock:keep-bob", reason: "it failed 3 times", author: "cofferer", until: undefined }),
-        )
-        yield* run(text, lock)
-        yield* run(
-          fund,
-          Effect.gen(function* () {
-            assert.deepStrictEqual(yield* scopes, ["lock:keep-bob", "held:fund-bob"])
-            assert.match(
-              (yield* holdsOf({ rule: "fund-bob", payment, state: "reserved" })).join(),
-              /paused \(held:fund-bob\).*perhaps another name of what is stopped: lock:keep-bob \(it failed 3 times\)/,
-            )
-            const sql = yield* SqlClient.SqlClient
-            const [ticket] = yield* sql`SELECT severity, detail FROM alerts WHERE dedup LIKE 'held/%'`
-            assert.strictEqual(ticket?.["severity"], "ticket")
-            assert.match(
-              String(ticket?.["detail"]),
-              /lock:keep-bob.*fund-bob.*resume --scope held:fund-bob --reason TEXT.*resume --scope lock:keep-bob/,
-            )
-          }),
-        )
-        yield* run(
-          fund,
-          Effect.gen(function* () {
-            assert.deepStrictEqual(yield* scopes, ["lock:keep-bob", "held:fund-bob"])
-            assert.containSubset(yield* resume("held:fund-bob"), { ended: 1 })
-            assert.containSubset(yield* resume("lock:keep-bob"), { ended: 1 })
-          }),
-        )
-        assert.deepStrictEqual(yield* run(fund, scopes), [])
-      }),
-    ),
-  )
-
-  it.effect("holds a rule that comes into the file later, by another step", () =>
-    machine((run) =>
-      Effect.gen(function* () {
-        yield* run(text, pause("rule:keep-bob"))
-        const none = textWith({}, false)
-        yield* run(
-          none,
-          Effect.gen(function* () {
-            assert.deepStrictEqual(yield* scopes, ["rule:keep-bob"])
-            assert.containSubset(yield* reload(fund), { _tag: "Reloaded" })
-            assert.deepStrictEqual(yield* scopes, ["rule:keep-bob", "held:fund-bob"])
-          }),
-        )
-      }),
     ),
   )
 })

@@ -1,25 +1,27 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { viewText } from "../../src/cli/viewText.ts"
 import { ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
-import { treasuryOf } from "../../src/config/Treasury.ts"
+import { loadTreasury, treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { decidingInForce } from "../../src/engine/EngineOptions.ts"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { termsHash } from "../../src/rules/storedTerms.ts"
 import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/services.ts"
+import { haltAll } from "../../src/status/brakeVerbs.ts"
 import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
-import { objectTo } from "../../src/status/objectTo.ts"
 import { operatorsInForce } from "../../src/status/operatorsInForce.ts"
+import { reloadConfig } from "../../src/status/reloadConfig.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import { takeTerms } from "../../src/status/sharedApprovals.ts"
 import { termsChangeOf } from "../../src/status/termsApproval.ts"
-import { lookAtTerms } from "../../src/status/waitingTerms.ts"
+import { acceptTerms, settleTerms } from "../../src/status/termsHalt.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { TermsLog } from "../../src/store/TermsLog.ts"
@@ -33,18 +35,20 @@ type Services = Layer.Success<ReturnType<typeof daemonLayer>>
 const named: FlowSetup = { more: deskFields(), alice: { floor: { USDT: "50" } } }
 const unnamed: FlowSetup = { alice: { floor: { USDT: "50" } } }
 
-/** The same treasury with another text in place of one. */
-const changed = (options: DaemonOptions, from: string, to: string) => {
-  const { document } = options.treasury
-  const text = JSON.stringify(document.value)
-  assert.include(text, from)
-  return Effect.map(treasuryOf({ ...document, value: JSON.parse(text.replace(from, to)) }), (treasury) => ({
-    ...options,
-    treasury,
-    mode: treasury.mode,
-  }))
+/** Writes the treasury's file with other texts in the places of some, and reads it. */
+const written = (options: DaemonOptions, ...edits: ReadonlyArray<readonly [from: string, to: string]>) => {
+  let text = JSON.stringify(options.treasury.document.value)
+  for (const [from, to] of edits) {
+    assert.include(text, from)
+    text = text.replace(from, to)
+  }
+  const file = join(options.dataDir, "treasury.yaml")
+  writeFileSync(file, text)
+  return Effect.map(loadTreasury(file), (treasury) => ({ ...options, treasury, mode: treasury.mode }))
 }
-const wider = (options: DaemonOptions) => changed(options, '"perTransfer":"200"', '"perTransfer":"300"')
+const wider = (options: DaemonOptions, each = "300") =>
+  written(options, ['"perTransfer":"200"', `"perTransfer":"${each}"`])
+const hashOf = (options: DaemonOptions): string => termsHash(termsOf(options))
 
 /** One life of a daemon; its end is abrupt. */
 const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Services>) =>
@@ -66,27 +70,21 @@ const rounds = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: San
   for (let i = 0; i < count; i++) yield* round(options, sandbox).pipe(payingInForce, decidingInForce)
 })
 
-/** What each payment may be, and what alice keeps, by the configuration in force. */
-const bounds = Effect.map(ConfigInForce, ({ now }) => {
-  const { treasury, mode } = now()
-  const [floor] = [...(treasury.parties.get("alice")?.floor.values() ?? [])]
-  const each: bigint | undefined = treasury.policy.lines[0]?.perTransfer
-  const kept: bigint | undefined = floor
-  return { each, kept, mode: `${mode}`, waits: now().waiting !== undefined }
-})
-const old = { each: 200_000_000n, kept: 50_000_000n, mode: "live", waits: false }
-
 /** Time goes on, and blocks with it. */
-const pass = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox, hours: number) {
-  yield* TestClock.adjust(`${hours} hours`)
+const pass = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox, minutes: number) {
+  yield* TestClock.adjust(`${minutes} minutes`)
   yield* rounds(options, sandbox, 3)
-  yield* lookAtTerms
+  yield* settleTerms()
 })
-const look = (options: DaemonOptions, sandbox: Sandbox) => pass(options, sandbox, 0)
 
-const told = Effect.gen(function* () {
+const halts = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (all) => all.map(({ reason }) => reason)))
+const each = Effect.flatMap(TermsLog, ({ inForce }) =>
+  Effect.map(inForce, (known) => known?.terms.policy.lines[0]?.perTransfer),
+)
+
+const alerts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql`SELECT severity, detail FROM alerts WHERE kind = 'config' ORDER BY seq`
+  const rows = yield* sql`SELECT severity, detail FROM alerts WHERE kind IN ('config', 'halt') ORDER BY seq`
   return rows.map((row) => `${row["severity"]} ${row["detail"]}`)
 })
 
@@ -100,163 +98,113 @@ const agree = Effect.fnUntraced(function* (file: DaemonOptions, names: ReadonlyA
   }
 })
 
-describe("a start with weaker terms where operators are named", () => {
-  it.effect("leaves the old ones in force: for decisions, and for the signer", () =>
+const reload = (allowWeaker = false) => reloadConfig({ author: "zoe", reason: "as meant", allowWeaker })
+const by = { author: "zoe", reason: "both keys burnt" }
+const view = (options: DaemonOptions) =>
+  Effect.flatMap(StatusView, (status) => status.view).pipe(
+    Effect.provide(StatusView.layer({ ...options, version: "0" })),
+  )
+
+describe("a start with weaker terms", () => {
+  it.effect("signs nothing, and confirms what is out", () =>
     reborn(named, (options, sandbox) =>
       Effect.gen(function* () {
-        yield* life(options, Effect.void)
+        const sent = Effect.gen(function* () {
+          const skip = new Set(["confirm"])
+          for (let i = 0; i < 4; i++) yield* round(options, sandbox, skip).pipe(payingInForce, decidingInForce)
+          assert.strictEqual((yield* (yield* Outbox).open)[0]?.state, "in_flight")
+        })
+        yield* life(options, sent)
         const file = yield* wider(options)
         yield* life(
           file,
           Effect.gen(function* () {
-            assert.deepStrictEqual(yield* bounds, { ...old, waits: true })
-            // As if whatever decides had gone by the file's own policy.
+            assert.deepStrictEqual(yield* halts, ["terms"])
             yield* submitPayment(file.treasury, "live", {
-              idempotencyKey: "large",
-              transfer: { from: "alice", to: "eve", asset: "USDT", amount: "250" },
+              idempotencyKey: "small",
+              transfer: { from: "alice", to: "eve", asset: "USDT", amount: "10" },
             })
             yield* rounds(file, sandbox, 6)
-            const large = (yield* (yield* Outbox).recent(5)).find(({ payment }) => payment.amount === 250_000_000n)
-            assert.notStrictEqual(large?.state, "confirmed")
-            assert.lengthOf(yield* paid(sandbox), 1, "the rule pays on within the old terms")
+            const states = (yield* (yield* Outbox).recent(5)).map(({ state }) => state)
+            assert.sameMembers([...states], ["confirmed", "proposed"])
+            assert.lengthOf(yield* paid(sandbox), 1)
+            assert.strictEqual(yield* each, 200_000_000n)
           }),
         )
       }),
     ),
   )
 
-  it.effect("covers a floor, a mode, a quorum, an age and head bounds", () =>
+  it.effect("pages what is weaker, its hash and how it ends, on page and metrics too", () =>
     reborn(named, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
-        const low = yield* changed(options, '"USDT":"50"', '"USDT":"10"')
-        assert.deepStrictEqual(yield* life(low, bounds), { ...old, waits: true })
-        const rule = yield* life(
-          low,
-          Effect.map(ConfigInForce, ({ now }) => now().treasury.rules[0]),
+        const file = yield* wider(options)
+        yield* life(file, Effect.void)
+        yield* life(
+          file,
+          Effect.gen(function* () {
+            const [page, ...more] = yield* alerts
+            assert.deepStrictEqual(more, [], "one page, however often it starts")
+            const hash = hashOf(file).slice(0, 8)
+            assert.match(
+              page ?? "",
+              new RegExp(`^page .*the terms ${hash} of the file permit more .*300 each, before 200`),
+            )
+            assert.match(page ?? "", /"cofferer approve terms HASH", or the old file/)
+            const seen = yield* view(file)
+            assert.include(seen.sentence.text, hash)
+            assert.strictEqual(seen.sentence.severity, "bad")
+            assert.match(yield* exposeMetrics(file.treasury), /cofferer_halted\{.*reason="terms".*\} 1\n/)
+          }),
         )
-        assert.deepStrictEqual(rule?.kind === "topUp" ? [...rule.from.floor.values()] : [], [50_000_000n])
-        const aged = yield* changed(options, '"network":{', '"network":{"maxAge":"10m",')
-        const age = Effect.map(ConfigInForce, ({ now }) => now().treasury.network.maxAgeMillis)
-        assert.strictEqual(yield* life(aged, age), options.treasury.network.maxAgeMillis)
-        for (const key of ["jump", "perSecond"]) {
-          const far = yield* changed(options, '"network":{', `"network":{"head":{"${key}":"5000"},`)
-          const head = Effect.map(ConfigInForce, ({ now }) => now().treasury.network.head)
-          assert.deepStrictEqual(yield* life(far, head), options.treasury.network.head, key)
+      }),
+    ),
+  )
+
+  it.effect("is judged by floor, age, pins and head bounds", () =>
+    reborn(named, (options) =>
+      Effect.gen(function* () {
+        yield* life(options, Effect.void)
+        for (const edit of [
+          ['"USDT":"50"', '"USDT":"10"'],
+          ['"network":{', '"network":{"maxAge":"10m",'],
+          ['"network":{', '"network":{"head":{"jump":"5000"},'],
+          ['"decimals":"6"', '"decimals":"7"'],
+        ] as const) {
+          assert.deepStrictEqual(yield* life(yield* written(options, edit), halts), ["terms"], edit[1])
         }
+        assert.deepStrictEqual(yield* life(options, halts), [])
       }),
     ),
   )
 
-  it.effect("holds back a mode and its signer until the mode may be live", () =>
-    reborn({ ...named, mode: "observe" }, (options, sandbox) =>
-      Effect.gen(function* () {
-        yield* life(options, Effect.void)
-        const file = yield* changed(options, '"mode":"observe"', '"mode":"live"')
-        yield* life(
-          file,
-          Effect.gen(function* () {
-            assert.strictEqual((yield* bounds).mode, "observe")
-            // As if whatever decides had gone by the file's own mode.
-            const large = { from: "alice", to: "eve", asset: "USDT", amount: "10" }
-            yield* submitPayment(file.treasury, "live", { idempotencyKey: "early", transfer: large })
-            yield* rounds(file, sandbox, 6)
-            assert.lengthOf(yield* paid(sandbox), 0)
-            yield* agree(file, ["ana", "ben"])
-            yield* lookAtTerms
-            assert.strictEqual((yield* bounds).mode, "live")
-            const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "20" }
-            yield* submitPayment(file.treasury, "live", { idempotencyKey: "now", transfer })
-            yield* rounds(file, sandbox, 6)
-            assert.lengthOf(yield* paid(sandbox), 3, "both payments of people, and that of the rule")
-          }),
-        )
-      }),
-    ),
-  )
-
-  it.effect("takes them after 24 hours, with pages at each start and every 6 hours", () =>
+  it.effect("ends by no resume, and by the old file at a start or a reload", () =>
     reborn(named, (options, sandbox) =>
       Effect.gen(function* () {
-        yield* life(options, Effect.void)
-        const file = yield* wider(options)
-        yield* life(file, look(file, sandbox))
-        yield* life(file, pass(file, sandbox, 5))
-        yield* life(
-          file,
-          Effect.gen(function* () {
-            yield* look(file, sandbox)
-            assert.lengthOf(yield* told, 3)
-            yield* pass(file, sandbox, 7)
-            assert.lengthOf(yield* told, 4)
-            for (const page of yield* told)
-              assert.match(page, /^page new terms [0-9a-f]{8} wait until .*300 each, befor/)
-            assert.isTrue((yield* bounds).waits)
-            yield* (yield* Brake).halt("operator", "a halt in between")
-          }),
-        )
-        // Nobody runs it meanwhile: the hours go on.
-        yield* TestClock.adjust("13 hours")
-        yield* life(
-          file,
-          Effect.gen(function* () {
-            yield* look(file, sandbox)
-            assert.deepStrictEqual(yield* bounds, { ...old, each: 300_000_000n })
-            assert.match((yield* told).at(-1) ?? "", /^page the terms that waited are in force, 24 hours passed/)
-          }),
-        )
-        assert.deepStrictEqual(yield* life(file, bounds), { ...old, each: 300_000_000n })
-      }),
-    ),
-  )
-
-  it.effect("counts by blocks as well: a clock put forward gains nothing", () =>
-    reborn(named, (options, sandbox) =>
-      Effect.gen(function* () {
-        yield* life(options, Effect.void)
+        yield* life(yield* written(options), Effect.void)
         const file = yield* wider(options)
         yield* life(
           file,
           Effect.gen(function* () {
-            yield* look(file, sandbox)
-            yield* TestClock.adjust("30 hours")
-            yield* lookAtTerms
-            assert.isTrue((yield* bounds).waits)
-            yield* rounds(file, sandbox, 3)
-            yield* lookAtTerms
-            assert.isFalse((yield* bounds).waits)
+            yield* (yield* Brake).resume({ scope: "all", reason: "x", author: "x" })
+            assert.deepStrictEqual(yield* halts, ["terms"])
+            assert.containSubset(yield* reload(true), { _tag: "Refused" })
+            assert.deepStrictEqual(yield* halts, ["terms"])
+            yield* written(options)
+            assert.containSubset(yield* reload(), { _tag: "Reloaded" })
+            assert.deepStrictEqual(yield* halts, [])
+            yield* rounds(options, sandbox, 6)
+            assert.lengthOf(yield* paid(sandbox), 1)
           }),
         )
+        assert.deepStrictEqual(yield* life(yield* wider(options), halts), ["terms"])
+        assert.deepStrictEqual(yield* life(yield* written(options), halts), [])
       }),
     ),
   )
 
-  it.effect("begins anew with other terms, and when a file goes back and forth", () =>
-    reborn(named, (options, sandbox) =>
-      Effect.gen(function* () {
-        yield* life(options, Effect.void)
-        const file = yield* wider(options)
-        const wide = yield* changed(options, '"perTransfer":"200"', '"perTransfer":"301"')
-        yield* life(file, look(file, sandbox))
-        yield* TestClock.adjust("20 hours")
-        yield* life(wide, look(wide, sandbox))
-        yield* life(file, look(file, sandbox))
-        yield* TestClock.adjust("20 hours")
-        yield* life(
-          file,
-          Effect.andThen(
-            look(file, sandbox),
-            Effect.tap(bounds, (b) => Effect.sync(() => assert.isTrue(b.waits))),
-          ),
-        )
-        yield* life(options, look(options, sandbox))
-        yield* TestClock.adjust("20 hours")
-        assert.isTrue((yield* life(file, Effect.andThen(look(file, sandbox), bounds))).waits)
-      }),
-    ),
-  )
-
-  it.effect("takes them at once if two operators agree, and old signatures stay void", () =>
+  it.effect("ends once two operators have signed it, before or after, and never again by that", () =>
     reborn(named, (options, sandbox) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -265,105 +213,77 @@ describe("a start with weaker terms where operators are named", () => {
           file,
           Effect.gen(function* () {
             yield* agree(file, ["ana"])
-            yield* lookAtTerms
-            assert.isTrue((yield* bounds).waits)
+            yield* settleTerms()
+            assert.deepStrictEqual(yield* halts, ["terms"])
             yield* agree(file, ["ben"])
-            yield* lookAtTerms
-            assert.isFalse((yield* bounds).waits)
+            yield* settleTerms()
+            assert.deepStrictEqual(yield* halts, [])
+            assert.strictEqual(yield* each, 300_000_000n)
+            assert.match((yield* alerts).at(-1) ?? "", /^page the terms .* are in force, approved by ana and ben: /)
+            yield* rounds(file, sandbox, 6)
+            assert.lengthOf(yield* paid(sandbox), 1)
           }),
         )
         yield* life(options, Effect.void)
-        assert.isTrue((yield* life(file, Effect.andThen(look(file, sandbox), bounds))).waits)
+        assert.deepStrictEqual(yield* life(file, Effect.andThen(settleTerms(), halts)), ["terms"])
+        yield* life(options, agree(file, ["ana", "chloe"]))
+        assert.deepStrictEqual(yield* life(file, halts), [])
       }),
     ),
   )
+})
 
-  it.effect("never takes what somebody objected to, until operators agree", () =>
-    reborn(named, (options, sandbox) =>
+describe("the terms in force", () => {
+  it.effect("are none before the first live start, which halts nothing", () =>
+    reborn({ ...named, mode: "observe" }, (options, sandbox) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
-        const file = yield* wider(options)
-        const hash = termsHash(termsOf(file))
-        yield* life(
-          file,
-          Effect.gen(function* () {
-            yield* look(file, sandbox)
-            assert.containSubset(yield* objectTo({ hash: "00000000", author: "eve", reason: "no" }), { status: 404 })
-            const done = yield* objectTo({ hash: hash.slice(0, 8), author: "eve", reason: "not ours" })
-            assert.containSubset(done, { objected: hash })
-            yield* pass(file, sandbox, 30)
-            assert.isTrue((yield* bounds).waits)
-          }),
+        const live = yield* written(
+          options,
+          ['"mode":"observe"', '"mode":"live"'],
+          ['"perTransfer":"200"', '"perTransfer":"300"'],
         )
-        yield* life(options, Effect.void)
         yield* life(
-          file,
+          live,
           Effect.gen(function* () {
-            yield* look(file, sandbox)
-            yield* pass(file, sandbox, 30)
-            assert.isTrue((yield* bounds).waits)
-            assert.match((yield* told).at(-1) ?? "", /wait for operators: eve objected/)
-            yield* agree(file, ["ana", "ben"])
-            yield* lookAtTerms
-            assert.isFalse((yield* bounds).waits)
+            assert.deepStrictEqual(yield* halts, [])
+            yield* rounds(live, sandbox, 6)
+            assert.lengthOf(yield* paid(sandbox), 1)
           }),
         )
       }),
     ),
   )
 
-  it.effect("shows on the page what waits, until when, and what is in force", () =>
-    reborn(named, (options, sandbox) =>
-      Effect.gen(function* () {
-        yield* life(options, Effect.void)
-        const file = yield* wider(options)
-        const view = Effect.flatMap(StatusView, (status) => status.view)
-        yield* life(
-          file,
-          Effect.gen(function* () {
-            yield* look(file, sandbox)
-            const seen = yield* view.pipe(Effect.provide(StatusView.layer({ ...file, version: "0" })))
-            const metrics = yield* exposeMetrics(file.treasury)
-            assert.match(metrics, /cofferer_terms_waiting\{treasury="flow"\} 1\n/)
-            assert.match(metrics, /cofferer_terms_wait_until_timestamp_seconds\{treasury="flow"\} 18\d{8}/)
-            assert.containSubset(seen.terms, { hash: termsHash(termsOf(file)), cannot: [] })
-            assert.match(
-              seen.terms?.text ?? "",
-              /new terms [0-9a-f]{8} wait until \d{4}-.* \(weaker: .*\); old terms in force/,
-            )
-          }),
-        )
-      }),
-    ),
-  )
-
-  it.effect("signs nothing where the old terms cannot hold, and no resume ends that", () =>
+  it.effect("outlive observe and shadow, which are not judged", () =>
     reborn(named, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
-        const file = yield* changed(options, '"decimals":"6"', '"decimals":"7"')
-        yield* life(
-          file,
-          Effect.gen(function* () {
-            const brake = yield* Brake
-            const halts = Effect.map(brake.halts, (all) => all.map(({ reason }) => reason))
-            assert.deepStrictEqual(yield* halts, ["terms"])
-            yield* brake.resume({ scope: "all", reason: "x", author: "x" })
-            assert.deepStrictEqual(yield* halts, ["terms"])
-          }),
-        )
-        assert.deepStrictEqual(
-          yield* life(
+        for (const mode of ["observe", "shadow"]) {
+          const file = yield* written(
             options,
-            Effect.flatMap(Brake, ({ halts }) => halts),
-          ),
-          [],
-        )
+            ['"mode":"live"', `"mode":"${mode}"`],
+            ['"perTransfer":"200"', '"perTransfer":"300"'],
+          )
+          yield* life(
+            file,
+            Effect.gen(function* () {
+              assert.deepStrictEqual(yield* halts, [])
+              assert.strictEqual(yield* each, 200_000_000n)
+              const hash = hashOf(file).slice(0, 8)
+              assert.containSubset(yield* acceptTerms({ hash, ...by }), { status: 404 })
+            }),
+          )
+        }
+        const live = yield* wider(options)
+        assert.deepStrictEqual(yield* life({ ...live, mode: "shadow" }, halts), [], "a lower mode by the environment")
+        assert.deepStrictEqual(yield* life(live, halts), ["terms"])
+        assert.deepStrictEqual(yield* life({ ...live, mode: "shadow" }, halts), [])
       }),
     ),
   )
 
-  it.effect("gives a command without a daemon the old terms and operators", () =>
+  it.effect("give a command without a daemon their operators", () =>
     reborn(named, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
@@ -375,76 +295,257 @@ describe("a start with weaker terms where operators are named", () => {
       }),
     ),
   )
+})
 
-  it.effect("tells those who were told before as well, though the file names others", () =>
-    reborn({ ...named, more: { ...deskFields(), alerts: { receivers: { desk: { log: {} } } } } }, (options, sandbox) =>
+describe("terms accept, where the terms in force name nobody", () => {
+  it.effect("puts the file's terms in force at once, as this process and the file have them", () =>
+    reborn(unnamed, (options, sandbox) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
-        const file = yield* wider(yield* changed(options, '"receivers":{"desk"', '"receivers":{"mine"'))
-        yield* life(file, look(file, sandbox))
-        const receivers = Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const rows = yield* sql`SELECT DISTINCT receiver FROM deliveries d JOIN alerts a ON a.seq = d.alert
-            WHERE a.kind = 'config' ORDER BY receiver`
-          return rows.map((row) => row["receiver"])
-        })
-        assert.deepStrictEqual(yield* life(file, receivers), ["desk", "mine"])
+        const file = yield* wider(options)
+        const hash = hashOf(file).slice(0, 8)
+        yield* life(
+          file,
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* halts, ["terms"])
+            const other = yield* acceptTerms({ hash: "00000000", author: "zoe" })
+            assert.containSubset(other, { status: 409, remedy: `"cofferer terms accept ${hash}"` })
+            yield* wider(options, "301")
+            const stale = yield* acceptTerms({ hash, author: "zoe" })
+            assert.containSubset(stale, { status: 409, remedy: "restart with the file that is meant" })
+            writeFileSync(file.treasury.files[0], "{")
+            assert.containSubset(yield* acceptTerms({ hash, author: "zoe" }), { status: 422 })
+            assert.deepStrictEqual(yield* halts, ["terms"])
+            yield* wider(options)
+            assert.containSubset(yield* acceptTerms({ hash, author: "zoe" }), { isInForce: true })
+            assert.deepStrictEqual(yield* halts, [])
+            assert.strictEqual(yield* each, 300_000_000n)
+            yield* rounds(file, sandbox, 6)
+            assert.lengthOf(yield* paid(sandbox), 1)
+            const sql = yield* SqlClient.SqlClient
+            const entries = yield* sql`SELECT seq, body FROM journal WHERE kind = 'config' ORDER BY seq`
+            const last = entries.findLast(({ body }) => String(body).includes('"weaker":["policy line 1'))
+            assert.strictEqual((yield* (yield* TermsLog).inForce)?.seq, last?.["seq"])
+          }),
+        )
+        assert.deepStrictEqual(yield* life(file, halts), [])
       }),
     ),
   )
 
-  it.effect("tells the former receivers about a first step with other receivers", () =>
-    reborn({ ...named, more: { ...deskFields(), alerts: { receivers: { desk: { log: {} } } } } }, (options) =>
+  it.effect("is what reload --allow-weaker of the same file does too", () =>
+    reborn(unnamed, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
-        const file = yield* changed(options, '"receivers":{"desk"', '"receivers":{"mine"')
-        const deliveries = Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const rows = yield* sql`SELECT receiver, severity, detail FROM deliveries d JOIN alerts a ON a.seq = d.alert
-            WHERE a.kind = 'config' ORDER BY a.seq, receiver`
-          return rows.map((row) => `${row["receiver"]} ${row["severity"]} ${row["detail"]}`)
-        })
-        const rows = yield* life(file, deliveries)
-        assert.lengthOf(rows, 2)
-        assert.match(rows[0] ?? "", /^desk page pages go to desk no more; /)
-        assert.match(rows[1] ?? "", /^mine page pages go to desk no more; /)
-        assert.lengthOf(yield* life(file, deliveries), 2, "once")
-        yield* life(yield* wider(file), Effect.void)
-        const told = yield* life(file, deliveries)
-        assert.isTrue(told.slice(2).every((row) => row.startsWith("mine ")))
+        yield* life(
+          yield* wider(options),
+          Effect.gen(function* () {
+            assert.containSubset(yield* reload(), { _tag: "Refused" })
+            assert.deepStrictEqual(yield* halts, ["terms"])
+            assert.containSubset(yield* reload(true), { _tag: "Reloaded" })
+            assert.deepStrictEqual(yield* halts, [])
+            assert.strictEqual(yield* each, 300_000_000n)
+          }),
+        )
       }),
     ),
   )
 })
 
-describe("a start with weaker terms where nobody is named", () => {
-  it.effect("takes the new file, with a journal entry and a ticket", () =>
-    reborn(unnamed, (options) =>
+describe("terms accept, where operators are named whose keys are lost", () => {
+  /** A start with wider terms that a person accepts. */
+  const broken = (
+    use: (file: DaemonOptions, sandbox: Sandbox, options: DaemonOptions) => Effect.Effect<void, unknown>,
+  ) =>
+    reborn(named, (options, sandbox) =>
       Effect.gen(function* () {
-        const first = yield* life(
-          options,
-          Effect.flatMap(TermsLog, ({ inForce }) => inForce),
-        )
-        assert.strictEqual(first?.hash, termsHash(termsOf(options)))
+        yield* life(options, Effect.void)
         const file = yield* wider(options)
+        const hash = hashOf(file).slice(0, 8)
         yield* life(
           file,
           Effect.gen(function* () {
-            assert.deepStrictEqual(yield* bounds, { ...old, each: 300_000_000n })
-            const [ticket, ...more] = yield* told
-            assert.deepStrictEqual(more, [])
-            assert.match(
-              ticket ?? "",
-              /^ticket started with terms that permit more .*: policy line 1, .*300 each, before 200/,
-            )
-            const sql = yield* SqlClient.SqlClient
-            const entries = yield* sql`SELECT seq, body FROM journal WHERE kind = 'config' ORDER BY seq`
-            assert.match(String(entries.at(-1)?.["body"]), /"weaker":\["policy line 1/)
-            const known = yield* (yield* TermsLog).inForce
-            assert.strictEqual(known?.seq, entries.at(-1)?.["seq"])
-            assert.strictEqual(known?.hash, termsHash(termsOf(file)))
+            const asked = yield* acceptTerms({ hash, author: "zoe" })
+            assert.containSubset(asked, { status: 409 })
+            assert.include("remedy" in asked ? asked.remedy : "", `"cofferer approve terms ${hash}"`)
+            assert.containSubset(yield* acceptTerms({ hash, ...by }), { isInForce: false })
+            yield* pass(file, sandbox, 0)
           }),
         )
+        yield* use(file, sandbox, options)
+      }),
+    )
+  const accepted = Effect.flatMap(TermsLog, ({ acceptance }) => acceptance)
+
+  it.effect("signs nothing for an hour, over restarts, and then goes on by them", () =>
+    broken((file, sandbox) =>
+      Effect.gen(function* () {
+        yield* life(
+          file,
+          Effect.gen(function* () {
+            yield* pass(file, sandbox, 40)
+            assert.deepStrictEqual(yield* halts, ["terms"])
+            assert.lengthOf(yield* paid(sandbox), 0)
+            yield* acceptTerms({ hash: hashOf(file), ...by })
+          }),
+        )
+        yield* life(
+          file,
+          Effect.gen(function* () {
+            const seen = yield* view(file)
+            assert.containSubset(seen.accepted, { author: "zoe", inForceAt: null })
+            assert.match(
+              viewText(seen),
+              /terms .* accepted without operators by zoe at .*: both keys burnt; in force after/,
+            )
+            yield* pass(file, sandbox, 15)
+            assert.deepStrictEqual(yield* halts, ["terms"])
+            yield* pass(file, sandbox, 5)
+            assert.deepStrictEqual(yield* halts, [])
+            yield* rounds(file, sandbox, 6)
+            assert.lengthOf(yield* paid(sandbox), 1)
+            const said = yield* alerts
+            assert.match(
+              said[1] ?? "",
+              /^page zoe accepts the terms .*: both keys burnt; .* "cofferer halt --reason TEXT"/,
+            )
+            assert.match(
+              said.at(-1) ?? "",
+              /^page the terms .* are in force, accepted by zoe without the operators' keys/,
+            )
+            yield* TestClock.adjust("6 days")
+            assert.match(viewText(yield* view(file)), /accepted without operators by zoe .* in force since 20/)
+            yield* TestClock.adjust("25 hours")
+            assert.isNull((yield* view(file)).accepted)
+          }),
+        )
+      }),
+    ),
+  )
+
+  it.effect("counts only while clock and blocks agree", () =>
+    broken((file, sandbox) =>
+      life(
+        file,
+        Effect.gen(function* () {
+          yield* TestClock.adjust("2 hours")
+          yield* settleTerms()
+          assert.deepStrictEqual(yield* halts, ["terms"], "no block tells that time has passed")
+          yield* rounds(file, sandbox, 3)
+          yield* settleTerms()
+          assert.deepStrictEqual(yield* halts, [])
+        }),
+      ),
+    ),
+  )
+
+  it.effect("is stopped by any halt, also where one is in force already", () =>
+    broken((file, sandbox) =>
+      life(
+        file,
+        Effect.gen(function* () {
+          const again = acceptTerms({ hash: hashOf(file), ...by })
+          for (const halted of [
+            haltAll({ author: "eve", reason: "not ours" }),
+            haltAll({ author: "eve", reason: "not ours either" }),
+            Effect.flatMap(Brake, (brake) => brake.halt("halt_file", "eve was here")),
+            Effect.flatMap(Brake, (brake) => brake.halt("invariant", "a bug")),
+          ]) {
+            assert.isNull((yield* accepted)?.inForceAt)
+            yield* halted
+            assert.isUndefined(yield* accepted)
+            yield* pass(file, sandbox, 70)
+            assert.include(yield* halts, "terms")
+            assert.strictEqual(yield* each, 200_000_000n)
+            yield* again
+          }
+          yield* (yield* Brake).halt("invariant", "the same bug")
+          yield* pass(file, sandbox, 0)
+          yield* pass(file, sandbox, 61)
+          assert.notInclude(yield* halts, "terms", "a halt of before leaves it")
+          assert.include(yield* halts, "operator", "and is ended by nobody but the operators of these terms")
+        }),
+      ),
+    ),
+  )
+
+  it.effect("is void with another file, and with the old one", () =>
+    broken((file, sandbox, options) =>
+      Effect.gen(function* () {
+        const other = yield* wider(options, "301")
+        yield* life(
+          other,
+          Effect.gen(function* () {
+            assert.isUndefined(yield* accepted)
+            yield* pass(other, sandbox, 70)
+            assert.deepStrictEqual(yield* halts, ["terms"])
+            assert.containSubset(yield* acceptTerms({ hash: hashOf(other), ...by }), { isInForce: false })
+          }),
+        )
+        yield* life(options, Effect.map(accepted, assert.isUndefined))
+        yield* life(
+          file,
+          Effect.gen(function* () {
+            yield* pass(file, sandbox, 70)
+            assert.deepStrictEqual(yield* halts, ["terms"])
+          }),
+        )
+      }),
+    ),
+  )
+
+  it.effect("ends its hour at once where operators sign after all", () =>
+    broken((file) =>
+      life(
+        file,
+        Effect.gen(function* () {
+          yield* agree(file, ["ben", "chloe"])
+          yield* settleTerms()
+          assert.deepStrictEqual(yield* halts, [])
+          assert.isUndefined(yield* accepted)
+        }),
+      ),
+    ),
+  )
+})
+
+describe("receivers of before", () => {
+  const desk: FlowSetup = { ...named, more: { ...deskFields(), alerts: { receivers: { desk: { log: {} } } } } }
+  const mine = ['"receivers":{"desk"', '"receivers":{"mine"'] as const
+  const deliveries = Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const rows = yield* sql`SELECT receiver, severity, detail FROM deliveries d JOIN alerts a ON a.seq = d.alert
+      WHERE a.kind IN ('config', 'halt') ORDER BY a.seq, receiver`
+    return rows.map((row) => `${row["receiver"]} ${row["severity"]} ${row["detail"]}`)
+  })
+
+  it.effect("hear of the halt beside those of the file", () =>
+    reborn(desk, (options) =>
+      Effect.gen(function* () {
+        yield* life(options, Effect.void)
+        const file = yield* written(options, mine, ['"perTransfer":"200"', '"perTransfer":"300"'])
+        const rows = yield* life(file, deliveries)
+        assert.deepStrictEqual(
+          rows.map((row) => row.split(" ", 2).join(" ")),
+          ["desk page", "mine page"],
+        )
+      }),
+    ),
+  )
+
+  it.effect("hear once that they lose the pages", () =>
+    reborn(desk, (options) =>
+      Effect.gen(function* () {
+        yield* life(options, Effect.void)
+        const file = yield* written(options, mine)
+        const rows = yield* life(file, deliveries)
+        assert.lengthOf(rows, 2)
+        assert.match(rows[0] ?? "", /^desk page pages go to desk no more; /)
+        assert.match(rows[1] ?? "", /^mine page pages go to desk no more; /)
+        assert.lengthOf(yield* life(file, deliveries), 2, "once")
+        yield* life(yield* written(file, ['"perTransfer":"200"', '"perTransfer":"300"']), Effect.void)
+        const told = yield* life(file, deliveries)
+        assert.isTrue(told.slice(2).every((row) => row.startsWith("mine ")))
       }),
     ),
   )

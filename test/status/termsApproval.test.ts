@@ -4,11 +4,13 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
+import { ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { reloadConfig } from "../../src/status/reloadConfig.ts"
 import { approveTerms, findTerms } from "../../src/status/termsApproval.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { TermsLog } from "../../src/store/TermsLog.ts"
 import { expiryFrom, type TermsChange, termsText } from "../../src/tx/Agreement.ts"
 import { flow } from "../support/Flow.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
@@ -58,7 +60,11 @@ const inForce = (text: string, use: (write: (text: string) => void) => Effect.Ef
   return flow(() =>
     Effect.gen(function* () {
       const treasury = yield* loadTreasury(file)
-      yield* use(write).pipe(Effect.provide(ConfigInForce.layer({ treasury, mode: treasury.mode })))
+      const started = { treasury, mode: "live" as const }
+      const body = { detail: "started" }
+      const { seq } = yield* (yield* Journal).append({ kind: "config", subject: treasury.name, body })
+      yield* (yield* TermsLog).put({ seq, terms: termsOf(started), alerts: treasury })
+      yield* use(write).pipe(Effect.provide(ConfigInForce.layer(started)))
     }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true })))),
   )
 }

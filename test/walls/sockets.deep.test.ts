@@ -65,7 +65,7 @@ interface Standing {
   readonly halts: ReadonlyArray<unknown>
   readonly pauses: ReadonlyArray<unknown>
   readonly mode: string
-  readonly terms: unknown
+  readonly accepted: unknown
   readonly intents: ReadonlyArray<{ readonly rule: string; readonly state: string }>
 }
 
@@ -73,9 +73,9 @@ interface Standing {
 const standing = async (): Promise<string | undefined> => {
   const { code, stdout } = await callCofferer(["status", "--data", data, "--output", "json"])
   if (code !== 0) return undefined
-  const { halts, pauses, mode, terms, intents } = JSON.parse(stdout) as Standing
+  const { halts, pauses, mode, accepted, intents } = JSON.parse(stdout) as Standing
   const byPeople = intents.filter(({ rule, state }) => rule === "submit" || /cancel|reject|abandon/.test(state))
-  return JSON.stringify({ halts, pauses, mode, terms, byPeople })
+  return JSON.stringify({ halts, pauses, mode, accepted, byPeople })
 }
 
 type Attack = readonly [title: string, strike: () => Promise<string | undefined>]

@@ -1,0 +1,106 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { termsOf } from "../../src/config/ConfigInForce.ts"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { prepare } from "../../src/daemon.ts"
+import { termsHash } from "../../src/rules/storedTerms.ts"
+import { type DaemonOptions, storeLayer } from "../../src/services.ts"
+import { layerControl } from "../../src/status/ControlServer.ts"
+import { StatusView } from "../../src/status/StatusView.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { TermsLog } from "../../src/store/TermsLog.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { ask } from "../support/Control.ts"
+import { flow } from "../support/Flow.ts"
+import { deskFields } from "../support/Operators.ts"
+import type { Fields } from "../support/treasury.ts"
+
+interface Halted {
+  readonly options: DaemonOptions
+  readonly hash: string
+  /** Calls the command line with the file and the data directory of the treasury. */
+  readonly run: (...args: ReadonlyArray<string>) => Effect.Effect<Awaited<ReturnType<typeof callCofferer>>>
+}
+
+const storeOf = (options: DaemonOptions) => storeLayer(options)
+const halts = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (all) => all.map(({ reason }) => reason)))
+
+/** A treasury whose daemon was last started with weaker terms than before. */
+const halted = (more: Fields, use: (where: Halted) => Effect.Effect<void, unknown, Flow>) =>
+  flow(
+    ({ treasury }) => {
+      const dir = mkdtempSync(join(tmpdir(), "cofferer-accept-"))
+      const [file, dataDir] = [join(dir, "t.yaml"), join(dir, "data")]
+      mkdirSync(dataDir)
+      const start = Effect.fnUntraced(function* (each: string) {
+        writeFileSync(file, treasury.document.text.replace('perTransfer: "200"', `perTransfer: "${each}"`))
+        const options = { treasury: yield* loadTreasury(file), mode: "live" as const, dataDir }
+        yield* prepare(options).pipe(Effect.provide(storeOf(options), { local: true }))
+        return options
+      })
+      const run = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() => callCofferer([...args, "-c", file, "--data", dataDir]))
+      return Effect.gen(function* () {
+        yield* start("200")
+        assert.strictEqual((yield* run("terms", "accept", "0".repeat(8))).code, 4)
+        const options = yield* start("300")
+        yield* use({ options, hash: termsHash(termsOf(options)).slice(0, 8), run })
+      }).pipe(Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))))
+    },
+    { more },
+  )
+type Flow = Parameters<typeof flow>[0] extends (...args: never) => Effect.Effect<void, unknown, infer R> ? R : never
+
+describe("terms accept", () => {
+  it.effect("takes the terms of a file that name nobody, where no daemon runs", () =>
+    halted({}, ({ options, hash, run }) =>
+      Effect.gen(function* () {
+        const other = yield* run("terms", "accept", "0".repeat(8))
+        assert.strictEqual(other.code, 6)
+        assert.include(other.stderr, `"cofferer terms accept ${hash}"`)
+        const done = yield* run("terms", "accept", hash)
+        assert.deepStrictEqual([done.code, done.stdout], [0, `terms ${hash} are in force\n`], done.stderr)
+        const started = Effect.andThen(prepare(options), halts)
+        assert.deepStrictEqual(yield* started.pipe(Effect.provide(storeOf(options), { local: true })), [])
+      }),
+    ),
+  )
+
+  it.effect("begins an hour over the socket where operators are named, with a reason alone", () =>
+    halted(deskFields(), ({ options, hash, run }) =>
+      Effect.gen(function* () {
+        const { treasury, mode, dataDir } = options
+        assert.deepStrictEqual(yield* halts, ["terms"])
+        const asked = yield* run("terms", "accept", hash)
+        assert.strictEqual(asked.code, 6)
+        assert.match(asked.stderr, /the terms in force name operators: ana, ben, chloe; "cofferer approve terms /)
+        const done = yield* run("terms", "accept", hash, "--reason", "both keys burnt")
+        assert.strictEqual(done.code, 0, done.stderr)
+        assert.match(done.stdout, /after an hour in which nothing is signed; "cofferer halt" stops it/)
+        assert.match(
+          (yield* run("status")).stdout,
+          /accepted without operators by .*: both keys burnt; in force after one/,
+        )
+        const gone = yield* ask({ ...options, treasury, mode, dataDir }, "/api/v1/object", {
+          hash,
+          author: "a",
+          reason: "b",
+        })
+        assert.strictEqual(gone.status, 404)
+        assert.strictEqual((yield* run("halt", "--reason", "not ours")).code, 0)
+        assert.isUndefined(yield* Effect.flatMap(TermsLog, ({ acceptance }) => acceptance))
+      }).pipe(
+        Effect.provide(
+          layerControl(options).pipe(
+            Layer.provide(StatusView.layer({ ...options, version: "1" })),
+            Layer.provideMerge(storeOf(options)),
+          ),
+          { local: true },
+        ),
+      ),
+    ),
+  )
+})
