@@ -38,6 +38,7 @@ const calm: Facts = {
   alertsPending: 0,
   halts: [],
   pauses: [],
+  accepted: null,
   maintenance: [],
   journal: { seq: 0, head: "" },
   at: "2026-11-21T12:00:00.000Z",

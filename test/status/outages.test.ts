@@ -250,7 +250,7 @@ const outages: ReadonlyArray<Outage> = [
     leads: false,
     severity: "bad",
     headline: /^Halted since .* UTC, terms: the file permits more than the terms in force; .* Also: terms waiting\.$/,
-    remedy: /the new terms/,
+    remedy: /^operators agree by "cofferer approve terms/,
     alert: { receiver: "desk", severity: "page", subject: /^terms$/ },
     alertSeconds: 2,
   },
