@@ -76,7 +76,6 @@ const weaker: ReadonlyArray<readonly [what: string, next: Terms, says: RegExp]> 
     termsWith([line(1)], { policy: { ...base.policy, maxFee: { numerator: 3n, denominator: 1_000n } } }),
     /a fee of 0.3 %, before 0.2 %/,
   ],
-  ["a higher mode", base, /mode live, before shadow/],
   ["older knowledge", { ...base, maxAgeMillis: 31_000 }, /31 s moves money, before of 30 s/],
   ["fewer gateways", { ...base, quorum: 1 }, /1 gateways must agree, before 2/],
   ["another chain", { ...base, chainId: "c-2" }, /chain c-2, before c-1/],
@@ -95,7 +94,6 @@ const weaker: ReadonlyArray<readonly [what: string, next: Terms, says: RegExp]> 
 const oldOf = (what: string): Terms => {
   const strict = new Map(base.parties).set("a", party("a", 5n, 3))
   if (what.endsWith("written fee")) return feeOf(2n, 2n)
-  if (what === "a higher mode") return { ...base, mode: "shadow" }
   return what === "a lower floor" || what === "fewer transfers kept" ? { ...base, parties: strict } : base
 }
 
