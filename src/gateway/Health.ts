@@ -32,6 +32,8 @@ export interface GatewayHealth {
   readonly lag: bigint
   /** Share of its last 20 requests that gave no usable answer. */
   readonly failing: number
+  /** Whether one of these gave a usable answer. A process that has just begun has heard nobody. */
+  readonly isHeard: boolean
   /** Requests a second that its refusals leave, where these are fewer than one; undefined otherwise. */
   readonly perSecond: number | undefined
   /** Why it is quarantined, until when it is banned, what its last failure was, or that it is asked slowly. */
@@ -350,7 +352,8 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
   const perSecond = pace?.state === "throttled" && pace.perSecond < slowPerSecond ? pace.perSecond : undefined
   const isOfHeight = quarantine?.cause === "height" && begunAgain === undefined
   const aheadMillis = aheadMillisOf(record.timed, now)
-  const base = { name, height, named, lag, failing, perSecond, otherChain, isOfHeight, aheadMillis }
+  const isHeard = failed < failures.length
+  const base = { name, height, named, lag, failing, isHeard, perSecond, otherChain, isOfHeight, aheadMillis }
   if (otherChain !== undefined)
     return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
   if (begunAgain !== undefined)

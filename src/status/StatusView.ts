@@ -211,6 +211,7 @@ const gatewayViews = (treasury: Treasury, known: ReadonlyArray<GatewayHealth>): 
     return {
       name,
       state: health?.state ?? "unknown",
+      isHeard: health?.isHeard ?? false,
       height,
       detail: health?.detail ?? "",
       otherChain: health?.otherChain ?? null,

@@ -88,6 +88,8 @@ export interface GatewayView {
   readonly name: string
   /** up, lagging, quarantined, banned, down, or unknown where no daemon runs. */
   readonly state: string
+  /** Whether one of its last 20 requests gave a usable answer. */
+  readonly isHeard: boolean
   readonly height: string | null
   /** Why it is not up, or what its last failure was. */
   readonly detail: string

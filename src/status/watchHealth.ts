@@ -28,8 +28,15 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
   const round = Effect.gen(function* () {
     yield* noteOutOfBand(view, yield* Clock.currentTimeMillis)
     let isNew = false
-    for (const name of conditionNames)
-      isNew = (yield* watchOne(name, view.conditions as ReadonlyArray<Condition>)) || isNew
+    const conditions = view.conditions as ReadonlyArray<Condition>
+    const { gateways, quorum } = view.network
+    const heard = gateways.filter(({ isHeard }) => isHeard).length
+    for (const name of conditionNames) {
+      // Silence ends nothing: who has just begun, or is answered by nobody, cannot tell that it is over.
+      const needed = name === "clock" ? quorum : name === "gateway_down" ? gateways.length : 0
+      if (heard < needed && conditions.every(({ condition }) => condition !== name)) continue
+      isNew = (yield* watchOne(name, conditions)) || isNew
+    }
     return isNew
   })
   if (yield* (yield* Database).atomically(round)) yield* (yield* Signals).wake("alerts")

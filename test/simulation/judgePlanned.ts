@@ -89,6 +89,9 @@ const judgeOwed = ({ db, docket, startMillis, now }: PlannedEvidence, payout: Pa
   const held = db.prepare("SELECT reason FROM decisions WHERE rule = ? ORDER BY seq DESC LIMIT 1").get(rule)
   // Behind an open payment people are called by the bounds of that one, and to what nobody can read by its own.
   if (byOpen.has(held?.["reason"] as HoldReason) || unread.has(String(held?.["reason"]))) return
+  // One that has just ended, by a person or its proof, is followed by the rule's cooldown.
+  const ended = db.prepare("SELECT max(updated_at) AS at FROM intents WHERE rule = ?").get(rule)?.["at"] ?? 0
+  if (now - Number(ended) < settleMillis) return
   if (decided === undefined && !isTold)
     docket.wrong("planned", `${rule} (${missed}) was due ${now - last} ms before the end, and is neither paid nor told`)
 }

@@ -13,6 +13,7 @@ const gateway = (name: string, more: Partial<View["network"]["gateways"][number]
   height: "1",
   detail: "",
   otherChain: null,
+  isHeard: true,
   aheadSeconds: null,
   ...more,
 })
