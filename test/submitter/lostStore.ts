@@ -194,12 +194,12 @@ const firstLife = Effect.fnUntraced(function* (here: Here, copies: Array<string>
 const asked = { reason: "the store was lost", author: "ana" }
 
 /** What an operator does who follows each remedy, until nothing halts. */
-const remedy = Effect.fnUntraced(function* (here: Here, isPutBack: boolean) {
+const remedy = Effect.fnUntraced(function* (here: Here, isPutBack: boolean, quietRounds: number) {
   const { options, world } = here
   const file = join(options.dataDir, databaseFile)
   if (isPutBack) yield* ticking(recover(keysOf(options), file, asked, () => Effect.void))
   let quiet = 0
-  for (let i = 0; i < 400 && quiet < 70; i++) {
+  for (let i = 0; i < 400 && quiet < quietRounds; i++) {
     yield* rounds(options, world, 1)
     const reasons = yield* halts
     quiet = reasons.length === 0 ? quiet + 1 : 0
@@ -214,11 +214,18 @@ const remedy = Effect.fnUntraced(function* (here: Here, isPutBack: boolean) {
 const fills = Effect.fnUntraced(function* (here: Here) {
   const { options, world } = here
   yield* move(here, "bob", "eve", (yield* world.ledger.balance("bob", "USDT")) / one - 5n)
-  yield* rounds(options, world, 90)
+  for (let i = 0; i < 90 && (yield* world.ledger.balance("bob", "USDT")) < 100n * one; i++) {
+    yield* rounds(options, world, 1)
+  }
   const held = (yield* world.ledger.balance("bob", "USDT")) / one
   const open = (yield* (yield* Outbox).open).map(({ rule, state, detail }) => `${rule} ${state}: ${detail}`)
   assert.isAtLeast(Number(held), 100, `the account that was emptied is filled; ${open.join("; ")}`)
 })
+
+const handedOpen = Effect.map(
+  Effect.flatMap(Outbox, ({ open }) => open),
+  (all) => all.some(({ rule }) => rule === submittedRule),
+)
 
 /**
  * What people handed in came to its end: paid, or ended where a lost store had begun it and people were told that it
@@ -283,12 +290,12 @@ export const assertPaidOnce = (seed: string) => {
           yield* life(
             options,
             Effect.gen(function* () {
-              yield* remedy(here, copy !== undefined)
+              yield* remedy(here, copy !== undefined, 60)
               for (const key of history.handed.keys()) yield* hand(here, key)
-              yield* remedy(here, false)
+              yield* remedy(here, false, 25)
               yield* fills(here)
               for (let i = 0; i < 6; i++) yield* event(here)
-              yield* rounds(options, world, 20)
+              for (let i = 0; i < 120 && (yield* handedOpen); i++) yield* rounds(options, world, 1)
               yield* allEnded(here)
             }),
           )
