@@ -17,6 +17,7 @@ import { isPaying } from "../rules/Rule.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/worstCase.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
+import { checkGateway } from "./checkGateway.ts"
 import { checkKeys } from "./checkKeys.ts"
 import { checkNetwork } from "./checkNetwork.ts"
 import { checkPast } from "./checkPast.ts"
@@ -83,7 +84,11 @@ export const schemaOfFiles = () =>
 const sound = Effect.fnUntraced(function* (chosen: Chosen) {
   const found = yield* setup(chosen)
   yield* needCertificates((yield* ProcessContext).env, found.mode)
-  return { found, keys: yield* checkKeys(found, false), network: yield* checkNetwork(found.treasury) }
+  return {
+    found,
+    keys: yield* checkKeys(found, false),
+    network: [...(yield* checkNetwork(found.treasury)), ...(yield* checkGateway(found.treasury))],
+  }
 })
 
 export const check = Command.make(

@@ -25,6 +25,10 @@ const timeOutMillis = 600_000
 /** Reads the balances once. */
 export const pollOf = ({ treasury }: DaemonOptions) => pollBalances(pollerOptionsOf(treasury))
 
+/** Reads the asset listing once, where there is one: nothing is signed of a pin that was never held against it. */
+export const assetsOf = ({ treasury }: DaemonOptions) =>
+  pollAssets([...treasury.assets.values()]).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.void))
+
 /** A block or two, and one that stands still is not waited for: its rules hold. */
 const compareMillis = 30_000
 
@@ -76,7 +80,7 @@ export const openToEnd = Effect.fn("Cli.openToEnd")(function* (options: DaemonOp
 /** One look, one decision, and every payment that is open brought to its end. A treasury run by a timer calls this. */
 export const runOnce = Effect.fn("Cli.runOnce")(function* (options: DaemonOptions) {
   yield* pollRules(payersOf(options.treasury.parties.values()), readParameters)
-  yield* pollAssets([...options.treasury.assets.values()])
+  yield* assetsOf(options)
   while (yield* pollOf(options)) yield* Effect.yieldNow
   yield* compareOnce(options)
   yield* notifyAssets()

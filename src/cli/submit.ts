@@ -17,7 +17,7 @@ import { bodyOf, control } from "./controlClient.ts"
 import { loggingLayer } from "./logging.ts"
 import { needSandbox } from "./needSandbox.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
-import { openToEnd, pollOf } from "./runOnce.ts"
+import { assetsOf, openToEnd, pollOf } from "./runOnce.ts"
 import { configFlag, dataFlag, notRunning, setup } from "./setup.ts"
 import { userName } from "./userName.ts"
 
@@ -98,7 +98,7 @@ export const submit = Command.make(
         yield* deliverOnce(treasury.name)
         return { taken, final: undefined }
       }
-      yield* openToEnd(options).pipe(
+      yield* Effect.andThen(assetsOf(options), openToEnd(options)).pipe(
         Effect.catchTag("GatewayError", (error) =>
           failWith("failure", `taken as ${shortId(taken.intentId)}, which ends once a daemon runs: ${error.message}`),
         ),

@@ -3,3 +3,5 @@ export const parametersReadKey = "parametersReadAt"
 export const assetsReadKey = "assetsReadAt"
 /** "no" where the gateways say that they have no parameters of the network, "yes" where they tell some. */
 export const parametersServedKey = "parametersServed"
+/** When a gateway first said that it has no listing of assets (Unix milliseconds): nothing can be compared. */
+export const assetsUnlistedKey = "assetsUnlistedAt"

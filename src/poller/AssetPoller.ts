@@ -2,8 +2,9 @@ import { Clock, Effect } from "effect"
 import { type Asset, statusText } from "../domain/Asset.ts"
 import type { BlockMark } from "../domain/Balance.ts"
 import { hasElapsed } from "../domain/hasElapsed.ts"
-import { assetsReadKey } from "../domain/readings.ts"
+import { assetsReadKey, assetsUnlistedKey } from "../domain/readings.ts"
 import { escapeText } from "../gateway/escapeText.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { pageSize, walkPages } from "../gateway/walkPages.ts"
 import type { PinnedAsset } from "../rules/Rule.ts"
@@ -33,7 +34,7 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
   const database = yield* Database
   const walk = yield* walkPages((after) =>
     reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
-  )
+  ).pipe(Effect.tapError(noteUnlisted))
   const rows = walk.rows.length
   if (!walk.complete) return yield* Effect.logWarning("the asset listing does not end", { rows })
   const assets = onceEach(walk.rows)
@@ -54,6 +55,12 @@ export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: Readonl
     }),
   )
   for (const event of events) yield* tell(event)
+})
+
+/** Pins cannot be compared where no gateway lists assets. */
+const noteUnlisted = Effect.fnUntraced(function* (error: GatewayError) {
+  if (error.reason._tag !== "Unsupported") return
+  yield* (yield* Settings).set(assetsUnlistedKey, String(yield* Clock.currentTimeMillis))
 })
 
 const asOfKey = "assetsAsOf"

@@ -53,7 +53,7 @@ const lockOf = ({ subject, snapshot }: Look) =>
 export const stops: ReadonlyArray<Check> = [
   {
     reason: "halted",
-    held: ({ snapshot: { halts } }) => (halts.length > 0 ? `halted: ${halts.join(", ")}` : undefined),
+    held: ({ snapshot: { halts } }) => (halts.length > 0 ? halts.join(", ").replaceAll("_", " ") : undefined),
     passed: () => "nothing is halted",
   },
   {

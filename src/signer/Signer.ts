@@ -167,7 +167,7 @@ export class Signer extends Context.Service<
         const isOpen = Effect.fnUntraced(function* (request: Judged) {
           const { chainId } = current()
           const halted = (yield* brake.halts.pipe(memory)).map((h) => h.reason)
-          if (halted.length > 0) return yield* refuse("halted", `halted: ${halted.join(", ")}`)
+          if (halted.length > 0) return yield* refuse("halted", halted.join(", ").replaceAll("_", " "))
           const mode = config?.now().mode ?? "live"
           if (mode !== "live") return yield* refuse("halted", `mode ${mode} is in force`)
           if (!(yield* lease.isHeld.pipe(memory))) return yield* refuse("lease", "another process moves the money")

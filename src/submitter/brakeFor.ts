@@ -7,6 +7,6 @@ import { Brake } from "../store/Brake.ts"
 export const brakeFor = Effect.fnUntraced(function* (intent: Intent) {
   const brake = yield* Brake
   const halts = yield* brake.halts
-  if (halts.length > 0) return `halted: ${halts.map((h) => h.reason).join(", ")}`
+  if (halts.length > 0) return `halted: ${halts.map(({ reason }) => reason.replaceAll("_", " ")).join(", ")}`
   return pausesText((yield* brake.pauses).filter(stopsPayment(intent.rule, intent.payment)))
 })

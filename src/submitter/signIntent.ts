@@ -37,6 +37,7 @@ import { feeTermsOf } from "./feeTermsOf.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { otherFindsForm } from "./knownFraming.ts"
 import { isNamed, listedBefore, otherParts } from "./listedBefore.ts"
+import { pinLacking } from "./pinLacking.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { tooSlow } from "./solveWork.ts"
 import { Tip } from "./Tip.ts"
@@ -185,6 +186,11 @@ const planAndSign = Effect.fnUntraced(function* (
   heads: ReadonlyArray<ChainHead>,
   blockTimeMillis: number,
 ) {
+  const lacking = yield* pinLacking(intent.payment.assetId)
+  if (lacking !== undefined) {
+    yield* waits(intent, lacking)
+    return undefined
+  }
   if (yield* isListed(intent, k)) return undefined
   if (k === 1 && (yield* isDroppedInPart(intent))) {
     yield* waits(intent, "another part of its decision was dropped, and the rule decides all of them anew")

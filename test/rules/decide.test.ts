@@ -125,7 +125,7 @@ describe("a top-up", () => {
 
   /** World, timer, rule → the reason, and the number that decided. */
   const holds: ReadonlyArray<readonly [string, World, Partial<TopUpRule>, Timer, RegExp]> = [
-    ["halted", { snapshot: { halts: ["halt_file"] } }, {}, ripe, /halt_file/],
+    ["halted", { snapshot: { halts: ["halt_file"] } }, {}, ripe, /halt file/],
     [
       "paused",
       { snapshot: { pauses: [{ scope: "party:reserve", reason: "audit" }] } },

@@ -102,7 +102,7 @@ const sentInEpoch = Effect.gen(function* () {
 const cases = {
   halted: {
     store: Effect.flatMap(Brake, (brake) => brake.halt("foreign_payment", "who was that")),
-    says: /^halted: foreign_payment$/,
+    says: /^foreign payment$/,
     after: /resume --scope all/,
   },
   standby: { says: /another process holds the right to sign/, after: /lets go/ },

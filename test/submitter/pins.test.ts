@@ -1,0 +1,116 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import type { DaemonOptions } from "../../src/services.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { altered, startFront } from "../support/Fronts.ts"
+import { usdt, vega } from "../support/TestSandbox.ts"
+
+/** A rule that nothing ever moves: people alone pay here. */
+const still = { topUp: { from: "alice", levels: [{ party: "bob", asset: "USDT", below: "0.000001", target: "1" }] } }
+
+/** The file's pins with other decimals of USDT; the network has 6. */
+const pinnedWith = (decimals: number) => ({
+  assets: { USDT: { id: usdt, decimals }, VEGA: { id: vega, decimals: 18 } },
+})
+
+/** The network behind a gateway that has no operation for assets. */
+const withoutListing = (url: string) =>
+  Effect.map(startFront("sandbox", url), (front) => {
+    front.manner = altered(
+      (request) => request.url.pathname.startsWith("/api/v2/assets"),
+      () => ({ status: 404, headers: {}, text: JSON.stringify({ code: 5, message: "Not Found", details: [] }) }),
+    )
+    return front.server.url
+  })
+
+const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "1" }
+const submit = ({ treasury }: DaemonOptions) => submitPayment(treasury, "live", { idempotencyKey: "one", transfer })
+
+const rounds: (count: number) => Flow = (count) => (options, sandbox) =>
+  Effect.forEach(Array.from({ length: count }), () => round(options, sandbox), { discard: true })
+
+const details = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(10)),
+  (all) => all.map(({ detail }) => detail),
+)
+const scopes = Effect.map(
+  Effect.flatMap(Brake, (brake) => brake.pauses),
+  (all) => all.map(({ scope }) => scope),
+)
+const pages = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql<{ readonly detail: string }>`SELECT detail FROM alerts WHERE severity = 'page'`
+}).pipe(Effect.map((rows) => rows.map(({ detail }) => detail)))
+
+describe("a pin whose decimals are wrong", () => {
+  it.effect("signs nothing from the first round of a new store on", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* submit(options)
+          yield* rounds(8)(options, sandbox, client)
+          assert.deepStrictEqual(yield* details, ["waits: USDT is not compared with the asset listing yet"])
+          yield* pollAssets([...options.treasury.assets.values()])
+          yield* rounds(8)(options, sandbox, client)
+          assert.deepStrictEqual(yield* scopes, ["pin:USDT"])
+          assert.match((yield* pages).join(), /listed with 6 decimals, pinned with 8: no payment of USDT.*decimals: 6/)
+          assert.deepStrictEqual(yield* paid(sandbox), [])
+        }),
+      { unlisted: true, keepBob: still, more: pinnedWith(8) },
+    ),
+  )
+})
+
+describe("a new store", () => {
+  it.effect("waits for the listing, and pays once it agrees with the pin", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* submit(options)
+          yield* rounds(4)(options, sandbox, client)
+          assert.deepStrictEqual(yield* paid(sandbox), [], "before the listing")
+          yield* pollAssets([...options.treasury.assets.values()])
+          yield* rounds(6)(options, sandbox, client)
+          assert.lengthOf(yield* paid(sandbox), 1)
+        }),
+      { unlisted: true, keepBob: still },
+    ),
+  )
+})
+
+describe("a pin that a person resumed", () => {
+  it.effect("stays unsigned while its decimals are wrong", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* pollAssets([...options.treasury.assets.values()])
+          yield* (yield* Brake).resume({ scope: "pin:USDT", reason: "it is right", author: "ana" })
+          yield* submit(options)
+          yield* rounds(8)(options, sandbox, client)
+          assert.match((yield* details).join(), /^waits: USDT is listed with 6 decimals, pinned with 8; /)
+          assert.deepStrictEqual(yield* paid(sandbox), [])
+        }),
+      { unlisted: true, keepBob: still, more: pinnedWith(8) },
+    ),
+  )
+})
+
+describe("a gateway without an asset listing", () => {
+  it.effect("lets what people submit be paid, since nothing can be compared", () =>
+    flow(
+      (options, sandbox, client) =>
+        Effect.gen(function* () {
+          yield* Effect.ignore(pollAssets([...options.treasury.assets.values()]))
+          yield* submit(options)
+          yield* rounds(8)(options, sandbox, client)
+          assert.deepStrictEqual(yield* states, ["confirmed"])
+        }),
+      { unlisted: true, keepBob: still, front: withoutListing },
+    ),
+  )
+})
