@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { type AttemptState, isFinalAttempt } from "../../src/domain/Attempt.ts"
 import { type IntentState, isFinalIntent } from "../../src/domain/Intent.ts"
+import { readReference } from "../../src/domain/Reference.ts"
 import type { Chain, Included } from "../../src/sandbox/Chain.ts"
 import type { StoredEntry } from "../../src/store/archive.ts"
 import { genesis } from "../../src/store/Journal.ts"
@@ -130,7 +131,8 @@ export const judge = (evidence: Evidence): void => {
   const replays = new Set<string>()
   for (const execution of ours) {
     const { id, height } = execution
-    const intent = intentOf.get(id)
+    // One that a lost store has made is settled by the tag that the ledger lists, without an attempt.
+    const intent = intentOf.get(id) ?? intents.find(({ detail }) => detail.includes(`as transfer ${id}`))?.id
     if (intent === undefined) {
       if (imported?.has(id) !== true)
         docket.wrong("known", `transfer ${id.slice(0, 8)} executed, and no attempt knows it`)
@@ -140,6 +142,7 @@ export const judge = (evidence: Evidence): void => {
     else executed.set(intent, [...(executed.get(intent) ?? []), execution])
   }
   if (gateways === "honest") {
+    judgeTags(evidence, ours)
     for (const intent of intents) judgeEnd(evidence, intent, executed.get(intent.id) ?? [], replays.has(intent.id))
     // Where no transfers are listed, what a lost store paid is known by its debits alone.
     const areDebitsLost = (imported?.size ?? 0) > 0
@@ -164,6 +167,18 @@ export const judge = (evidence: Evidence): void => {
     bounds,
     docket,
   )
+}
+
+/** No payment executes twice in any life of its store, where the network lists what was paid. */
+const judgeTags = ({ chain, docket }: Evidence, ours: ReadonlyArray<Execution>): void => {
+  if (chain.profile.surface !== "full") return
+  const ids = new Map<string, Set<string>>()
+  for (const { id } of ours) {
+    const tag = readReference(chain.transfers.get(id)?.reference ?? "")?.tag
+    if (tag !== undefined) ids.set(tag, (ids.get(tag) ?? new Set()).add(id))
+  }
+  docket.chance("once", ids.size)
+  for (const [tag, { size }] of ids) if (size > 1) docket.wrong("once", `${size} transfers executed under tag ${tag}`)
 }
 
 /** Each payment that our key made elsewhere was noted with a halt, where the network lists transfers. */
