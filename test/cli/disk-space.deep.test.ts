@@ -112,7 +112,7 @@ describe("a disk without room", () => {
           assert.include(String(detail), `free space under ${data}`)
         assert.isAtMost(await paidOn(url), before.paid + 1, "nothing is decided any more")
         const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as View
-        assert.match(view.sentence.text, /^Halted since .*: disk full\. .*it ends by itself/)
+        assert.match(view.sentence.text, /^Halted since .*, disk full: .*it ends by itself/)
         assert.include(view.sentence.text, `free space under ${data}`)
         assert.include(disk.run(`sh ${launcher} status -c ${file} --data ${data}`), `free space under ${data}`)
         const metrics = (await get(`${page}/metrics`)).body

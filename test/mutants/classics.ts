@@ -45,8 +45,8 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "submitter/Reconcile.ts",
-        source: "if (isGranted || !listing.complete || ",
-        instead: "if (isGranted || ",
+        source: "one === undefined || (one.complete && (one.mark",
+        instead: "one === undefined || ((one.mark",
       },
     ],
   },

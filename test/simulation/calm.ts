@@ -92,11 +92,11 @@ export const calmDays = (name: CalmName, isShort: boolean): Days => {
 
 /**
  * What people may hear of in a scenario: where no block comes for an hour, rows do not reach the block of a listing,
- * and balances cannot be compared meanwhile.
+ * balances cannot be compared, and what was spent is not filled meanwhile.
  */
 export const mayHear: Readonly<Record<CalmName, RegExp | undefined>> = {
   outage: undefined,
-  sparse: /^people heard of balances comparison /,
+  sparse: /^people heard of (balances comparison|health out of band) /,
   votes: undefined,
   night: undefined,
 }
