@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { Effect, Layer, Logger } from "effect"
 import { prepare } from "../../src/daemon.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
+import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../src/services.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { layerHttpHere } from "./InProcess.ts"
@@ -26,7 +27,10 @@ export const overwrite = (from: string, to: string) => {
   }
 }
 
-/** One life of a daemon on a data directory. Its end is abrupt: nothing is told to stop. */
+/**
+ * One life of a daemon on a data directory. Its end is abrupt: nothing is told to stop. Work is solved at once, since
+ * blocks here pass faster than threads answer on a machine under load.
+ */
 export const life = <A, E>(
   options: DaemonOptions,
   use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>,
@@ -35,7 +39,9 @@ export const life = <A, E>(
     Effect.andThen(pollAssets()),
     Effect.andThen(use),
     Effect.provide(
-      daemonLayer(options, { ...realMachine(options), http: layerHttpHere }).pipe(Layer.provideMerge(Logger.layer([]))),
+      daemonLayer(options, { ...realMachine(options), http: layerHttpHere, work: ProofOfWork.layerInline }).pipe(
+        Layer.provideMerge(Logger.layer([])),
+      ),
       { local: true },
     ),
   )
