@@ -99,16 +99,24 @@ const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigi
   if (!isWhole(withdrawals)) return
   if ((listing === undefined || withdrawals === undefined) && (yield* mustWait(party))) return
   yield* countHistory(party, listing !== undefined, withdrawals)
+  // A quarantine that began meanwhile asks for all that is listed after it.
+  if (!(yield* clearance.isOpen)) return
   yield* clearance.grant(party)
   yield* (yield* Signals).wake("submitter")
 })
 
-/** A key that is new here and of which not everything is listed: another store may have used it. Waits once. */
+/**
+ * A key that is new here and of which not everything is listed: another store may have used it. Waits once, and all
+ * keys of today with it.
+ */
 const mustWait = Effect.fnUntraced(function* (party: string) {
   const settings = yield* Settings
-  const waited = `waited/${party}`
-  if ((yield* isCounted(party)) || (yield* settings.get(waited)) !== undefined) return false
-  yield* (yield* Database).atomically(Effect.andThen(settings.set(waited, "once"), beginQuarantine()))
+  const { parties } = yield* SubmitterOptions
+  const waited = (key: string) => `waited/${key}`
+  if ((yield* isCounted(party)) || (yield* settings.get(waited(party))) !== undefined) return false
+  const keys = [...parties.values()].flatMap(({ publicKey, signer }) => (signer === undefined ? [] : [publicKey]))
+  const note = Effect.forEach(keys, (key) => settings.set(waited(key), "once"), { discard: true })
+  yield* (yield* Database).atomically(Effect.andThen(note, beginQuarantine()))
   return true
 })
 

@@ -1,6 +1,7 @@
 import { Clock, Effect } from "effect"
 import { ChainRules } from "../store/ChainRules.ts"
 import { Clearance } from "../store/Clearance.ts"
+import { Database } from "../store/Database.ts"
 import { Settings } from "../store/Settings.ts"
 import { TrustedHead } from "../store/TrustedHead.ts"
 import { isOurChain } from "./isOurChain.ts"
@@ -47,13 +48,24 @@ const countedOf = (stored: string): { readonly until: bigint; readonly epoch: nu
   return stored === "pending" ? undefined : { until: BigInt(until ?? 0), epoch: Number(epoch) }
 }
 
+/** One that began while the gateway was asked is not ended, and not counted from before it. */
+const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Database, (database) =>
+    database.atomically(
+      Effect.gen(function* () {
+        const now = (yield* (yield* Settings).get(quarantineKey)) ?? ""
+        if (now === stored) yield* write
+      }),
+    ),
+  )
+
 /** What another life had under way either executes or dies within a window: until then nothing is signed. */
 export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   const settings = yield* Settings
   const clearance = yield* Clearance
   if (yield* clearance.isOpen) return undefined
   const stored = (yield* settings.get(quarantineKey)) ?? ""
-  if (stored === "") return yield* clearance.quarantine(undefined)
+  if (stored === "") return yield* unlessBegun(stored, clearance.quarantine(undefined))
   yield* clearance.quarantine(why)
   const head = yield* (yield* Tip).head
   if (!(yield* isOurChain(head))) return undefined
@@ -66,12 +78,12 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   const unsettled = isCounted ? undefined : yield* rules.unsettled(head.height, head.pow)
   if (unsettled !== undefined) return yield* clearance.quarantine(`${why}, and ${unsettled}`)
   const until = isCounted ? counted.until : head.height + BigInt(head.pow.pastBlocks) + quarantineBlocks
-  if (!isCounted) yield* settings.set(quarantineKey, `${until} ${epoch}`)
+  if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, `${until} ${epoch}`))
   if (yield* isPassed(head.height > until)) {
-    yield* settings.set(quarantineKey, "")
     // What clears a key now has to list all up to here.
     yield* (yield* Looks).restart
-    return yield* clearance.quarantine(undefined)
+    const end = Effect.andThen(settings.set(quarantineKey, ""), clearance.quarantine(undefined))
+    return yield* unlessBegun(isCounted ? stored : `${until} ${epoch}`, end)
   }
   return yield* clearance.quarantine(`${why}: it signs again after block ${until}`)
 })

@@ -1,0 +1,116 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { Clearance } from "../../src/store/Clearance.ts"
+import { Database } from "../../src/store/Database.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { beginQuarantine, keepQuarantine, quarantineKey } from "../../src/submitter/quarantine.ts"
+import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
+import { alice, flow, round } from "../support/Flow.ts"
+import { type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+import { rounds } from "../support/Intents.ts"
+import { head } from "../support/TestClient.ts"
+import { ticking } from "../support/ticking.ts"
+import { turn, waitUntil } from "../support/until.ts"
+
+/** Keeps back the answers to a path until it is released. */
+const gate = (path: RegExp) => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let arrived = 0
+  const manner: Manner = async (request, ask) => {
+    if (!path.test(request.url.pathname)) return ask()
+    arrived++
+    await held
+    return ask()
+  }
+  return { manner, release: () => release(), arrived: () => arrived }
+}
+
+const fronted = (fronts: Array<Front>) => ({
+  front: (url: string) =>
+    Effect.map(startFront("sandbox", url), (front) => {
+      fronts.push(front)
+      return front.server.url
+    }),
+})
+
+const begin = Effect.flatMap(Database, (database) => database.atomically(beginQuarantine()))
+
+describe("a quarantine that begins", () => {
+  const fronts: Array<Front> = []
+  it.effect("while an earlier one ends is not ended with it", () =>
+    flow(
+      (options, world, client) =>
+        Effect.gen(function* () {
+          const [front, settings, clearance] = [fronts.at(-1)!, yield* Settings, yield* Clearance]
+          yield* rounds(options, world, 3)
+          yield* begin
+          const isLast = Effect.gen(function* () {
+            const [until = ""] = ((yield* settings.get(quarantineKey)) ?? "").split(" ")
+            return until !== "pending" && until !== "" && (yield* head(client)).height > Number(until) + 5
+          })
+          for (let i = 0; i < 300 && !(yield* isLast); i++) yield* round(options, world)
+          assert.notStrictEqual(yield* settings.get(quarantineKey), "")
+          // The look that ends it waits for the newest block.
+          yield* TestClock.adjust("40 seconds")
+          const slow = gate(/./)
+          front.manner = slow.manner
+          const look = yield* Effect.forkChild(keepQuarantine())
+          yield* waitUntil("the question", () => slow.arrived() > 0, Effect.andThen(turn, TestClock.adjust("2 millis")))
+          yield* begin
+          front.manner = honest
+          slow.release()
+          yield* ticking(Fiber.join(look))
+          assert.isFalse(yield* clearance.isOpen)
+          assert.notStrictEqual(yield* settings.get(quarantineKey), "")
+        }),
+      fronted(fronts),
+    ),
+  )
+
+  it.effect("while a key is cleared takes that back too", () =>
+    flow(
+      (options, world) =>
+        Effect.gen(function* () {
+          const [front, clearance] = [fronts.at(-1)!, yield* Clearance]
+          yield* rounds(options, world, 3)
+          yield* clearance.revoke
+          yield* TestClock.adjust("40 seconds")
+          const slow = gate(/withdrawals/)
+          front.manner = slow.manner
+          const look = yield* Effect.forkChild(reconcileOnce())
+          yield* waitUntil("the question", () => slow.arrived() > 0, Effect.andThen(turn, TestClock.adjust("2 millis")))
+          yield* begin
+          front.manner = honest
+          slow.release()
+          yield* ticking(Fiber.join(look))
+          assert.isFalse(yield* clearance.isGranted(alice))
+        }),
+      fronted(fronts),
+    ),
+  )
+})
+
+describe("keys that are new, where nothing is listed", () => {
+  it.effect("wait together", () =>
+    flow(
+      (options, world) =>
+        Effect.gen(function* () {
+          const clearance = yield* Clearance
+          let begun = 0
+          for (let i = 0; i < 400; i++) {
+            yield* round(options, world)
+            if ((yield* (yield* Settings).get(quarantineKey)) === "pending") begun++
+            const lacking = yield* Effect.forEach([alice, publicKeyOf("test", "carol")], clearance.lacking)
+            if (lacking.every((why) => why === undefined)) break
+          }
+          assert.strictEqual(begun, 1)
+        }),
+      { scenario: { profile: "specification" }, isNew: true },
+    ),
+  )
+})
