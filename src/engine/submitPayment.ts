@@ -18,6 +18,7 @@ import { say } from "../telemetry/say.ts"
 import { intentIdOf } from "./intentIdOf.ts"
 import { journalDecision } from "./journalDecision.ts"
 import { takeSnapshot } from "./snapshot.ts"
+import { Tags } from "./Tags.ts"
 
 /** A payment that a person asked for was not taken. */
 export class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
@@ -130,7 +131,8 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
       const verdict = judge(treasury.policy, asked, used)
       if (!verdict.permitted) {
         const why = refusedText(verdict, asked.amount, used, asset)
-        return yield* rejected(`the policy refuses it (${verdict.refusal}): ${why}`, "see check", true)
+        const paid = yield* paidBefore(intent)
+        return yield* rejected(`the policy refuses it (${verdict.refusal}): ${why}${paid}`, "see check", true)
       }
       const group = approvalFor(verdict.line, payment.amount)
       yield* checkApprovers(group, author)
@@ -149,6 +151,14 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
   const oldest = (yield* (yield* Findings).reach).get(payment.fromKey)
   const listedSince = oldest === undefined ? null : new Date(Number(oldest / 1_000_000n)).toISOString()
   return { ...taken, listedSince, held: yield* holdsOf({ rule, payment, state: taken.state }) } satisfies Submitted
+})
+
+/** What the ledger lists under its name: what another life of the store paid fills the very limit that refuses it. */
+const paidBefore = Effect.fnUntraced(function* ({ id, payment: { fromKey } }: Intent) {
+  const tag = (yield* Tags).of(fromKey, id)
+  const last = tag === undefined ? undefined : (yield* (yield* Findings).bearing(fromKey, tag)).at(-1)
+  if (last === undefined) return ""
+  return `; the ledger lists this very payment already, as transfer ${last.id} (${last.status}): give it no other key`
 })
 
 /** Why the policy refuses it, in units of the asset. */

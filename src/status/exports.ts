@@ -123,10 +123,14 @@ const plainAmount = (units: bigint, decimals: number): string => formatAmount(un
 const nanosText = (nanos: bigint): string =>
   `${new Date(Number(nanos / 1_000_000n)).toISOString().slice(0, -1)}${String(nanos % 1_000_000n).padStart(6, "0")}Z`
 
-/** A payment with the attempt that paid it, or where none did with its last. */
+/**
+ * A payment with the attempt that paid it, or where nothing did with its last. Of one that another life of the store
+ * paid no attempt here is its transfer: `detail` names that.
+ */
 export const paymentRow = (intent: Intent, attempts: ReadonlyArray<Attempt>): PaymentRow => {
   const { payment, decimals, fee, settledAt } = intent
-  const attempt = attempts.find((a) => a.state === "confirmed") ?? attempts.at(-1)
+  const paying = attempts.find((a) => a.state === "confirmed")
+  const attempt = intent.state === "confirmed" ? paying : (paying ?? attempts.at(-1))
   const hash = attempt?.framing === "prefixed" ? attempt.hashPrefixed : attempt?.hashBare
   return {
     id: intent.id,

@@ -3,10 +3,15 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { paymentRow } from "../../src/status/exports.ts"
+import { receiptOf } from "../../src/status/receipts.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
+import { verifyStore } from "../../src/store/verifyStore.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
 import { recover } from "../../src/submitter/recover.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alice, type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
@@ -14,6 +19,7 @@ import { halts, rounds } from "../support/Intents.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 import { chainId } from "../support/TestSandbox.ts"
+import { ticking } from "../support/ticking.ts"
 import { waitUntil } from "../support/until.ts"
 
 interface Story {
@@ -173,6 +179,36 @@ describe("what a store held open that was put back", () => {
     ),
   )
 
+  it.effect("is no payment of its own attempt once another one paid it: neither in the export nor as a receipt", () =>
+    putBack(
+      {
+        before: (options, world, client) =>
+          Effect.gen(function* () {
+            yield* arm(client, { operation: "submit", kind: "drop_before", rate: 1 })
+            for (let i = 0; i < 9 && (yield* states).length === 0; i++) yield* round(options, world)
+          }),
+        after: (options, world, client) =>
+          Effect.gen(function* () {
+            for (let i = 0; i < 200 && (yield* attemptStates).length < 2; i++) yield* round(options, world)
+            yield* disarm(client)
+            for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+          }),
+        blocks: 55,
+      },
+      (options, world) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 200 && (yield* states)[0] !== "confirmed"; i++) yield* round(options, world)
+          const [intent] = yield* (yield* Outbox).recent(1)
+          assert.include(intent?.detail ?? "", "paid by another life of this store")
+          const row = paymentRow(intent!, yield* (yield* Outbox).attempts(intent!.id))
+          assert.deepStrictEqual([row.transferId, row.txHash], [null, null])
+          const receipt = yield* receiptOf(intent!.id)
+          assert.match("problem" in receipt ? receipt.problem : "a receipt", /another life of the store paid it/)
+          assert.isNull((yield* verifyStore()).problem)
+        }),
+    ),
+  )
+
   const unsent: Story = {
     before: (options, world) =>
       Effect.gen(function* () {
@@ -218,6 +254,46 @@ describe("what a store held open that was put back", () => {
         assert.deepStrictEqual(yield* states, ["confirmed"])
         assert.lengthOf(yield* paid(world), 1)
       }),
+    ),
+  )
+})
+
+describe("what a lost store paid and is handed in again", () => {
+  it.effect("is told to be paid, where it fills the limit itself", () =>
+    flow(
+      (outer, world) =>
+        Effect.gen(function* () {
+          const home = folder()
+          cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+          const options = { ...outer, dataDir: home }
+          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+          const hand = submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
+          const first = Effect.gen(function* () {
+            yield* rounds(options, world, 12)
+            yield* hand
+            for (let i = 0; i < 8; i++) yield* round(options, world)
+            assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          })
+          yield* life(options, Effect.andThen(wake, first))
+          for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
+            rmSync(join(home, file), { force: true })
+          }
+          const second = Effect.gen(function* () {
+            yield* rounds(options, world, 2)
+            assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+            yield* ticking(adopt([alice], asked, () => Effect.void))
+            const refused = yield* Effect.flip(hand)
+            assert.match(refused.message, /in 24 h are used/)
+            assert.match(
+              refused.message,
+              /the ledger lists this very payment already, as transfer [0-9a-f]{64} \(done\)/,
+            )
+            assert.lengthOf(yield* paid(world), 2)
+          })
+          yield* life(options, second)
+          rmSync(home, { recursive: true, force: true })
+        }),
+      { line: { per24h: "200" } },
     ),
   )
 })
