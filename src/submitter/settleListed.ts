@@ -48,14 +48,15 @@ const judge = Effect.fnUntraced(function* (intent: Intent) {
   if (intent.state !== "manual" && !isNamed(intent, yield* (yield* Wanted).standing(intent))) return
   if (yield* mayExecute(intent)) return
   const listed = yield* listedBefore(intent)
-  const other = listed.find((one) => !isSame(one, intent.payment))
-  if (other !== undefined) return yield* deny(intent, other)
-  const [last] = listed.slice(-1)
+  // First the word of a quorum: what is listed is what any one gateway said.
   for (const { id } of listed) {
     const { found, agreed } = yield* (yield* Confirmation).transfer(id)
     if (found === undefined || !agreed || !isSame(found, intent.payment)) continue
     if (found.status === "done" || (yield* hasMoved(found))) return yield* settle(intent, found)
   }
+  const other = listed.find((one) => !isSame(one, intent.payment))
+  if (other !== undefined) return yield* deny(intent, other)
+  const [last] = listed.slice(-1)
   if (last !== undefined) yield* callPeople(intent, last)
 })
 
@@ -120,6 +121,9 @@ const deniedState = Effect.fnUntraced(function* ({ id }: Intent) {
 const callPeople = Effect.fnUntraced(function* (intent: Intent, { id, status }: Stranger) {
   const { payment, decimals, rule } = intent
   const name = shortId(intent.id)
+  const isSigned = (yield* (yield* Outbox).attempts(intent.id)).length > 0
+  const verb = intent.state === "manual" ? "resolve" : isSigned ? "abandon" : "cancel"
+  const ends = `cofferer intents ${verb} ${name}${verb === "resolve" ? " --never-executed" : ""} --reason TEXT`
   const isNew = yield* (yield* AlertQueue).raise({
     dedup: `listed/${intent.id}/${status}`,
     severity: "ticket",
@@ -128,7 +132,7 @@ const callPeople = Effect.fnUntraced(function* (intent: Intent, { id, status }: 
     detail:
       `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is not signed: the ledger lists it as ` +
       `transfer ${id} of another life of this store (${status}), and no quorum shows that it executed. Look at the ` +
-      `ledger; to end it unpaid: "cofferer intents cancel ${name} --reason TEXT"`,
+      `ledger; to end it unpaid: "${ends}"`,
     fields: { intent: intent.id, state: intent.state, transfer: id },
   })
   if (isNew) yield* (yield* Signals).wake("alerts")

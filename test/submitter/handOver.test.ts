@@ -15,6 +15,7 @@ import { adopt } from "../../src/submitter/adopt.ts"
 import { recover } from "../../src/submitter/recover.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { alice, type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { addressesOf, type Front, rewritten, startFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
 import { copyTo, folder, life, overwrite } from "../support/Lives.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
@@ -259,6 +260,7 @@ describe("what a store held open that was put back", () => {
 })
 
 describe("what a lost store paid and is handed in again", () => {
+  const fronts: Array<Front> = []
   it.effect("is told to be paid, where it fills the limit itself", () =>
     flow(
       (outer, world) =>
@@ -294,6 +296,49 @@ describe("what a lost store paid and is handed in again", () => {
           rmSync(home, { recursive: true, force: true })
         }),
       { line: { per24h: "200" } },
+    ),
+  )
+
+  it.effect("is confirmed by the word of the quorum, whatever one gateway lists under its name", () =>
+    flow(
+      (outer, world) =>
+        Effect.gen(function* () {
+          const home = folder()
+          cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+          const options = { ...outer, dataDir: home }
+          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+          const hand = submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
+          const first = Effect.gen(function* () {
+            for (let i = 0; i < 12; i++) yield* ticking(round(options, world))
+            yield* hand
+            for (let i = 0; i < 12; i++) yield* ticking(round(options, world))
+            assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+          })
+          yield* life(options, Effect.andThen(wake, first))
+          for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
+            rmSync(join(home, file), { force: true })
+          }
+          fronts[0]!.manner = rewritten("amount", (old) => `${old}0`, "/api/v2/transfers")
+          const second = Effect.gen(function* () {
+            for (let i = 0; i < 2; i++) yield* ticking(round(options, world))
+            yield* ticking(adopt([alice], asked, () => Effect.void))
+            yield* hand
+            for (let i = 0; i < 4; i++) yield* ticking(round(options, world))
+            const [intent] = yield* (yield* Outbox).recent(1)
+            assert.strictEqual(intent?.state, "confirmed", intent?.detail)
+            assert.lengthOf(yield* paid(world), 2)
+          })
+          yield* life(options, second)
+          rmSync(home, { recursive: true, force: true })
+        }),
+      {
+        line: { per24h: "5_000" },
+        gateways: (url) =>
+          Effect.map(startFronts(url), (all) => {
+            fronts.push(...all)
+            return addressesOf(all)
+          }),
+      },
     ),
   )
 })
