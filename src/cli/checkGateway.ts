@@ -2,11 +2,13 @@ import { Console, Effect, Layer, Option } from "effect"
 import { ConfigError, type Problem } from "../config/ConfigError.ts"
 import { isEmbedded } from "../config/lintTreasury.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import type { Asset } from "../domain/Asset.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { pageSize, walkPages } from "../gateway/walkPages.ts"
+import { walkAssets } from "../gateway/walkAssets.ts"
 import { gatewayLayer } from "../services.ts"
+import { wrongDecimals } from "./checkNetwork.ts"
 import { layerMetrics } from "./layerMetrics.ts"
 
 /** Whoever waits for `check` waits no longer for a gateway. */
@@ -25,10 +27,10 @@ export const checkGateway = Effect.fn("Check.gateway")(
     if (chainId !== treasury.network.chainId) return yield* otherChain(treasury, chainId)
     const listed = yield* listing
     if (listed === undefined) {
-      yield* Console.error("note: the gateway lists no assets; ids and decimals were not compared")
+      yield* Console.error("note: the gateway tells no whole listing of assets; ids and decimals were not compared")
       return []
     }
-    const wrong = decimalsOf(treasury, listed)
+    const wrong = wrongDecimals(treasury, listed, "at the gateway", "if not, the gateway is wrong")
     if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
     return otherwise(treasury, listed)
   },
@@ -55,29 +57,14 @@ const otherChain = ({ document, network }: Treasury, told: string) => {
   return Effect.fail(new ConfigError({ problems: [document.problem(["network", "chainId"], message, remedy)] }))
 }
 
-interface Listed {
-  readonly symbol: string
-  readonly decimals: number
-}
-
-const listing = Effect.gen(function* () {
-  const reader = yield* GatewayReader
-  const { rows } = yield* walkPages((after) =>
-    reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
-  )
-  return new Map(rows.map(({ id, symbol, decimals }): [string, Listed] => [id, { symbol, decimals }]))
-}).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-
-const decimalsOf = ({ assets, document }: Treasury, listed: ReadonlyMap<string, Listed>): ReadonlyArray<Problem> =>
-  [...assets.values()].flatMap(({ symbol, id, decimals }) => {
-    const right = listed.get(id)?.decimals
-    if (right === undefined || right === decimals) return []
-    const message = `${symbol} has ${decimals} decimals here, and ${right} at the gateway`
-    return [document.problem(["assets", symbol, "decimals"], message, `write ${right}; if not, the gateway is wrong`)]
-  })
+/** Undefined where the gateway tells none, or no end of it. */
+const listing = Effect.flatMap(GatewayReader, walkAssets).pipe(
+  Effect.map(({ rows, complete }) => (complete ? new Map(rows.map((asset) => [asset.id, asset])) : undefined)),
+  Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
+)
 
 /** An id that the gateway does not list, or lists under another symbol. */
-const otherwise = ({ assets, document }: Treasury, listed: ReadonlyMap<string, Listed>): ReadonlyArray<Problem> =>
+const otherwise = ({ assets, document }: Treasury, listed: ReadonlyMap<string, Asset>): ReadonlyArray<Problem> =>
   [...assets.values()].flatMap(({ symbol, id }) => {
     const found = listed.get(id)
     if (found?.symbol === symbol) return []

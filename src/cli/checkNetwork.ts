@@ -11,7 +11,9 @@ import { decodeScenario, type Scenario } from "../sandbox/Scenario.ts"
 export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   const { document, network } = treasury
   const scenario = isEmbedded(treasury) ? yield* decodeScenario(document, network.chainId) : undefined
-  const wrong = scenario === undefined ? [] : wrongDecimals(treasury, scenario)
+  const own = new Map(scenario?.assets.map((asset) => [asset.id, asset]))
+  const where = "under sandbox.assets: nothing of it would be paid"
+  const wrong = wrongDecimals(treasury, own, where, "or change sandbox.assets")
   if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
   return [
     ...(scenario === undefined ? [] : unheard(treasury, scenario)),
@@ -21,13 +23,18 @@ export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   ]
 })
 
-/** A pin that differs from the file's own network. */
-const wrongDecimals = ({ assets, document }: Treasury, scenario: Scenario): ReadonlyArray<Problem> =>
+/** Pins that differ from what stands there, by id: amounts would be a power of ten too large or too small. */
+export const wrongDecimals = (
+  { assets, document }: Treasury,
+  there: ReadonlyMap<string, { readonly decimals: number }>,
+  where: string,
+  otherwise: string,
+): ReadonlyArray<Problem> =>
   [...assets.values()].flatMap(({ symbol, id, decimals }) => {
-    const right = scenario.assets.find((asset) => asset.id === id)?.decimals
+    const right = there.get(id)?.decimals
     if (right === undefined || right === decimals) return []
-    const message = `${symbol} has ${decimals} decimals here and ${right} under sandbox.assets: nothing of it would be paid`
-    return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, or change sandbox.assets`)]
+    const message = `${symbol} has ${decimals} decimals here and ${right} ${where}`
+    return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, ${otherwise}`)]
   })
 
 /** The embedded network on a port of this machine that no gateway of the file names. */

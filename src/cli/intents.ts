@@ -1,5 +1,6 @@
 import { Console, Effect, Predicate } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { plural } from "../domain/plural.ts"
 import { storyWithApproval } from "../status/approvals.ts"
 import { listIntents, type Problem } from "../status/stories.ts"
 import type { IntentView } from "../status/View.ts"
@@ -7,7 +8,7 @@ import { askStore } from "./askStore.ts"
 import { failWith } from "./CliFailure.ts"
 import { codeOf } from "./controlClient.ts"
 import { endCommands } from "./endIntents.ts"
-import { counted, outputFlag, printResult } from "./output.ts"
+import { outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"
 import { type Story, storyText } from "./storyText.ts"
 import { intentsText } from "./viewText.ts"
@@ -51,6 +52,6 @@ export const intents = Command.make(
     const found = listOf(yield* askStore(chosen, `/api/v1/intents?limit=${limit + 1}`, listIntents(limit + 1)))
     const list = found.slice(0, limit)
     yield* printResult(chosen.output, list, () => (list.length === 0 ? "no payment yet" : intentsText(list)))
-    if (found.length > limit) yield* Console.error(`the newest ${counted(limit, "payment")}; --limit N shows more`)
+    if (found.length > limit) yield* Console.error(`the newest ${plural(limit, "payment")}; --limit N shows more`)
   }),
 ).pipe(Command.withDescription("List payments"), Command.withSubcommands([show, ...endCommands]))

@@ -1,6 +1,7 @@
 import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import { secureDataDir } from "../config/ownFiles.ts"
+import { plural } from "../domain/plural.ts"
 import { gatewayLayer, storeLayer } from "../services.ts"
 import { type LedgerVerb, ledgerVerb } from "../status/ledgerVerbs.ts"
 import { failWith } from "./CliFailure.ts"
@@ -8,7 +9,7 @@ import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { layerMetrics } from "./layerMetrics.ts"
 import { loggingLayer } from "./logging.ts"
-import { counted, type Output, outputFlag, printResult, table, toJson } from "./output.ts"
+import { type Output, outputFlag, printResult, table, toJson } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, type Setup, setup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
@@ -69,7 +70,7 @@ const afterText = (reach: ReadonlyArray<Reach>): ReadonlyArray<string> => [
 
 const adoptedText = ({ adopted, reach }: Adopted): string =>
   [
-    `adopted ${counted(adopted.length, "payment")} made elsewhere`,
+    `adopted ${plural(adopted.length, "payment")} made elsewhere`,
     ...listText(adopted),
     ...(adopted.length === 0 ? [] : afterText(reach)),
   ].join("\n")
@@ -79,7 +80,7 @@ const recoveredText = ({ lastOnLedger, lastInJournal, imported, reach }: Recover
     lastOnLedger === null
       ? "the ledger shows no payment of this installation"
       : `the last payment of this installation on the ledger was signed at entry ${lastOnLedger} of the journal`,
-    `the journal ends at entry ${lastInJournal}; imported ${counted(imported.length, "payment")} that it missed`,
+    `the journal ends at entry ${lastInJournal}; imported ${plural(imported.length, "payment")} that it missed`,
     ...listText(imported),
     "what the store had under way is handed to people, payment by payment, unless the ledger lists it as done",
     ...afterText(reach),

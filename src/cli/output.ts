@@ -36,9 +36,6 @@ export const writeOut = (text: string): Effect.Effect<void, CliFailure> =>
     }),
   )
 
-/** "1 payment", "2 payments". */
-export const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? "" : "s"}`
-
 /** Columns padded to the widest cell; two spaces between. A line break inside a cell begins no row. */
 export const table = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {
   const rows = cells.map((row) => row.map(visible))

@@ -10,7 +10,7 @@ import { decodeYaml, readYaml } from "../config/Yaml.ts"
 import { type Asset, statusText, statusWord } from "../domain/Asset.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { pageSize, walkPages } from "../gateway/walkPages.ts"
+import { walkAssets } from "../gateway/walkAssets.ts"
 import { failWith } from "./CliFailure.ts"
 import { gatewayOf, layerAlone } from "./paging.ts"
 
@@ -45,11 +45,9 @@ const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Opt
   const raw = yield* decodeYaml(TreasuryFile, document)
   const { rules: _, policy: __, parties: ___, assets: ____, ...rest } = document.value as Record<string, unknown>
   const treasury = yield* treasuryOf({ ...document, value: rest })
-  const walk = yield* Effect.flatMap(GatewayReader, (reader) =>
-    walkPages((after) =>
-      reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
-    ),
-  ).pipe(Effect.provide(layerAlone(treasury, gatewayOf(treasury, address))))
+  const walk = yield* Effect.flatMap(GatewayReader, walkAssets).pipe(
+    Effect.provide(layerAlone(treasury, gatewayOf(treasury, address))),
+  )
   if (!walk.complete) return yield* failWith("failure", "the asset listing does not end")
   return { document, raw, assets: walk.rows }
 })

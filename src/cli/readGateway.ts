@@ -4,7 +4,7 @@ import { general } from "../domain/AccountType.ts"
 import type { BalanceChange } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { NetworkParameters } from "../gateway/NetworkParameters.ts"
-import { pageSize, walkPages } from "../gateway/walkPages.ts"
+import { walkAssets } from "../gateway/walkAssets.ts"
 import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
 import { type HeldSpan, readSpan, type Tell } from "../poller/readSpan.ts"
 import { type History, type HistoryRow, millisOf } from "../rehearsal/History.ts"
@@ -78,10 +78,7 @@ const parameters = Effect.flatMap(NetworkParameters, (network) => network.parame
 )
 
 const quanta = Effect.gen(function* () {
-  const reader = yield* GatewayReader
-  const { rows } = yield* walkPages((after) =>
-    reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
-  )
+  const { rows } = yield* walkAssets(yield* GatewayReader)
   return new Map(rows.map(({ id, quantum }) => [id, quantum]))
 })
 

@@ -5,14 +5,13 @@ import type { Look } from "../rules/Look.ts"
 import { feeMax, feeShare } from "../rules/Policy.ts"
 import { networkFee } from "../rules/Snapshot.ts"
 import { commandOf, paymentName } from "../rules/Subject.ts"
-import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Rehearsals } from "../store/Rehearsals.ts"
+import { listedBefore } from "../store/Tags.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { intentIdOf } from "./intentIdOf.ts"
 import { journalDecision } from "./journalDecision.ts"
 import { isRehearsed } from "./judgeAll.ts"
-import { Tags } from "./Tags.ts"
 
 type Act = Extract<Decision, { _tag: "Act" }>
 
@@ -36,7 +35,7 @@ export const record = Effect.fnUntraced(function* (
     )
     const stored = (yield* Effect.forEach(ids, outbox.byId)).flatMap(Option.toArray)
     if (stored.length === 0) {
-      if (!isPlanned && (yield* isListed(decision.payments, ids))) continue
+      if (!isPlanned && (yield* isListed(commandOf(subject), decision.payments, ids))) continue
       const intents = yield* Effect.forEach(decision.payments, (payment, i) =>
         propose({ look, decision, payment, episode, id: ids[i]! }),
       )
@@ -49,12 +48,13 @@ export const record = Effect.fnUntraced(function* (
 })
 
 /** A new store counts from 1 again: what the ledger lists under a number was another need, in another life. */
-const isListed = Effect.fnUntraced(function* (payments: ReadonlyArray<Payment>, ids: ReadonlyArray<Intent["id"]>) {
-  const tags = yield* Tags
-  const findings = yield* Findings
-  for (const [i, { fromKey }] of payments.entries()) {
-    const tag = tags.of(fromKey, ids[i]!)
-    if (tag !== undefined && (yield* findings.bearing(fromKey, tag)).length > 0) return true
+const isListed = Effect.fnUntraced(function* (
+  command: Intent["command"],
+  payments: ReadonlyArray<Payment>,
+  ids: ReadonlyArray<Intent["id"]>,
+) {
+  for (const [i, payment] of payments.entries()) {
+    if ((yield* listedBefore({ id: ids[i]!, command, payment })).length > 0) return true
   }
   return false
 })

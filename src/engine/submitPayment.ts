@@ -14,11 +14,11 @@ import { Findings } from "../store/Findings.ts"
 import { checkDiskSpace } from "../store/fullDisk.ts"
 import { holdsOf } from "../store/holdsOf.ts"
 import { Outbox } from "../store/Outbox.ts"
+import { listedBefore } from "../store/Tags.ts"
 import { say } from "../telemetry/say.ts"
 import { intentIdOf } from "./intentIdOf.ts"
 import { journalDecision } from "./journalDecision.ts"
 import { takeSnapshot } from "./snapshot.ts"
-import { Tags } from "./Tags.ts"
 
 /** A payment that a person asked for was not taken. */
 export class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
@@ -154,9 +154,8 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
 })
 
 /** What the ledger lists under its name: what another life of the store paid fills the very limit that refuses it. */
-const paidBefore = Effect.fnUntraced(function* ({ id, payment: { fromKey } }: Intent) {
-  const tag = (yield* Tags).of(fromKey, id)
-  const last = tag === undefined ? undefined : (yield* (yield* Findings).bearing(fromKey, tag)).at(-1)
+const paidBefore = Effect.fnUntraced(function* (intent: Intent) {
+  const last = (yield* listedBefore(intent)).at(-1)
   if (last === undefined) return ""
   return `; the ledger lists this very payment already, as transfer ${last.id} (${last.status}): give it no other key`
 })

@@ -6,7 +6,7 @@ import { assetsReadKey, assetsUnlistedKey } from "../domain/readings.ts"
 import { escapeText } from "../gateway/escapeText.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { pageSize, walkPages } from "../gateway/walkPages.ts"
+import { walkAssets } from "../gateway/walkAssets.ts"
 import type { PinnedAsset } from "../rules/Rule.ts"
 import { type AssetEvent, fieldsOf } from "../store/compareListing.ts"
 import { Database } from "../store/Database.ts"
@@ -28,13 +28,10 @@ const aheadMillisMax = 30_000
  * after one that was not, or is older than the last one, changes nothing. `pins` are held against it.
  */
 export const pollAssets = Effect.fn("AssetPoller.poll")(function* (pins: ReadonlyArray<PinnedAsset> = []) {
-  const reader = yield* GatewayReader
   const listings = yield* Listings
   const signals = yield* Signals
   const database = yield* Database
-  const walk = yield* walkPages((after) =>
-    reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
-  ).pipe(Effect.tapError(noteUnlisted))
+  const walk = yield* walkAssets(yield* GatewayReader).pipe(Effect.tapError(noteUnlisted))
   const rows = walk.rows.length
   if (!walk.complete) return yield* Effect.logWarning("the asset listing does not end", { rows })
   const assets = onceEach(walk.rows)

@@ -4,7 +4,7 @@ import type { BalanceChange } from "../domain/Balance.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { AccountFilter } from "../gateway/GatewayReader.ts"
 import type { Page } from "../gateway/schema/Paging.ts"
-import { pageSize, walkPages } from "../gateway/walkPages.ts"
+import { walkAssets } from "../gateway/walkAssets.ts"
 import { askWindow, blockNanos, isWatched, type Reader, type WindowQuery } from "./askWindow.ts"
 import { pageRowsMax } from "./Pace.ts"
 
@@ -67,9 +67,7 @@ const asFound = ({ from, parties }: WindowQuery, { rows, mark }: Page<BalanceCha
 const smaller = Effect.fnUntraced(function* (reader: Reader, filter: AccountFilter) {
   if ((filter.partyIds?.length ?? 0) > 1) return filter.partyIds!.map((party) => ({ ...filter, partyIds: [party] }))
   if (filter.assetId === undefined) {
-    const { rows, complete } = yield* walkPages((after) =>
-      reader.assets({ first: pageSize, newestFirst: false, ...(after === undefined ? {} : { after }) }),
-    )
+    const { rows, complete } = yield* walkAssets(reader)
     return complete ? rows.map(({ id }) => ({ ...filter, assetId: id })) : undefined
   }
   if (filter.accountTypes === undefined) return accountTypes.map((type) => ({ ...filter, accountTypes: [type] }))

@@ -5,7 +5,7 @@ import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { isNamed } from "./listedBefore.ts"
+import { isNamed } from "./namesOf.ts"
 import { Wanted } from "./Wanted.ts"
 
 /**

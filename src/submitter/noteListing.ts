@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
+import { plural } from "../domain/plural.ts"
 import { readReference } from "../domain/Reference.ts"
 import { Database } from "../store/Database.ts"
 import { Findings, type ListedTransfer, type Stranger } from "../store/Findings.ts"
@@ -56,18 +57,16 @@ export const judgeStrangers = Effect.fnUntraced(function* (
   const own = strangers.filter((stranger) => stranger.own)
   if (own.length > 0) {
     const { seq } = yield* (yield* Journal).head
-    const detail = `the ledger lists ${payments(own.length)} of this installation that the journal does not know, the last signed at its entry ${lastOwnSequence(installation, own)}; it ends at ${seq}`
+    const detail = `the ledger lists ${plural(own.length, "payment")} of this installation that the journal does not know, the last signed at its entry ${lastOwnSequence(installation, own)}; it ends at ${seq}`
     yield* tripWith("restored_store", Effect.succeed(detail))
   }
   const foreign = strangers.filter((stranger) => !stranger.own)
   const last = foreign.at(-1)
   if (last !== undefined) {
-    const detail = `someone used the key ${last.from.slice(0, 8)}: ${payments(foreign.length)} that the journal does not know, the last ${last.id.slice(0, 8)} to ${last.to.slice(0, 8)}`
+    const detail = `someone used the key ${last.from.slice(0, 8)}: ${plural(foreign.length, "payment")} that the journal does not know, the last ${last.id.slice(0, 8)} to ${last.to.slice(0, 8)}`
     yield* tripWith("foreign_payment", Effect.succeed(detail))
   }
 })
-
-const payments = (n: number): string => `${n} payment${n === 1 ? "" : "s"}`
 
 /**
  * An attempt that the ledger shows as done: never after it was settled as something else. Done in another block than

@@ -21,5 +21,6 @@ export const pinLacking = Effect.fnUntraced(function* (assetId: string) {
   }
   const listed = assets.find(({ id }) => id === assetId)
   if (listed === undefined || listed.decimals === pin.decimals) return undefined
-  return `${contradiction(pin, { ...listed, status: "enabled" })}; ${pinRemedy(pin, { ...listed, status: "enabled" })}`
+  const enabled = { decimals: listed.decimals, status: "enabled" } as const
+  return `${contradiction(pin, enabled)}; ${pinRemedy(pin, enabled)}`
 })

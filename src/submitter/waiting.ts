@@ -14,7 +14,7 @@ import { say } from "../telemetry/say.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { clockAgrees } from "./clockAgrees.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { otherParts } from "./listedBefore.ts"
+import { otherParts } from "./namesOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Wanted } from "./Wanted.ts"
 

@@ -1,18 +1,7 @@
 import { Effect } from "effect"
 import { type Intent, submittedRule } from "../domain/Intent.ts"
 import type { Standing } from "../rules/waiting.ts"
-import { Signer } from "../signer/Signer.ts"
-import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
-
-/**
- * What the ledger lists under the payment's tag though no attempt of this store is it: another life of the store paid
- * it, or tried to. Oldest first. A withdrawal bears no tag.
- */
-export const listedBefore = Effect.fnUntraced(function* ({ id, command, payment: { fromKey } }: Intent) {
-  const tag = command === "transfer" ? (yield* Signer).tag(fromKey, id) : undefined
-  return tag === undefined ? [] : yield* (yield* Findings).bearing(fromKey, tag)
-})
 
 /** Whether what names the payment comes from outside, so that every life of the store gives it the same name. */
 export const isNamed = ({ rule }: Intent, standing: Standing): boolean =>
