@@ -19,6 +19,7 @@ import { ProofOfWork } from "./pow/ProofOfWork.ts"
 import type { Party } from "./rules/Rule.ts"
 import { Signer, symbolsById } from "./signer/Signer.ts"
 import { withFormerReceivers } from "./status/withFormerReceivers.ts"
+import { AcceptedHead } from "./store/AcceptedHead.ts"
 import { AlertQueue } from "./store/AlertQueue.ts"
 import { Approvals } from "./store/Approvals.ts"
 import { Asks } from "./store/Asks.ts"
@@ -46,7 +47,6 @@ import { Signals } from "./store/Signals.ts"
 import { SpendLog } from "./store/SpendLog.ts"
 import { Tags } from "./store/Tags.ts"
 import { TermsLog } from "./store/TermsLog.ts"
-import { TrustedHead } from "./store/TrustedHead.ts"
 import { Witness } from "./store/Witness.ts"
 import { BlockPace } from "./submitter/BlockPace.ts"
 import { Draining } from "./submitter/Draining.ts"
@@ -109,11 +109,16 @@ export const storeLayer = (
     Asks.layerNoDeps,
     Rehearsals.layerNoDeps,
     Approvals.layerNoDeps,
-    TrustedHead.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
     options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
-  return Layer.mergeAll(Comparisons.layerNoDeps, Epochs.layerNoDeps, ChainRules.layerNoDeps).pipe(
+  return Layer.mergeAll(
+    Comparisons.layerNoDeps,
+    Epochs.layerNoDeps,
+    ChainRules.layerNoDeps,
+    AcceptedHead.layerNoDeps,
+    BlockPace.layer,
+  ).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(inForceLayer({ treasury, mode })),
     Layer.provideMerge(
@@ -166,9 +171,7 @@ export const gatewayLayer = (
   )
   const { chainId, quorum } = network
   return Layer.unwrap(
-    Effect.map(options, (gateways) =>
-      layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network), bounds: network.head }),
-    ),
+    Effect.map(options, (gateways) => layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network) })),
   ).pipe(Layer.provide(http))
 }
 
@@ -300,7 +303,6 @@ const servicesOf = (options: DaemonOptions, machine: Machine = realMachine(optio
     submitter,
     Draining.layer,
     Solving.layer,
-    BlockPace.layer,
     Looks.layer,
     Reconciliation.layer,
     Turns.layer,

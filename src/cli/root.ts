@@ -22,7 +22,6 @@ const commands = {
   terms: async () => (await import("./terms.ts")).terms,
   adopt: async () => (await import("./ledgerCommands.ts")).adopt,
   recover: async () => (await import("./ledgerCommands.ts")).recover,
-  trust: async () => (await import("./trust.ts")).trust,
   backfill: async () => (await import("./backfill.ts")).backfill,
   reconcile: async () => (await import("./reconcile.ts")).reconcile,
   submit: async () => (await import("./submit.ts")).submit,

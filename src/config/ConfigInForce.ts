@@ -16,8 +16,8 @@ export interface InForce {
 /** What bounds the money under a configuration. Its mode is the file's: what else lowers it is no part of it. */
 export const termsOf = ({ treasury }: Pick<InForce, "treasury">): Terms => {
   const { mode, policy, parties, assets, network } = treasury
-  const { chainId, maxAgeMillis, quorum, fee, work, head } = network
-  return { chainId, mode, policy, parties, assets, maxAgeMillis, quorum, code: codeOf(treasury), fee, work, head }
+  const { chainId, maxAgeMillis, quorum, fee } = network
+  return { chainId, mode, policy, parties, assets, maxAgeMillis, quorum, code: codeOf(treasury), fee }
 }
 
 /** Hashes of the files of rules in TypeScript that have functions, each once. */

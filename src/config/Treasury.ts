@@ -3,11 +3,9 @@ import { Effect } from "effect"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { majorityOf } from "../domain/quorum.ts"
 import type { WrittenFee } from "../rules/FeeTerms.ts"
-import { type HeadBounds, headBounds } from "../rules/headBelief.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { External, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
-import { type WorkBounds, workBounds } from "../rules/workTerms.ts"
 import { ConfigError, formatProblem, type Problem } from "./ConfigError.ts"
 import { decodeAll } from "./decodeAll.ts"
 import { durationMillis, parseListen } from "./Fields.ts"
@@ -66,10 +64,6 @@ export interface NetworkConfig {
   readonly fixedChain: FixedChain | undefined
   /** What the network takes of transfers, for gateways that have no parameters to tell it. */
   readonly fee: WrittenFee | undefined
-  /** What the network may ask of transactions without people. */
-  readonly work: WorkBounds
-  /** How far the newest block may be ahead of the last believed one. */
-  readonly head: HeadBounds
 }
 
 export type ReceiverConfig =
@@ -199,11 +193,6 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     framing: network.framing ?? "auto",
     submitType: network.submitType ?? "sync",
     fee: feeIn(network),
-    work: workIn(network, report),
-    head: {
-      jumpBlocks: BigInt(network.head?.jump ?? headBounds.jumpBlocks),
-      blocksPerSecond: BigInt(network.head?.perSecond ?? headBounds.blocksPerSecond),
-    },
     fixedChain:
       fixed === undefined
         ? undefined
@@ -217,20 +206,6 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
             validForMillis: durationMillis(fixed.validFor),
           },
   }
-}
-
-/** A search of so many bits takes days, and a payment waits for the end of a window. */
-const workMost: WorkBounds = { maxDifficulty: 64, maxWindow: 100_000 }
-
-const workIn = ({ work = {} }: TreasuryFile["network"], report: Reporter): WorkBounds => {
-  const bound = (key: keyof WorkBounds) => {
-    const written = work[key]
-    if (written === undefined) return workBounds[key]
-    const [value, most] = [Number(written), workMost[key]]
-    if (value > most) report.add(["network", "work", key], `${written} is more than ${most}`, `write at most ${most}`)
-    return value
-  }
-  return { maxDifficulty: bound("maxDifficulty"), maxWindow: bound("maxWindow") }
 }
 
 const feeIn = ({ fee }: TreasuryFile["network"]): WrittenFee | undefined => {

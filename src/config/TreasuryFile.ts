@@ -60,9 +60,7 @@ const Network = Schema.Struct({
   framing: optional(oneOf("auto", "prefixed", "bare")),
   submitType: optional(oneOf("unspecified", "async", "sync", "commit")),
   chain: optional(Schema.Union([Schema.Literal("node"), Chain])),
-  head: optional(Schema.Struct({ jump: optional(CountText), perSecond: optional(CountText) })),
   fee: optional(Schema.Struct({ factor: DecimalText, maxQuantum: DecimalText })),
-  work: optional(Schema.Struct({ maxDifficulty: optional(CountText), maxWindow: optional(CountText) })),
 })
 
 const Party = Schema.Struct({

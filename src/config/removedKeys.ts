@@ -1,6 +1,8 @@
 /** Keys that a file may still hold, by the map that held them, and what takes their place. */
 const removed: Readonly<Record<string, string>> = {
+  "network.head": "remove it: a head may be 10 blocks ahead of the last one, and 20 for each second since",
   "network.streams": "remove it: the gateways are asked each second while money moves or is about to",
+  "network.work": "remove it: legal are windows of 5 to 500 blocks and what this machine solves in them",
   "policy.cancel": "remove it: nothing is cancelled; whoever holds the key ends a recurring transfer",
   "rules.cancel": "remove the rule: whoever holds the key ends a recurring transfer",
 }

@@ -48,7 +48,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const standby = (yield* lease.isHeld) ? undefined : "another process holds the right to sign"
   const halts = (yield* brake.halts).map((h) => h.reason)
   const pauses = yield* brake.pauses
-  const chainUnsettled = yield* (yield* ChainRules).unsettled(watermark?.height ?? 0n)
+  const chainUnsettled = yield* (yield* ChainRules).odd
   const drifted = drifting.map(({ party, asset, type }) => [party, asset, type])
   return {
     accounts,

@@ -31,13 +31,10 @@ export const GatewayReason = Schema.TaggedUnion({
   Unsupported: { detail },
   /** Knowledge given by configuration is older than it says it may be. */
   Stale: { detail },
-  /** It names a newest block that the chain cannot have come to, and nothing is built on it until that persists. */
+  /** It names a newest block that the chain cannot have come to. */
   Doubted: { detail },
-  /**
-   * Its chain begins again below a block that was known: the node was reset, or is another one. `since` is when that
-   * was first doubted, Unix milliseconds.
-   */
-  BegunAgain: { detail, chainId: Schema.String, since: Schema.Finite },
+  /** Its chain begins again below a block that was known: the network was reset, or the node is another one. */
+  BegunAgain: { detail, chainId: Schema.String },
   /** The gateway is on another chain than the treasury's: nothing that it says is about our money. */
   OtherChain: { detail, chainId: Schema.String },
 })

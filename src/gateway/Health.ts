@@ -1,17 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { majorityOf, quorumTip } from "../domain/quorum.ts"
-import {
-  type Belief,
-  beginsAgain,
-  ceilingOf,
-  type HeadBounds,
-  headBounds,
-  isPlausible,
-  type NamedBlock,
-  type RowsBlock,
-  stepBackMax,
-} from "../rules/headBelief.ts"
+import type { HeadKnown, NamedBlock } from "../rules/saneHead.ts"
 import { aheadMillisOf, noteBlock, type TimedBlock } from "../rules/wrongClock.ts"
 import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
 import { escapeText } from "./escapeText.ts"
@@ -42,34 +32,13 @@ export interface GatewayHealth {
   readonly otherChain: string | undefined
   /** Time of its blocks minus our clock, while these go on as time does; undefined where that cannot be told. */
   readonly aheadMillis: number | undefined
-  /** That its row headers name a later block far below one that was known, and since when (Unix milliseconds). */
-  readonly begunAgain?: BegunAgain
-  /** That it is quarantined for what it said of heights alone: where it is now shows whether it is right again. */
-  readonly isOfHeight: boolean
-}
-
-/** Why a gateway is quarantined: for a block that cannot be the newest, or for what it says of the ledger. */
-export type QuarantineCause = "height" | "ledger"
-
-export interface BegunAgain {
-  /** Height of the block that was known. */
-  readonly below: bigint
-  readonly since: number
-}
-
-/** What blocks row headers can name. */
-export interface MarkBounds {
-  /** The highest block that the chain can have begun by now; undefined while that is not known. */
-  readonly ceiling: bigint | undefined
-  /** The newest known block with its time: what is later is not far below it. */
-  readonly block: BlockMark | undefined
+  /** Its head does not fit the accepted one: it counts again once that does. */
+  readonly isStray: boolean
 }
 
 const lagMax = 5n
-/** A quarantine lasts at least so long, and until the gateway has come to where it said that it was. */
+/** A quarantine lasts so long after what was last found. */
 const quarantineMillis = 30_000
-/** After so long its old claims are forgotten: one wrong number does not shut it out for ever. */
-const forgetMillis = 600_000
 /** What a gateway said longer ago says nothing about where it is. */
 const freshMillis = 60_000
 const samplesMax = 20
@@ -86,28 +55,21 @@ const bannedWords = (until: number): string =>
 /** After so long without another failure a gateway that is down is tried like the others again. */
 const downMillis = 60_000
 
-/** The node's chain and the rows of its history are two things that may be at two heights. */
-type Kind = "chain" | "rows"
-
 interface Quarantine {
   readonly since: number
   readonly detail: string
-  readonly cause: QuarantineCause
-  /** Since when its head agrees with that of a gateway that is heard, and the last of these. */
-  readonly agreeing?: { readonly since: number; readonly last: NamedBlock }
 }
 
 /** What is kept of one gateway, in memory alone: a new process judges anew. */
 interface Notes {
-  height: bigint | undefined
-  heightAt: number
-  /** The block that its rows named last; also where the answer was not believed. */
-  rows: RowsBlock | undefined
+  /** The block that its chain named last. */
+  chain: NamedBlock | undefined
+  /** The block that its rows named last; also where the answer did not count. */
+  rows: (BlockMark & NamedBlock) | undefined
   /** Blocks of its row headers with their times, over the last seconds. */
   timed: ReadonlyArray<TimedBlock>
-  /** With when an answer said so last. */
-  begunAgain: (BegunAgain & { readonly at: number }) | undefined
-  readonly seen: Map<Kind, { readonly highest: bigint; readonly last: bigint; readonly at: number }>
+  /** Why its head does not fit. */
+  stray: string | undefined
   quarantine: Quarantine | undefined
   other: { readonly chainId: string; readonly since: number } | undefined
   failures: ReadonlyArray<boolean>
@@ -134,20 +96,15 @@ export class Health extends Context.Service<
     readonly noteHeight: (gateway: string, height: bigint) => Effect.Effect<void>
     /** It is on that other chain, or on ours again (undefined): heights of two chains do not compare. */
     readonly noteChain: (gateway: string, otherChain: string | undefined) => Effect.Effect<void>
-    /** Its answers count for nothing for a while: it contradicted itself or the others. Default cause: the ledger. */
-    readonly quarantine: (gateway: string, detail: string, cause?: QuarantineCause) => Effect.Effect<void>
-    /**
-     * Of one that is quarantined: its head agrees with another one that is heard, and is needed; undefined: not so. It
-     * is readmitted once that held for half a minute, wherever it said before that it was.
-     */
-    readonly noteAgreement: (gateway: string, height: bigint | undefined) => Effect.Effect<void>
-    /** Ends a quarantine, and forgets where the gateway said that it was: where it is now was judged. */
-    readonly readmit: (gateway: string) => Effect.Effect<void>
-    /** What is believed of the chain. */
-    readonly believe: (belief: Pick<Belief, "trusted" | "block">, bounds: HeadBounds) => Effect.Effect<void>
-    readonly bounds: Effect.Effect<MarkBounds>
+    /** Its answers count for nothing for a while: it contradicted the others. */
+    readonly quarantine: (gateway: string, detail: string) => Effect.Effect<void>
+    /** One of several whose head does not fit is left out; undefined: it fits. */
+    readonly noteStray: (gateway: string, why: string | undefined) => Effect.Effect<void>
+    /** What is known of the chain: row headers are judged by it. */
+    readonly judgeBy: (known: HeadKnown) => Effect.Effect<void>
+    readonly known: Effect.Effect<HeadKnown>
     /** The block that the gateway's row headers named last; undefined where it has none. */
-    readonly rows: (gateway: string) => Effect.Effect<RowsBlock | undefined>
+    readonly rows: (gateway: string) => Effect.Effect<BlockMark | undefined>
     /** In the order in which the gateways are configured. */
     readonly all: Effect.Effect<ReadonlyArray<GatewayHealth>>
     /** Names, the best first: healthy ones in the order of the configuration, then the others. */
@@ -162,26 +119,22 @@ export class Health extends Context.Service<
         const records = new Map(names.map((name) => [name, fresh()]))
         const of = (name: string): Notes => records.get(name) ?? fresh()
         const tip = (now: number) => {
-          const told = [...records.values()].flatMap(({ height, heightAt, quarantine }) =>
-            height === undefined || quarantine !== undefined || now - heightAt > freshMillis ? [] : [height],
+          const told = [...records.values()].flatMap((record) =>
+            record.quarantine !== undefined || record.stray !== undefined ? [] : (oldest(namedBy(record, now)) ?? []),
           )
           return told.length === 0 ? undefined : quorumTip(told, majorityOf(told.length))
         }
-        const release = (name: string) => {
-          of(name).quarantine = undefined
-          of(name).seen.clear()
-          metrics.gatewayQuarantined.set({ gateway: name }, 0)
-        }
+        const shown = ({ quarantine, other, stray }: Notes) => (quarantine ?? other ?? stray) !== undefined
+        const show = (name: string) => metrics.gatewayQuarantined.set({ gateway: name }, shown(of(name)) ? 1 : 0)
         const paces = new Map<string, Effect.Effect<Pace>>()
-        let trusted: { readonly block: NamedBlock; readonly bounds: HeadBounds } | undefined
-        let known: BlockMark | undefined
+        let known: HeadKnown = {}
         const all = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
-          // One that nobody asks any more must come back too.
           for (const name of names) {
-            beginBy(of(name), now)
-            if (now - (of(name).quarantine?.since ?? now) >= forgetMillis) release(name)
-            if (now - (of(name).begunAgain?.at ?? now) >= forgetMillis) of(name).begunAgain = undefined
+            const record = of(name)
+            beginBy(record, now)
+            if (now - (record.quarantine?.since ?? now) >= quarantineMillis) record.quarantine = undefined
+            show(name)
           }
           const newest = tip(now)
           return yield* Effect.forEach(names, (name) =>
@@ -190,65 +143,16 @@ export class Health extends Context.Service<
             ),
           )
         })
-        const quarantine = (name: string, detail: string, cause: QuarantineCause, now: number) => {
-          of(name).quarantine = { since: now, detail, cause }
-          metrics.gatewayQuarantined.set({ gateway: name }, 1)
-        }
-        const height = (name: string, kind: Kind, seen: bigint, now: number) => {
-          const record = of(name)
-          beginBy(record, now)
-          const highest = record.seen.get(kind)?.highest ?? seen
-          record.seen.set(kind, { highest: seen > highest ? seen : highest, last: seen, at: now })
-          const fresh = [...record.seen.values()].filter(({ at }) => now - at <= freshMillis)
-          record.height = fresh.reduce((least, { last }) => (last < least ? last : least), seen)
-          record.heightAt = now
-          const { quarantine: held } = record
-          if (held === undefined && seen + stepBackMax < highest) {
-            quarantine(name, `it went back from block ${highest} to ${seen}`, "height", now)
-          } else if (held !== undefined) {
-            const isBack = fresh.every((one) => one.last + stepBackMax >= one.highest)
-            const forMillis = now - held.since
-            if ((isBack && forMillis >= quarantineMillis) || forMillis >= forgetMillis) release(name)
-            else if (kind === "chain" && !agreesStill(held, seen, now)) disagree(record, held)
-          }
-        }
-        const disagree = (record: Notes, { since, detail, cause }: Quarantine) => {
-          record.quarantine = { since, detail, cause }
-        }
-        const agreesStill = ({ agreeing }: Quarantine, seen: bigint, now: number): boolean => {
-          const { blocksPerSecond } = trusted?.bounds ?? headBounds
-          const bounds = { jumpBlocks: stepBackMax, blocksPerSecond }
-          return agreeing === undefined || isPlausible(seen, agreeing.last, now, bounds)
-        }
-        const agreement = (name: string, height: bigint | undefined, now: number) => {
-          const record = of(name)
-          const { quarantine: held } = record
-          if (held?.cause !== "height") return
-          if (height === undefined) return disagree(record, held)
-          const since = Math.min(held.agreeing?.since ?? now, now)
-          record.quarantine = { ...held, agreeing: { since, last: { height, at: now } } }
-          const rows = record.seen.get("rows")
-          const areRowsThere =
-            rows === undefined ||
-            now - rows.at > freshMillis ||
-            rows.last + stepBackMax >= (rows.highest < height ? rows.highest : height)
-          if (areRowsThere && now - since >= quarantineMillis) release(name)
-        }
         const chain = (name: string, other: string | undefined, now: number) => {
           const record = of(name)
           const before = record.other
           if (other === undefined && before === undefined) return
           record.other = other === undefined ? undefined : { chainId: other, since: before?.since ?? now }
-          record.seen.clear()
-          record.height = undefined
+          record.chain = undefined
           record.rows = undefined
           record.timed = []
-          record.begunAgain = undefined
-          const { quarantine: held } = record
-          // What it was quarantined for there is of that chain's blocks.
-          if (other === undefined && before !== undefined && held !== undefined && held.since >= before.since)
-            release(name)
-          metrics.gatewayQuarantined.set({ gateway: name }, (record.quarantine ?? record.other) ? 1 : 0)
+          record.stray = undefined
+          show(name)
         }
         const now = Clock.currentTimeMillis
         return Health.of({
@@ -260,30 +164,27 @@ export class Health extends Context.Service<
               const record = of(name)
               record.rows = { ...ended.mark, at }
               record.timed = noteBlock(record.timed, { blockAt: Number(ended.mark.timestamp / 1_000_000n), at })
-              record.begunAgain =
-                known !== undefined && beginsAgain(ended.mark, known)
-                  ? { below: known.height, since: at, ...record.begunAgain, at }
-                  : undefined
-              height(name, "rows", ended.mark.height, at)
             }),
-          noteHeight: (name, seen) => Effect.map(now, (at) => height(name, "chain", seen, at)),
+          noteHeight: (name, height) =>
+            Effect.map(now, (at) => {
+              of(name).chain = { height, at }
+            }),
           noteChain: (name, otherChain) => Effect.map(now, (at) => chain(name, otherChain, at)),
-          quarantine: (name, detail, cause = "ledger") => Effect.map(now, (at) => quarantine(name, detail, cause, at)),
-          noteAgreement: (name, height) => Effect.map(now, (at) => agreement(name, height, at)),
-          readmit: (name) =>
-            Effect.sync(() => {
-              release(name)
-              of(name).begunAgain = undefined
+          quarantine: (name, detail) =>
+            Effect.map(now, (since) => {
+              of(name).quarantine = { since, detail }
+              show(name)
             }),
-          believe: (belief, bounds) =>
+          noteStray: (name, why) =>
             Effect.sync(() => {
-              trusted = belief.trusted && { block: belief.trusted, bounds }
-              known = belief.block
+              of(name).stray = why
+              show(name)
             }),
-          bounds: Effect.map(now, (at) => ({
-            ceiling: trusted && ceilingOf(trusted.block, at, trusted.bounds),
-            block: known,
-          })),
+          judgeBy: (next) =>
+            Effect.sync(() => {
+              known = next
+            }),
+          known: Effect.sync(() => known),
           rows: (name) => Effect.sync(() => of(name).rows),
           all,
           ranked: Effect.map(all, (views) =>
@@ -297,18 +198,25 @@ export class Health extends Context.Service<
 const rank: Readonly<Record<GatewayState, number>> = { up: 0, lagging: 1, down: 2, quarantined: 3, banned: 4 }
 
 const fresh = (): Notes => ({
-  height: undefined,
-  heightAt: 0,
+  chain: undefined,
   rows: undefined,
   timed: [],
-  begunAgain: undefined,
-  seen: new Map(),
+  stray: undefined,
   quarantine: undefined,
   other: undefined,
   failures: [],
   failedAt: 0,
   lastFailure: "",
 })
+
+/** The blocks that its chain and its rows named last; with a time, those of the last minute. */
+const namedBy = ({ chain, rows }: Notes, now?: number): ReadonlyArray<bigint> =>
+  [chain, rows].flatMap((one) =>
+    one === undefined || (now !== undefined && now - one.at > freshMillis) ? [] : [one.height],
+  )
+
+const oldest = (heights: ReadonlyArray<bigint>): bigint | undefined => quorumTip(heights, heights.length)
+const newestOf = (heights: ReadonlyArray<bigint>): bigint | undefined => quorumTip(heights, 1)
 
 const noteEnd = (record: Notes, { outcome, detail }: Ended, now: number): void => {
   const failed = !usable.has(outcome)
@@ -321,11 +229,9 @@ const noteEnd = (record: Notes, { outcome, detail }: Ended, now: number): void =
 
 /** What was noted while our clock was ahead is of now: else it would last for as long as the clock was wrong by. */
 const beginBy = (record: Notes, now: number): void => {
-  const { quarantine, begunAgain } = record
+  const { quarantine } = record
   if (quarantine !== undefined && quarantine.since > now) record.quarantine = { ...quarantine, since: now }
-  if (begunAgain !== undefined && begunAgain.at > now) record.begunAgain = { ...begunAgain, at: now }
   record.failedAt = Math.min(record.failedAt, now)
-  record.heightAt = Math.min(record.heightAt, now)
 }
 
 interface Seen {
@@ -337,33 +243,26 @@ interface Seen {
 }
 
 const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
-  const { height, quarantine, failures, lastFailure, begunAgain } = record
+  const { quarantine, failures, lastFailure, stray } = record
+  const fresh = namedBy(record, now)
+  const heights = fresh.length > 0 ? fresh : namedBy(record)
+  const [height, named] = [oldest(heights), newestOf(heights)]
   const failed = failures.filter((one) => one).length
   const failing = failures.length === 0 ? 0 : failed / failures.length
   const inARow = failures.length >= failuresInARow && failures.slice(-failuresInARow).every((one) => one)
   const isFailing = inARow || (failures.length === samplesMax && failing >= 0.5)
   const isDown = isFailing && now - record.failedAt < downMillis
   const lag = height === undefined || newest === undefined || height >= newest ? 0n : newest - height
-  const named = [...record.seen.values()].reduce<bigint | undefined>(
-    (newer, { last }) => (newer === undefined || last > newer ? last : newer),
-    undefined,
-  )
   const otherChain = record.other?.chainId
   const perSecond = pace?.state === "throttled" && pace.perSecond < slowPerSecond ? pace.perSecond : undefined
-  const isOfHeight = quarantine?.cause === "height" && begunAgain === undefined
+  const isStray = stray !== undefined && quarantine === undefined
   const aheadMillis = aheadMillisOf(record.timed, now)
   const isHeard = failed < failures.length
-  const base = { name, height, named, lag, failing, isHeard, perSecond, otherChain, isOfHeight, aheadMillis }
+  const base = { name, height, named, lag, failing, isHeard, perSecond, otherChain, isStray, aheadMillis }
   if (otherChain !== undefined)
     return { ...base, state: "quarantined", detail: `it is on chain ${escapeText(otherChain)}` }
-  if (begunAgain !== undefined)
-    return {
-      ...base,
-      begunAgain,
-      state: "quarantined",
-      detail: `its chain begins again below block ${begunAgain.below}`,
-    }
   if (quarantine !== undefined) return { ...base, state: "quarantined", detail: quarantine.detail }
+  if (stray !== undefined) return { ...base, state: "quarantined", detail: stray }
   if (pace?.state === "banned") return { ...base, state: "banned", detail: bannedWords(now + pace.forMillis) }
   if (isDown) return { ...base, state: "down", detail: lastFailure }
   if (lag > lagMax) return { ...base, state: "lagging", detail: `${lag} blocks behind` }

@@ -2,12 +2,12 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Clock, Context, Effect, Exit, type Layer, Option, Redacted, Schema, type Scope } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import type { BlockMark } from "../domain/Balance.ts"
-import { beginsAgain } from "../rules/headBelief.ts"
+import { type HeadKnown, isStrayBlock } from "../rules/saneHead.ts"
 import { Metrics, type Operation, type RequestOutcome } from "../telemetry/Metrics.ts"
 import { escapeText } from "./escapeText.ts"
 import { GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
-import { type Ended, Health, type MarkBounds } from "./Health.ts"
+import { type Ended, Health } from "./Health.ts"
 import { hasBrokenText } from "./hasBrokenText.ts"
 import { type Limiter, makeLimiter, type Pace, type Turn } from "./Limiter.ts"
 import type { Priority } from "./RequestPriority.ts"
@@ -111,10 +111,9 @@ export class Transport extends Context.Service<
           const answer = yield* Effect.exit(turn === undefined ? limiter.pass(ask, send) : limiter.use(turn, send))
           const elapsedMillis = sentAt === undefined ? undefined : (yield* Clock.currentTimeMillis) - sentAt
           const mark = markOf(answer)
-          const known = yield* health?.bounds ?? Effect.succeed(unbounded)
-          // A head that begins again is an answer: who judges heads says what is made of it.
-          const bounds = request.operation === "height" ? { ...known, block: undefined } : known
-          const exit = believable(answer, mark, bounds)
+          // Who judges heads says what is made of one.
+          const known = request.operation === "height" ? undefined : yield* health?.known ?? Effect.undefined
+          const exit = known === undefined ? answer : counted(answer, mark, known, yield* Clock.currentTimeMillis)
           const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis, mark })
           if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void
           return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
@@ -316,22 +315,14 @@ const markOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): BlockMark | undef
   return reason?._tag === "NotFound" ? reason.mark : undefined
 }
 
-const unbounded: MarkBounds = { ceiling: undefined, block: undefined }
-
-/** An answer that names a block which our chain cannot have begun bears witness of nothing. */
-const believable = <A>(
+/** An answer that names a block which is not near the accepted one bears witness of nothing. */
+const counted = <A>(
   exit: Exit.Exit<Answer<A>, GatewayReason>,
   mark: BlockMark | undefined,
-  { ceiling, block }: MarkBounds,
+  known: HeadKnown,
+  now: number,
 ): Exit.Exit<Answer<A>, GatewayReason> => {
-  if (mark === undefined) return exit
-  const words = `its headers name block ${mark.height}, and`
-  if (ceiling !== undefined && mark.height > ceiling) {
-    return Exit.fail({ _tag: "Unreadable", detail: `${words} none above ${ceiling} can be begun by now` })
-  }
-  if (!beginsAgain(mark, block)) return exit
-  return Exit.fail({
-    _tag: "Unreadable",
-    detail: `${words} block ${block?.height} was earlier: its chain begins again`,
-  })
+  if (mark === undefined || !isStrayBlock(mark.height, known, now)) return exit
+  const detail = `its headers name block ${mark.height}, which is not near block ${known.accepted?.height ?? known.stray?.height}`
+  return Exit.fail({ _tag: "Unreadable", detail })
 }

@@ -1,6 +1,5 @@
 import { Effect, Layer } from "effect"
 import type { HttpClient } from "effect/http"
-import type { HeadBounds } from "../rules/headBelief.ts"
 import type { Metrics } from "../telemetry/Metrics.ts"
 import { ChainContext, type FixedChain } from "./ChainContext.ts"
 import { Confirmation } from "./Confirmation.ts"
@@ -23,8 +22,6 @@ export interface NetworkOptions {
   readonly quorum: number
   /** A head written down by a person, where no gateway tells one. */
   readonly fixedChain?: FixedChain | undefined
-  /** How far a head may be ahead of the last trusted one; default headBounds. */
-  readonly bounds?: HeadBounds | undefined
 }
 
 /** The gateways of a network, each by itself and all together. */
@@ -43,7 +40,7 @@ export const layerGateways = (
   never,
   HttpClient.HttpClient | Metrics
 > => {
-  const { chainId, gateways, quorum, fixedChain, bounds } = options
+  const { chainId, gateways, quorum, fixedChain } = options
   const single = Effect.gen(function* () {
     const transports = yield* Effect.forEach(gateways, Transport.make)
     const bare = transports.map(
@@ -67,7 +64,7 @@ export const layerGateways = (
       Layer.succeed(GatewayWriter, GatewayWriter.together(new Map(writers), writers[0]![1])),
     )
   })
-  return layerTogether({ chainId, bounds, isFixed: fixedChain !== undefined }).pipe(
+  return layerTogether({ chainId, isFixed: fixedChain !== undefined }).pipe(
     Layer.provideMerge(Layer.unwrap(single)),
     Layer.provideMerge(Health.layer(gateways.map(({ name }) => name))),
   )

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
+import { acceptedHead, type ChainOptions } from "./acceptedHead.ts"
 import { agreedListing, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
 import { agreedParameters } from "./agreedParameters.ts"
-import { believedHead, type ChainOptions } from "./believedHead.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { Confirmation, type TransferSighting } from "./Confirmation.ts"
 import type { GatewayError } from "./GatewayError.ts"
@@ -207,5 +207,5 @@ export const layerTogether = (
         }),
       ),
     ),
-    Layer.effect(ChainContext, believedHead(chain)),
+    Layer.effect(ChainContext, acceptedHead(chain)),
   )

@@ -4,11 +4,11 @@ import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { NetworkEpoch } from "../gateway/NetworkEpoch.ts"
 import type { Party } from "../rules/Rule.ts"
+import { AcceptedHead } from "../store/AcceptedHead.ts"
 import { ChainRules } from "../store/ChainRules.ts"
 import { Epochs, type KnownEpoch } from "../store/Epochs.ts"
 import { Settings } from "../store/Settings.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { TrustedHead } from "../store/TrustedHead.ts"
 
 /** Work and epochs change rarely; who pays asks for the head itself. Where it waits to be believed, each call asks. */
 const lookMillis = 60_000
@@ -47,7 +47,7 @@ const looked = Effect.fnUntraced(function* (key: string) {
 
 const pollHead = Effect.gen(function* () {
   const rules = yield* ChainRules
-  const isAsking = (yield* rules.isAsking) || (yield* (yield* TrustedHead).isDoubted)
+  const isAsking = (yield* rules.odd) !== undefined || (yield* (yield* AcceptedHead).isStray)
   if (!isAsking && !(yield* isDue(headKey))) return
   const head = yield* (yield* ChainContext).head
   yield* rules.see(head)

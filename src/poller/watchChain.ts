@@ -1,14 +1,13 @@
 import { Clock, Effect, Result } from "effect"
-import { hasElapsed } from "../domain/hasElapsed.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import { Gateways } from "../gateway/Gateways.ts"
-import { type GatewayHealth, Health } from "../gateway/Health.ts"
+import { Health } from "../gateway/Health.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { trip } from "../store/trip.ts"
-import { haltBegun } from "./haltBegun.ts"
+import { acceptChain } from "./acceptChain.ts"
 
 /**
  * Asks on which chain the gateways are. Where a quorum is on another one all signing halts: a signature would mean
@@ -22,22 +21,12 @@ export const watchChain = Effect.fn("Poller.chain")(function* () {
   yield* tellOthers
   if (Result.isSuccess(head)) return
   const { gateway, reason } = head.failure
-  if (reason._tag === "BegunAgain") return yield* haltBegun(gateway, reason)
+  if (reason._tag === "BegunAgain") return yield* acceptChain(gateway, reason)
   if (reason._tag !== "OtherChain") return
   const who = gateway === "quorum" ? "as many gateways as must agree are" : `gateway ${gateway} is`
   const remedy = "nothing is read there; correct the address, or wait until the right chain is back"
   yield* trip("chain_changed", `${who} ${reason.detail}: ${remedy}`)
 })
-
-/** What began again for a moment alone is not told: a node that starts may name wrong blocks. */
-const tellAfterMillis = 30_000
-
-/** On which other chain a gateway is, in words that stay the same while it is; "" for none. */
-const elsewhereOf = ({ otherChain, begunAgain }: GatewayHealth, now: number): string => {
-  if (otherChain !== undefined) return otherChain
-  if (begunAgain === undefined || !hasElapsed(begunAgain.since, now, tellAfterMillis)) return ""
-  return `begun again below block ${begunAgain.below}`
-}
 
 const keyOf = (gateway: string): string => `otherChain/${gateway}`
 
@@ -45,10 +34,7 @@ const keyOf = (gateway: string): string => `otherChain/${gateway}`
 const tellOthers = Effect.gen(function* () {
   if ((yield* Gateways).all.length === 1) return
   const settings = yield* Settings
-  const now = yield* Clock.currentTimeMillis
-  for (const one of yield* (yield* Health).all) {
-    const { name, detail } = one
-    const elsewhere = elsewhereOf(one, now)
+  for (const { name, detail, otherChain: elsewhere = "" } of yield* (yield* Health).all) {
     if (((yield* settings.get(keyOf(name))) ?? "") === elsewhere) continue
     yield* (yield* Database).atomically(
       Effect.andThen(settings.set(keyOf(name), elsewhere), tell(name, detail, elsewhere)),

@@ -56,7 +56,7 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   catching_up: fixed("all is read and compared"),
   disagreement: fixed("enough gateways agree"),
   drift: fixed("rows and balances agree: see reconcile"),
-  chain_unsettled: fixed("the network's rules for transactions are known and settled"),
+  chain_unsettled: fixed("the network asks for legal work"),
   in_band: needBegins,
   pending: fixed("it is seen once more in a newer block"),
   in_flight: fixed("what is under way ends"),

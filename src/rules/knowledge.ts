@@ -76,6 +76,6 @@ export const knowledge: ReadonlyArray<Check> = [
   {
     reason: "chain_unsettled",
     held: ({ snapshot }) => snapshot.chainUnsettled,
-    passed: () => "the network's rules for transactions are known and unchanged",
+    passed: () => "the network asks for legal work",
   },
 ]

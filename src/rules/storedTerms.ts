@@ -3,11 +3,9 @@ import { Option, Schema } from "effect"
 import type { BaseUnits } from "../domain/Amount.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import type { PublicKey } from "../domain/Hex.ts"
-import { type HeadBounds, headBounds } from "./headBelief.ts"
 import type { Policy, PolicyLine, PolicyNames } from "./Policy.ts"
 import type { Share as Fraction, Party } from "./Rule.ts"
 import type { Terms } from "./weakens.ts"
-import { workBounds } from "./workTerms.ts"
 
 const Digits = Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,77})$/, { expected: "digits" }))
 const Pairs = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
@@ -39,9 +37,6 @@ const StoredTerms = Schema.Struct({
   quorum: Schema.Int,
   code: Schema.Array(Schema.String),
   fee: Schema.optional(Schema.Struct({ factor: Share, maxQuantum: Share })),
-  /** Absent: as bounded as without such keys. */
-  work: Schema.optional(Schema.Struct({ maxDifficulty: Schema.Int, maxWindow: Schema.Int })),
-  head: Schema.optional(Schema.Struct({ jumpBlocks: Digits, blocksPerSecond: Digits })),
   assets: Schema.Array(Schema.Struct({ symbol: Schema.String, id: Schema.String, decimals: Schema.Int })),
   parties: Schema.Array(StoredParty),
   policy: Schema.Struct({
@@ -94,43 +89,13 @@ const shareOf = ({ numerator, denominator }: typeof Share.Type): Fraction => ({
   denominator: BigInt(denominator),
 })
 
-const isPlainWork = ({ maxDifficulty, maxWindow } = workBounds): boolean =>
-  maxDifficulty === workBounds.maxDifficulty && maxWindow === workBounds.maxWindow
-
-const isPlainHead = ({ jumpBlocks, blocksPerSecond } = headBounds): boolean =>
-  jumpBlocks === headBounds.jumpBlocks && blocksPerSecond === headBounds.blocksPerSecond
-
-const storedHead = ({ jumpBlocks, blocksPerSecond } = headBounds): StoredTerms["head"] => ({
-  jumpBlocks: String(jumpBlocks),
-  blocksPerSecond: String(blocksPerSecond),
-})
-
-const headOf = ({ jumpBlocks, blocksPerSecond }: NonNullable<StoredTerms["head"]>): HeadBounds => ({
-  jumpBlocks: BigInt(jumpBlocks),
-  blocksPerSecond: BigInt(blocksPerSecond),
-})
-
-const stored = ({
-  policy,
-  parties,
-  assets,
-  chainId,
-  mode,
-  maxAgeMillis,
-  quorum,
-  code,
-  fee,
-  work,
-  head,
-}: Terms): StoredTerms => ({
+const stored = ({ policy, parties, assets, chainId, mode, maxAgeMillis, quorum, code, fee }: Terms): StoredTerms => ({
   chainId,
   mode,
   maxAgeMillis,
   quorum,
   code: [...code].sort(),
   ...(fee === undefined ? {} : { fee: { factor: storedShare(fee.factor), maxQuantum: storedShare(fee.maxQuantum) } }),
-  ...(isPlainWork(work) ? {} : { work }),
-  ...(isPlainHead(head) ? {} : { head: storedHead(head) }),
   assets: [...assets.values()].map(({ symbol, id, decimals }) => ({ symbol, id, decimals })),
   parties: [...parties.values()].map(storedParty),
   policy: {
@@ -187,10 +152,9 @@ const partyOf = ({ name, publicKey, signer, floor, transfersKept }: typeof Store
 /** Terms that were stored; undefined where the text is none. */
 export const decodeTerms = (text: string): Terms | undefined =>
   Option.getOrUndefined(
-    Option.map(decode(text), ({ policy, parties, assets, fee, head, ...plain }) => ({
+    Option.map(decode(text), ({ policy, parties, assets, fee, ...plain }) => ({
       ...plain,
       ...(fee === undefined ? {} : { fee: { factor: shareOf(fee.factor), maxQuantum: shareOf(fee.maxQuantum) } }),
-      ...(head === undefined ? {} : { head: headOf(head) }),
       policy: policyOf({ policy, parties, assets }),
       parties: new Map(parties.map((party) => [party.name, partyOf(party)])),
       assets: new Map(assets.map((asset) => [asset.symbol, asset])),
@@ -234,8 +198,6 @@ export const termsHash = (terms: Terms): string => {
     [],
     byText(groups),
     ...(plain.fee === undefined ? [] : [plain.fee]),
-    ...(plain.work === undefined ? [] : [plain.work]),
-    ...(plain.head === undefined ? [] : [plain.head]),
   ]
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex")
 }

@@ -1,9 +1,7 @@
 import { formatLevel } from "../domain/Amount.ts"
-import { type HeadBounds, headBounds } from "./headBelief.ts"
 import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 import type { Party, PinnedAsset, Share } from "./Rule.ts"
 import { approvalWords, type SayAmount } from "./weakensApproval.ts"
-import { type WorkBounds, workBounds } from "./workTerms.ts"
 
 /** What bounds the money of a treasury, whatever rules and gateways say. */
 export interface Terms {
@@ -21,10 +19,6 @@ export interface Terms {
   readonly code: ReadonlyArray<string>
   /** What the network is written to take of transfers, where its gateways tell no parameters. */
   readonly fee?: { readonly factor: Share; readonly maxQuantum: Share } | undefined
-  /** What the network may ask of transactions; absent: as bounded as where nothing is written. */
-  readonly work?: WorkBounds | undefined
-  /** How far a newest block is believed at once; absent: as bounded as where nothing is written. */
-  readonly head?: HeadBounds | undefined
 }
 
 interface Cell {
@@ -51,8 +45,6 @@ export const weakens = (old: Terms, next: Terms): ReadonlyArray<string> => [
   ...(next.quorum < old.quorum ? [`${next.quorum} gateways must agree, before ${old.quorum}`] : []),
   ...(next.chainId === old.chainId ? [] : [`chain ${next.chainId}, before ${old.chainId}`]),
   ...writtenFeeWords(old.fee, next.fee),
-  ...workWords(old.work, next.work),
-  ...headWords(old.head, next.head),
   ...repinned(old, next),
   ...codeWords(old, next),
 ]
@@ -73,26 +65,6 @@ const writtenFeeWords = (old: Terms["fee"], next: Terms["fee"]): ReadonlyArray<s
       : []),
   ]
 }
-
-/** What is signed by terms that are not the network's may never execute, or later than its proof says. */
-const workWords = (old = workBounds, next = workBounds): ReadonlyArray<string> => [
-  ...(next.maxDifficulty > old.maxDifficulty
-    ? [`work of difficulty ${next.maxDifficulty} is believed, before up to ${old.maxDifficulty}`]
-    : []),
-  ...(next.maxWindow > old.maxWindow
-    ? [`a window of ${next.maxWindow} blocks is believed, before up to ${old.maxWindow}`]
-    : []),
-]
-
-/** A false block that is believed signs what cannot execute, and ends windows before their time. */
-const headWords = (old = headBounds, next = headBounds): ReadonlyArray<string> => [
-  ...(next.jumpBlocks > old.jumpBlocks
-    ? [`a newest block ${next.jumpBlocks} blocks ahead is believed, before up to ${old.jumpBlocks}`]
-    : []),
-  ...(next.blocksPerSecond > old.blocksPerSecond
-    ? [`${next.blocksPerSecond} blocks a second are believed, before up to ${old.blocksPerSecond}`]
-    : []),
-]
 
 /** Assets that are pinned otherwise: their amounts mean something else. */
 const repinned = (old: Terms, next: Terms): ReadonlyArray<string> =>

@@ -17,7 +17,6 @@ import { agreementFor } from "./agreement.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
 import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
 import { askBackfill } from "./askBackfill.ts"
-import { askTrustHead, askTrustWork, TrustHeadBody, TrustWorkBody } from "./askTrust.ts"
 import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
 import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
@@ -133,13 +132,6 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/terms/accept") {
       const done = yield* acceptTerms(yield* body(request, AcceptBody))
       return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
-    }
-    if (path === "/api/v1/trust/head" || path === "/api/v1/trust/work") {
-      const done = path.endsWith("head")
-        ? yield* askTrustHead(options.treasury, yield* body(request, TrustHeadBody))
-        : yield* askTrustWork(options.treasury, yield* body(request, TrustWorkBody))
-      if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
-      return json(done, "waits" in done ? 202 : 200)
     }
     const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
     if (ledger !== undefined) {

@@ -6,10 +6,10 @@ import { type GatewayHealth, Health } from "../gateway/Health.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { wrongClock } from "../rules/wrongClock.ts"
+import { AcceptedHead } from "../store/AcceptedHead.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Backfills } from "../store/Backfills.ts"
 import { Brake } from "../store/Brake.ts"
-import { ChainRules } from "../store/ChainRules.ts"
 import { Comparisons } from "../store/Comparisons.ts"
 import { Journal } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
@@ -19,8 +19,8 @@ import { Settings } from "../store/Settings.ts"
 import type { SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { TermsLog } from "../store/TermsLog.ts"
-import { TrustedHead } from "../store/TrustedHead.ts"
-import { headRemedyOf } from "../submitter/watchHead.ts"
+import { strayRemedy } from "../submitter/watchHead.ts"
+import { workRemedy, workTrouble } from "../submitter/watchWork.ts"
 import { accountViews, isoOf, observationOf } from "./accountViews.ts"
 import { conditionsOf } from "./conditions.ts"
 import { headline } from "./headline.ts"
@@ -60,7 +60,6 @@ type Needs =
   | AlertQueue
   | Backfills
   | Brake
-  | ChainRules
   | Comparisons
   | Journal
   | Observations
@@ -69,7 +68,7 @@ type Needs =
   | Settings
   | TermsLog
   | SpendLog
-  | TrustedHead
+  | AcceptedHead
 
 /** Reads the view. Of gateways nothing is known where no daemon asks them. */
 export const readView = Effect.fn("StatusView.view")(function* (options: StatusOptions) {
@@ -122,7 +121,7 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
     policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),
     ...(yield* pastView()),
-    work: yield* workView(watermark?.height ?? 0n),
+    work: yield* workView,
     uncompared: failing === undefined ? null : { since: new Date(failing.since).toISOString(), detail: failing.detail },
     doubted: yield* doubtedView(treasury.network.chainId, now),
     accepted: yield* acceptedView(now),
@@ -146,23 +145,23 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
 const readingsOf = (known: ReadonlyArray<GatewayHealth>) =>
   known.flatMap(({ name, aheadMillis }) => (aheadMillis === undefined ? [] : [{ name, aheadMillis }]))
 
-const workView = Effect.fnUntraced(function* (height: bigint) {
-  const chain = yield* ChainRules
-  const noted = yield* chain.doubted
+const workView = Effect.gen(function* () {
+  const noted = yield* (yield* workTrouble).now
   if (noted?.isTold !== true) return null
-  const remedy = (yield* chain.doubt(height))?.remedy ?? "it ends with the next plain answer of the gateway"
-  return { since: new Date(noted.since).toISOString(), detail: noted.detail, remedy }
+  return { since: new Date(noted.since).toISOString(), detail: noted.detail, remedy: workRemedy }
 })
 
 /** Longer than a gateway errs: then people are called. */
 const doubtMillis = 60_000
 
 const doubtedView = Effect.fnUntraced(function* (chainId: string, now: number) {
-  const { doubt } = yield* (yield* TrustedHead).of(chainId)
-  if (doubt === undefined) return null
-  const { since, why } = doubt
-  const remedy = headRemedyOf(doubt)
-  return { since: new Date(since).toISOString(), detail: why, remedy, isLong: now - since >= doubtMillis }
+  const { stray } = yield* (yield* AcceptedHead).of(chainId)
+  if (stray === undefined) return null
+  const { since, why, kind } = stray
+  const isLong = now - since >= doubtMillis
+  // The first seconds on a new chain are no trouble.
+  if (kind === "first" && !isLong) return null
+  return { since: new Date(since).toISOString(), detail: why, remedy: strayRemedy(stray), isLong }
 })
 
 /** For so long status shows that terms came into force without the operators' keys. */

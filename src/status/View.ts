@@ -39,7 +39,7 @@ export interface View {
   readonly work: { readonly since: string; readonly detail: string; readonly remedy: string } | null
   /** Since when and why balances cannot be compared with the gateway's own; null while they can. */
   readonly uncompared: { readonly since: string; readonly detail: string } | null
-  /** Since when and why the newest block is not believed; null while it is. `isLong`: people were called. */
+  /** Since when and why no newest block fits; null while one does. `isLong`: people were called. */
   readonly doubted: {
     readonly since: string
     readonly detail: string

@@ -25,8 +25,6 @@ export const agreements = {
   adopt: { agrees: "operators", why: "it ends the halt for payments made elsewhere" },
   recover: { agrees: "operators", why: "it ends the halt of a restored store" },
   "intents/*/resolve": { agrees: "operators", why: "what is called never executed is decided and paid anew" },
-  "trust/head": { agrees: "operators", why: "nothing is signed while the newest block is doubted" },
-  "trust/work": { agrees: "operators", why: "nothing is signed while the work for transactions is not believed" },
   reload: { agrees: "what is weaker", why: "terms bound the money" },
   "terms/accept": {
     agrees: "what is weaker",

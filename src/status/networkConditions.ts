@@ -73,7 +73,7 @@ export const newestBlock = ({ doubted }: Facts): Found | undefined =>
     ? undefined
     : {
         severity: doubted.isLong ? "bad" : "warn",
-        text: `The newest block is doubted since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`,
+        text: `No newest block fits since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`,
         remedy: doubted.remedy,
       }
 

@@ -31,8 +31,6 @@ const subjectOf = (asked: Agreement): string => {
       return `${asked.kind} ${asked.list}`
     case "resolve":
       return `resolve ${asked.payment}`
-    case "trust":
-      return `trust ${asked.words}`
   }
 }
 

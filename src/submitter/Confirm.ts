@@ -1,4 +1,4 @@
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
@@ -7,13 +7,13 @@ import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
+import { BlockPace } from "./BlockPace.ts"
 import { confirmIntent } from "./confirmIntent.ts"
 import { Draining } from "./Draining.ts"
 import { giveUpUnseen } from "./endings.ts"
 import { sureHeight } from "./evidence.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
-import { reachedNow } from "./reached.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { Tip } from "./Tip.ts"
 
@@ -56,11 +56,8 @@ const look = Effect.fnUntraced(function* (
   attempt: Attempt,
   head: Result.Result<ChainHead, GatewayError>,
 ) {
-  const bounds = yield* reachedNow(attempt.chainId)
-  const height = sureHeight(attempt, {
-    ...bounds,
-    told: Result.isSuccess(head) ? head.success.height : heightUnknown,
-  })
+  const pace = { now: yield* Clock.currentTimeMillis, blockMillis: yield* (yield* BlockPace).millis }
+  const height = sureHeight(attempt, { ...pace, told: Result.isSuccess(head) ? head.success.height : heightUnknown })
   const error = yield* confirmIntent({ intent, attempt, height }).pipe(
     Effect.as(Result.isFailure(head) ? head.failure : undefined),
     Effect.catchTag("GatewayError", (failure) =>
@@ -72,9 +69,8 @@ const look = Effect.fnUntraced(function* (
   )
   if (error === undefined) return
   if (Result.isSuccess(head)) return yield* giveUpUnseen({ intent, attempt, height }, error.message)
-  // It only calls people: where no block is told, none can have stood. What is doubted calls nobody here.
-  const stood = head.failure.reason._tag === "Doubted" ? bounds.stood : undefined
-  const known = sureHeight(attempt, { ...bounds, stood, told: yield* knownHeight })
+  // It only calls people, by the newest block that anything told of.
+  const known = sureHeight(attempt, { ...pace, told: yield* knownHeight })
   yield* giveUpUnseen({ intent, attempt, height: known }, error.message)
 })
 

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import { stepBackMax } from "../rules/headBelief.ts"
+import { nodesApart } from "../rules/saneHead.ts"
 
 /** One reading of what the ledger lists of a key. */
 export interface Look {
@@ -62,7 +62,7 @@ export class Looks extends Context.Service<
         note: (party, look) => Effect.sync(() => last.set(party, look)),
         startHeight: (height) =>
           Effect.sync(() => {
-            if (start === undefined || height + stepBackMax < start) start = height
+            if (start === undefined || height + nodesApart < start) start = height
             return start
           }),
         restart: Effect.sync(() => {

@@ -1,7 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { ConfigInForce } from "../config/ConfigInForce.ts"
 import type { WrittenFee } from "../rules/FeeTerms.ts"
-import type { HeadBounds } from "../rules/headBelief.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
@@ -16,8 +15,6 @@ export interface SubmitterSettings {
   /** "auto" starts with the specification's form and changes over once, where the gateway asks for it. */
   readonly framing: "auto" | Framing
   readonly maxAgeMillis: number
-  /** How fast the chain may grow. Default headBounds. */
-  readonly head?: HeadBounds | undefined
   /** Between two looks at what the ledger lists of a key, while its balance stands still. */
   readonly pollIdleMillis: number
   /** What the network takes of transfers, written down for gateways that have no parameters. */
@@ -38,14 +35,13 @@ export const payingInForce = <A, E, R>(cycle: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { treasury, mode } = (yield* ConfigInForce).now()
     const { network, policy, parties, assets } = treasury
-    const { maxAgeMillis, pollIdleMillis, fee, head } = network
+    const { maxAgeMillis, pollIdleMillis, fee } = network
     const settings = {
       ...(yield* SubmitterOptions),
       mode,
       maxAgeMillis,
       pollIdleMillis,
       fee,
-      head,
       policy,
       parties,
       assets,

@@ -3,7 +3,7 @@ import { hasElapsed } from "../domain/hasElapsed.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
-import { isSameWork } from "../rules/workTerms.ts"
+import { isSameWork } from "../rules/workParameters.ts"
 import { ChainRules } from "../store/ChainRules.ts"
 import type { StoreError } from "../store/StoreError.ts"
 

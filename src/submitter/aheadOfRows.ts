@@ -1,9 +1,9 @@
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
-import { ceilingOf, type HeadBounds, headBounds } from "../rules/headBelief.ts"
+import { ceilingOf } from "../rules/saneHead.ts"
 import type { Watermark } from "../store/Observations.ts"
 
 /** Blocks that a head may be ahead of the balances' block beyond what time has brought: two nodes may tell of them. */
-const nodesApart = 50n
+const rowsApart = 50n
 
 /**
  * Why a payment must not stand on this head; undefined where it may, or where balances name no block. Each answer of a
@@ -14,11 +14,10 @@ export const aheadOfRows = (
   { height }: Pick<ChainHead, "height">,
   rows: Pick<Watermark, "height" | "timestamp">,
   now: number,
-  { blocksPerSecond }: HeadBounds = headBounds,
 ): string | undefined => {
   if (rows.height === 0n) return undefined
   const named = { height: rows.height, at: Number(rows.timestamp / 1_000_000n) }
-  return height <= ceilingOf(named, now, { jumpBlocks: nodesApart, blocksPerSecond })
+  return height <= ceilingOf(named, now, rowsApart)
     ? undefined
     : `block ${height} is told as the newest, and block ${rows.height} is the newest of the balances: nothing is signed on what may not have come`
 }

@@ -2,14 +2,13 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
-import { lowNow } from "../rules/lowHeads.ts"
+import { AcceptedHead } from "../store/AcceptedHead.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
-import { TrustedHead } from "../store/TrustedHead.ts"
-import { reachedNow } from "./reached.ts"
+import { BlockPace } from "./BlockPace.ts"
 import { Turns } from "./Turns.ts"
 import { judgeVerb, type Verb } from "./verbs.ts"
 
@@ -57,15 +56,15 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   const chainId = attempts.at(-1)?.chainId
   const watermark = yield* (yield* Observations).watermark
   const judged = judgeVerb(verb, {
-    ...(yield* reachedNow(chainId ?? "")),
+    now: yield* Clock.currentTimeMillis,
+    blockMillis: yield* (yield* BlockPace).millis,
     intent,
     attempts,
     sends: yield* outbox.sends(intentId),
     evidence: yield* outbox.evidence(intentId),
     done: new Set(done.map(({ transferId }) => transferId)),
     height: watermark?.height ?? 0n,
-    rowsAt: watermark && Number(watermark.timestamp / 1_000_000n),
-    ...(yield* believedOf(chainId)),
+    accepted: yield* acceptedOf(chainId),
   })
   if (!judged.permitted) return yield* refused(judged.message, judged.remedy)
   yield* agree(intent)
@@ -85,15 +84,11 @@ const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason 
   return yield* outbox.move(at, judged.to, settlement)
 })
 
-/** The newest block of its chain, unless another is told that is doubted, and one far below that is told in between. */
-const believedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
-  if (chainId === undefined) return { believed: undefined }
-  const { trusted, doubt, low } = yield* (yield* TrustedHead).of(chainId)
-  const now = yield* Clock.currentTimeMillis
-  return {
-    believed: doubt === undefined ? trusted?.height : undefined,
-    low: lowNow(low, trusted?.at, now),
-  }
+/** The newest block of its chain, unless none fits now. */
+const acceptedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
+  if (chainId === undefined) return undefined
+  const { accepted, stray } = yield* (yield* AcceptedHead).of(chainId)
+  return stray === undefined ? accepted?.height : undefined
 })
 
 /** The others hear of a payment that one person has ended unpaid. */

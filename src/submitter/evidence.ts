@@ -37,26 +37,20 @@ const SureHeight = Brand.nominal<SureHeight>()
 export interface Reached {
   /** The newest block that is told, of whatever source. */
   readonly told: bigint
-  /** The block that has stood (rules/stoodHead.ts); undefined where people wrote the head down. */
-  readonly stood: bigint | undefined
   /** Unix milliseconds. */
   readonly now: number
-  /** No chain of this kind is faster. */
-  readonly blocksPerSecond: bigint
+  /** Milliseconds that a block of the chain takes, as measured (`BlockPace`). */
+  readonly blockMillis: number
 }
 
-/** Blocks that the chain may have been ahead of the anchor when the attempt was signed. */
-export const aheadMax = 10n
-
 /**
- * The height that the chain has come to beyond doubt: no higher than told, than what has stood, and than it can have
- * come by our clock since the attempt was signed. A clock that was put back counts as no time: a proof waits for it.
+ * The height that the chain has come to beyond doubt: no higher than told, and than it comes to from the anchor on in
+ * the time since the signature. A false head of some seconds ends nothing; a clock that was put back counts as no time.
  */
-export const sureHeight = (attempt: Attempt, { told, stood = told, now, blocksPerSecond }: Reached): SureHeight => {
-  const millis = BigInt(Math.max(0, Math.trunc(now - attempt.createdAt)))
-  const reach = attempt.anchorHeight + aheadMax + (blocksPerSecond * millis) / 1_000n
-  const lower = stood < told ? stood : told
-  return SureHeight(lower < reach ? lower : reach)
+export const sureHeight = (attempt: Attempt, { told, now, blockMillis }: Reached): SureHeight => {
+  const blocks = BigInt(Math.trunc(Math.max(0, now - attempt.createdAt) / blockMillis))
+  const reach = attempt.anchorHeight + blocks
+  return SureHeight(told < reach ? told : reach)
 }
 
 /** The last block with which there is doubt whether the window is over. */

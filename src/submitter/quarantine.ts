@@ -1,9 +1,9 @@
 import { Clock, Effect } from "effect"
+import { windowBlocksMax } from "../rules/workParameters.ts"
 import { ChainRules } from "../store/ChainRules.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Settings } from "../store/Settings.ts"
-import { TrustedHead } from "../store/TrustedHead.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { Looks } from "./Looks.ts"
 import { Tip } from "./Tip.ts"
@@ -16,7 +16,7 @@ const passedName = "quarantine passed"
 
 /**
  * Setting that keeps a store from signing whose keys another life of it has used: "pending", or the last block of its
- * quarantine and the epoch of the node in which that was counted; "" ends it.
+ * quarantine; "" ends it.
  */
 export const quarantineKey = "quarantine"
 
@@ -39,15 +39,6 @@ const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
   return false
 })
 
-const epochOf = (chainId: string) =>
-  Effect.flatMap(TrustedHead, ({ of }) => Effect.map(of(chainId), ({ trusted }) => trusted?.epoch ?? 0))
-
-/** The last block of a quarantine and the node's epoch in which it was counted; undefined while it is pending. */
-const countedOf = (stored: string): { readonly until: bigint; readonly epoch: number } | undefined => {
-  const [until, epoch = "0"] = stored.split(" ")
-  return stored === "pending" ? undefined : { until: BigInt(until ?? 0), epoch: Number(epoch) }
-}
-
 /** One that began while the gateway was asked is not ended, and not counted from before it. */
 const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Database, (database) =>
@@ -69,21 +60,18 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   yield* clearance.quarantine(why)
   const head = yield* (yield* Tip).head
   if (!(yield* isOurChain(head))) return undefined
-  const rules = yield* ChainRules
-  const epoch = yield* epochOf(head.chainId)
-  const counted = countedOf(stored)
-  const latest = head.height + BigInt(yield* rules.windowMax) + quarantineBlocks
-  // In another epoch of the node, the blocks that were counted to were a lie, or were undone.
-  const isCounted = counted !== undefined && counted.epoch === epoch && counted.until <= latest
-  const unsettled = isCounted ? undefined : yield* rules.unsettled(head.height, head.pow)
-  if (unsettled !== undefined) return yield* clearance.quarantine(`${why}, and ${unsettled}`)
-  const until = isCounted ? counted.until : head.height + BigInt(head.pow.pastBlocks) + quarantineBlocks
-  if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, `${until} ${epoch}`))
+  const counted = stored === "pending" ? undefined : BigInt(stored)
+  const latest = head.height + BigInt(windowBlocksMax) + quarantineBlocks
+  // What no window from here on comes to was counted on the chain before a reset.
+  const isCounted = counted !== undefined && counted <= latest
+  const window = yield* (yield* ChainRules).windowAt(head.height)
+  const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
+  if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, String(until)))
   if (yield* isPassed(head.height > until)) {
     // What clears a key now has to list all up to here.
     yield* (yield* Looks).restart
     const end = Effect.andThen(settings.set(quarantineKey, ""), clearance.quarantine(undefined))
-    return yield* unlessBegun(isCounted ? stored : `${until} ${epoch}`, end)
+    return yield* unlessBegun(String(until), end)
   }
   return yield* clearance.quarantine(`${why}: it signs again after block ${until}`)
 })

@@ -10,8 +10,10 @@ import type { ChainHead } from "../gateway/schema/ChainHead.ts"
 import { clockGap } from "../rules/clockGap.ts"
 import { isUnsigned } from "../rules/limits.ts"
 import { decisionValidMillis, isEarlier } from "../rules/waiting.ts"
+import { oddWork } from "../rules/workParameters.ts"
 import { Signer } from "../signer/Signer.ts"
 import type { SignerError } from "../signer/SignerError.ts"
+import { AcceptedHead } from "../store/AcceptedHead.ts"
 import { Approvals } from "../store/Approvals.ts"
 import { ChainRules } from "../store/ChainRules.ts"
 import { Clearance } from "../store/Clearance.ts"
@@ -26,7 +28,6 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { StoreError } from "../store/StoreError.ts"
 import { listedBefore } from "../store/Tags.ts"
-import { TrustedHead } from "../store/TrustedHead.ts"
 import { trip, violated } from "../store/trip.ts"
 import { say } from "../telemetry/say.ts"
 import { encodeInputData } from "../tx/InputData.ts"
@@ -66,15 +67,14 @@ export const signIntent = Effect.fn("Submitter.sign")(function* (intent: Intent)
   const tip = yield* Tip
   const head = yield* tip.head
   if (!(yield* isOurChain(head))) return false
-  const { block } = yield* (yield* TrustedHead).of(head.chainId)
-  const rows = block ?? watermark
-  const ahead = aheadOfRows(head, rows, now, options.head)
+  const rows = (yield* (yield* AcceptedHead).of(head.chainId)).accepted?.block ?? watermark
+  const ahead = aheadOfRows(head, rows, now)
   if (ahead !== undefined) return yield* waits(intent, ahead)
-  const unsettled = yield* (yield* ChainRules).unsettled(head.height, head.pow)
-  if (unsettled !== undefined) return yield* waits(intent, unsettled)
+  const odd = oddWork(head.pow)
+  if (odd !== undefined) return yield* waits(intent, odd)
   const slow = yield* tooSlow(head)
   if (slow !== undefined) return yield* waits(intent, slow)
-  const recent = (yield* tip.recent).filter((one) => aheadOfRows(one, rows, now, options.head) === undefined)
+  const recent = (yield* tip.recent).filter((one) => aheadOfRows(one, rows, now) === undefined)
   const heads = [head, ...recent]
   const database = yield* Database
   const planned = planAndSign(intent, k, heads, Number(watermark.timestamp / 1_000_000n))
@@ -208,12 +208,6 @@ const planAndSign = Effect.fnUntraced(function* (
     return undefined
   }
   const anchor = yield* chooseAnchor(intent.payment.fromKey, heads)
-  // Another loop may have heard of other terms since.
-  const unsettled = anchor && (yield* (yield* ChainRules).unsettled(anchor.height, anchor.pow))
-  if (unsettled !== undefined) {
-    yield* waits(intent, unsettled)
-    return undefined
-  }
   return anchor === undefined ? undefined : yield* signAndPersist(intent, k, anchor, blockTimeMillis)
 })
 
@@ -256,7 +250,7 @@ const signAndPersist = Effect.fn("Submitter.signAndPersist")(function* (
     anchorHeight: anchor.height,
     anchorHash: anchor.hash,
     windowBlocks: anchor.pow.pastBlocks,
-    windowMax: yield* (yield* ChainRules).windowNow(anchor.height),
+    windowMax: yield* (yield* ChainRules).windowAt(anchor.height),
     inputData,
     signature,
     transferId: transferId(signature),

@@ -1,7 +1,6 @@
 import { type Attempt, deadlineHeight, type EvidenceKind, isFinalAttempt } from "../domain/Attempt.ts"
 import { type FinalIntentState, type Intent, isFinalIntent } from "../domain/Intent.ts"
-import { unsettledFrom } from "../domain/IntentWait.ts"
-import { aheadMax, doubtfulUntil, isOver, type Reached, sureHeight } from "./evidence.ts"
+import { doubtfulUntil, isOver, type Reached, sureHeight } from "./evidence.ts"
 
 /** How a person ends a payment that does not end by itself. */
 export type Verb =
@@ -22,12 +21,8 @@ export interface Facts extends Omit<Reached, "told"> {
   readonly done: ReadonlySet<string>
   /** Newest final block that was read; 0 where the gateway names none. */
   readonly height: bigint
-  /** Newest block that is believed; undefined where none is, or another is told that is doubted. */
-  readonly believed: bigint | undefined
-  /** A block far below it that is told in between, so that none above it is sure. */
-  readonly low?: bigint | undefined
-  /** Block time of the newest rows, Unix milliseconds; undefined before the first. */
-  readonly rowsAt?: number | undefined
+  /** The accepted head; undefined while none fits. */
+  readonly accepted: bigint | undefined
 }
 
 export interface Permitted {
@@ -140,47 +135,19 @@ const judgeExecuted = (given: string, facts: Facts): Judged => {
 const isSeen = (attempt: Attempt, { evidence, done }: Facts): boolean =>
   done.has(attempt.transferId) || evidence.some((e) => e.k === attempt.k && e.kind === "executed")
 
-/** More blocks than any network begins in a year: 20 a second. */
-const yearBlocks = 630_720_000n
-
-/** Signed on a block that was a lie: the chain does not come to its window, whatever becomes of the bytes. */
-const isBeyondReach = ({ anchorHeight }: Attempt, { height, believed }: Facts): boolean =>
-  believed !== undefined && anchorHeight > (believed > height ? believed : height) + yearBlocks
-
 /**
  * Signed on a block of the chain before a reset that operators have accepted (poller/leaveBehind.ts). Where the chain
  * is in the window's heights the old one may be back after all: then only the window's end proves it dead.
  */
-const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, believed }: Facts): boolean =>
+const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, accepted }: Facts): boolean =>
   evidence.some((one) => one.k === k && one.kind === "left_behind") &&
-  believed !== undefined &&
-  believed < anchorHeight &&
+  accepted !== undefined &&
+  accepted < anchorHeight &&
   height < anchorHeight
-
-/** Rows of this age are those of a chain that lives: who reads an old one anew tells times of long ago. */
-const freshMillis = 60_000
-
-/**
- * Signed on a block that the chain has still not come to when people are called: the block was a lie, or this chain is
- * one. Only who has compared it with another source can tell, so that a person's word is needed, and taken.
- */
-const isAhead = (attempt: Attempt, { height, believed, low, now, rowsAt }: Facts): boolean =>
-  believed !== undefined &&
-  low === undefined &&
-  attempt.anchorHeight > (believed > height ? believed : height) + aheadMax &&
-  now >= unsettledFrom(attempt) &&
-  rowsAt !== undefined &&
-  Math.abs(now - rowsAt) <= freshMillis
-
-/** What people do where blocks far below the newest are told in between. */
-export const lowRemedy = (low: bigint): string =>
-  `the gateway tells block ${low} again and again between later ones, so one of its nodes stands still or the later ` +
-  "blocks are false: compare with another source, and start with the address of a single node that is right"
 
 const judgeNever = (facts: Facts): Judged => {
   const live = liveOf(facts)
-  const isFalse = live !== undefined && (isBeyondReach(live, facts) || isAhead(live, facts))
-  if (!isStuck(facts) && !isFalse) return unresolvable(facts)
+  if (!isStuck(facts)) return unresolvable(facts)
   const seen = facts.attempts.find((attempt) => isSeen(attempt, facts))
   if (seen !== undefined) {
     return refuse(
@@ -189,11 +156,6 @@ const judgeNever = (facts: Facts): Judged => {
     )
   }
   if (live === undefined) return permit("abandoned", "resolved as never executed")
-  if (isFalse) {
-    const comes = isBeyondReach(live, facts) ? "no chain comes" : "the chain has not come"
-    const words = `resolved as never executed (signed on block ${live.anchorHeight}, to which ${comes})`
-    return permit("abandoned", words, { attempt: live, to: "expired" })
-  }
   if (isLeftBehind(live, facts)) {
     const words = `resolved as never executed (signed on block ${live.anchorHeight} of the chain before the reset)`
     return permit("abandoned", words, { attempt: live, to: "expired" })
@@ -205,14 +167,7 @@ const judgeNever = (facts: Facts): Judged => {
     const end = doubtfulUntil(live)
     const known = facts.height === 0n ? "no block is known" : `block ${height} is the newest that is sure`
     const message = `attempt ${live.k} may still execute: ${known}, its window is over beyond doubt after block ${end}`
-    if (facts.low !== undefined && height < facts.height) return refuse(message, lowRemedy(facts.low))
-    const { believed } = facts
-    if (believed === undefined || live.anchorHeight <= believed + aheadMax) {
-      return refuse(message, "let the daemon see a later block, then ask again")
-    }
-    const since = new Date(unsettledFrom(live)).toISOString()
-    const remedy = `where another source shows block ${believed} as the newest as well, ask again after ${since}`
-    return refuse(`${message}; it was signed on block ${live.anchorHeight}, which the chain has not come to`, remedy)
+    return refuse(message, "let the daemon see a later block, then ask again")
   }
   return permit("abandoned", "resolved as never executed", { attempt: live, to: "expired" })
 }

@@ -50,12 +50,6 @@ export type Agreement =
       readonly outcome: string
       readonly reason: string
     }
-  | {
-      readonly kind: "trust"
-      /** What of the network's word is believed that was doubted. */
-      readonly words: string
-      readonly reason: string
-    }
 
 const numbered = (name: string, all: ReadonlyArray<HaltNamed>): ReadonlyArray<Fact> =>
   all.map(({ seq, reason }) => [`${name} ${seq}`, reason] as const)
@@ -88,11 +82,6 @@ const factsOf = (asked: Agreement): ReadonlyArray<Fact> => {
         ["payment", asked.payment],
         ["which is", asked.words],
         ["outcome", asked.outcome],
-        ["reason", asked.reason],
-      ]
-    case "trust":
-      return [
-        ["trusts", asked.words],
         ["reason", asked.reason],
       ]
   }

@@ -38,7 +38,7 @@ export interface GivenApproval {
 }
 
 /** What operators sign. Each text begins with its kind: none can be taken for another, or for a network's command. */
-export const approvalKinds = ["payment", "terms", "resume", "adopt", "recover", "resolve", "trust"] as const
+export const approvalKinds = ["payment", "terms", "resume", "adopt", "recover", "resolve"] as const
 export type ApprovalKind = (typeof approvalKinds)[number]
 
 const domains: Readonly<Record<ApprovalKind, string>> = {
@@ -48,7 +48,6 @@ const domains: Readonly<Record<ApprovalKind, string>> = {
   adopt: "cofferer approval of an adoption, version 2",
   recover: "cofferer approval of a recovery, version 2",
   resolve: "cofferer approval of a resolution, version 2",
-  trust: "cofferer approval of trust in the network, version 2",
 }
 
 /** First line of a text of the kind. */

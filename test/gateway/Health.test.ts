@@ -4,7 +4,6 @@ import { TestClock } from "effect/testing"
 import type { GatewayReason } from "../../src/gateway/GatewayError.ts"
 import { Health } from "../../src/gateway/Health.ts"
 import { makeLimiter } from "../../src/gateway/Limiter.ts"
-import { headBounds } from "../../src/rules/headBelief.ts"
 import { Metrics, type RequestOutcome } from "../../src/telemetry/Metrics.ts"
 import { metricsLayer } from "../recordings/replay.ts"
 
@@ -45,29 +44,15 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("leaves out one whose chain restarts until it returns or falls silent", () =>
+  it.effect("leaves out one whose head does not fit until it does", () =>
     Effect.gen(function* () {
       const health = yield* Health
-      const told = (height: bigint, timestamp: bigint) =>
-        health.note("a", { outcome: "ok", detail: "", mark: { height, timestamp } })
-      const begun = Effect.map(health.all, (all) => all[0]?.begunAgain)
-      yield* health.believe({ trusted: undefined, block: { height: 100n, timestamp: 1_000n } }, headBounds)
-      yield* told(89n, 999n)
-      assert.strictEqual(yield* begun, undefined, "it is behind: its block is older")
-      yield* told(90n, 1_001n)
-      assert.strictEqual(yield* begun, undefined, "several nodes stand behind one gateway")
-      yield* told(89n, 1_001n)
-      yield* TestClock.adjust("9 minutes")
-      yield* told(7n, 1_002n)
-      assert.deepInclude(yield* begun, { below: 100n, since: 0 })
-      assert.strictEqual(yield* detailOf(0), "its chain begins again below block 100")
-      yield* TestClock.adjust("9 minutes")
-      assert.isDefined(yield* begun)
-      yield* TestClock.adjust("1 minute")
-      assert.strictEqual(yield* begun, undefined)
-      yield* told(7n, 1_003n)
-      yield* told(101n, 1_004n)
-      assert.strictEqual(yield* begun, undefined)
+      yield* health.noteStray("a", "its block 7 cannot be the newest")
+      assert.strictEqual(yield* detailOf(0), "its block 7 cannot be the newest")
+      yield* TestClock.adjust("1 day")
+      assert.containSubset((yield* health.all)[0], { state: "quarantined", isStray: true })
+      yield* health.noteStray("a", undefined)
+      assert.containSubset((yield* health.all)[0], { state: "up", isStray: false })
     }).pipe(Effect.provide(three)),
   )
 
@@ -80,37 +65,16 @@ describe("the health of gateways", () => {
     }).pipe(Effect.provide(three)),
   )
 
-  it.effect("quarantines one that goes back ten blocks until it recovers", () =>
+  it.effect("ends a quarantine half a minute after what was last found", () =>
     Effect.gen(function* () {
-      yield* rows("a", 100n)
-      yield* rows("a", 90n)
-      assert.deepStrictEqual((yield* states)[0], "up", "several nodes stand behind one gateway")
-      yield* rows("a", 89n)
-      assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["quarantined", "1"])
-      assert.strictEqual(yield* detailOf(0), "it went back from block 100 to 89")
-      yield* rows("a", 101n)
+      const health = yield* Health
+      yield* health.quarantine("a", "it lied")
+      yield* TestClock.adjust("20 seconds")
+      yield* health.quarantine("a", "it lied")
       yield* TestClock.adjust("29 seconds")
-      yield* rows("a", 102n)
-      assert.deepStrictEqual((yield* states)[0], "quarantined")
+      assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["quarantined", "1"])
       yield* TestClock.adjust("1 second")
-      yield* rows("a", 103n)
       assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["up", "0"])
-    }).pipe(Effect.provide(three)),
-  )
-
-  it.effect("forgets after ten minutes, even of one that nobody asks any more", () =>
-    Effect.gen(function* () {
-      yield* rows("a", 1_000_000n)
-      yield* rows("a", 100n)
-      for (let i = 0; i < 9; i++) {
-        yield* TestClock.adjust("1 minute")
-        yield* rows("a", 100n)
-        assert.deepStrictEqual((yield* states)[0], "quarantined")
-      }
-      yield* TestClock.adjust("1 minute")
-      assert.deepStrictEqual([(yield* states)[0], yield* gauge], ["up", "0"])
-      yield* rows("a", 101n)
-      assert.deepStrictEqual((yield* states)[0], "up", "its old claim is forgotten")
     }).pipe(Effect.provide(three)),
   )
 
@@ -179,7 +143,7 @@ describe("the health of gateways", () => {
       yield* health.quarantine("a", "it lied")
       yield* TestClock.setTime(0)
       assert.deepStrictEqual((yield* states)[0], "quarantined")
-      yield* TestClock.adjust("599 seconds")
+      yield* TestClock.adjust("29 seconds")
       assert.deepStrictEqual((yield* states)[0], "quarantined")
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual((yield* states)[0], "up")

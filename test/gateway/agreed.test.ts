@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
-import { agreedHead, isForked } from "../../src/gateway/agreedHead.ts"
 import { agreedListing, agreedSends, cursorOf } from "../../src/gateway/agreedListing.ts"
 import type { TransferListing, TransferSighting } from "../../src/gateway/Confirmation.ts"
+import { commonHead, isForked } from "../../src/gateway/commonHead.ts"
 import type { Gateway, Told } from "../../src/gateway/Gateways.ts"
 import type { ChainHead } from "../../src/gateway/schema/ChainHead.ts"
 import type { ObservedTransfer } from "../../src/gateway/schema/Transfers.ts"
 import { agreedSighting } from "../../src/gateway/together.ts"
-import { oddWork, workBounds } from "../../src/rules/workTerms.ts"
+import { oddWork } from "../../src/rules/workParameters.ts"
 
 const pow = { hashFunction: "sha3_24_rounds", difficulty: 15, pastBlocks: 100, txPerBlock: 2, increasing: true }
 const head = (height: bigint, more: Partial<ChainHead> = {}): ChainHead => ({
@@ -18,29 +18,46 @@ const head = (height: bigint, more: Partial<ChainHead> = {}): ChainHead => ({
   ...more,
 })
 
-describe("the head that gateways agree on", () => {
-  it("is of the newest block that a quorum has begun", () => {
-    assert.deepStrictEqual(agreedHead([head(100n)], 1), head(100n))
-    assert.deepStrictEqual(agreedHead([head(100n), head(101n), head(101n)], 2), head(101n))
-    assert.deepStrictEqual(agreedHead([head(1_000_000n), head(101n), head(100n)], 2), head(101n))
-    assert.deepStrictEqual(agreedHead([head(100n), head(101n)], 2), head(100n))
-    assert.isUndefined(agreedHead([head(100n)], 2))
+describe("the head that gateways name in common", () => {
+  const fork = { hash: "another" }
+
+  it("is the highest block that a quorum named alike among the last of each", () => {
+    assert.deepStrictEqual(commonHead([[head(100n)]], 1), head(100n))
+    assert.deepStrictEqual(commonHead([[head(101n)], [head(101n)], [head(100n)]], 2), head(101n))
+    assert.deepStrictEqual(
+      commonHead(
+        [
+          [head(102n), head(100n)],
+          [head(101n), head(100n)],
+        ],
+        2,
+      ),
+      head(100n),
+    )
+    assert.deepStrictEqual(
+      commonHead(
+        [
+          [head(101n, fork), head(100n)],
+          [head(101n), head(100n)],
+        ],
+        2,
+      ),
+      head(100n),
+    )
   })
 
-  it("asks for the work of a quorum, and for none if two differ", () => {
-    const short = { pow: { ...pow, pastBlocks: 1 } }
-    assert.deepStrictEqual(agreedHead([head(100n, short), head(100n), head(100n)], 2), head(100n))
-    assert.deepStrictEqual(agreedHead([head(101n, short), head(101n), head(100n)], 2)?.pow, pow)
-    const unsure = agreedHead([head(100n, short), head(100n)], 2)
-    assert.strictEqual(unsure?.height, 100n, "what executed is looked for all the same")
-    assert.isDefined(unsure && oddWork(unsure.pow, workBounds), "a window too short would be proven over too soon")
+  it("is the quorum's lower height without one, and signs nothing", () => {
+    const none = commonHead([[head(103n)], [head(101n)], [head(99n)]], 2)
+    assert.strictEqual(none.height, 101n, "what executed is looked for all the same")
+    assert.isDefined(oddWork(none.pow))
+    assert.isDefined(oddWork(commonHead([[head(100n, fork)], [head(100n)]], 2).pow))
   })
 
-  it("has no hash that one gateway names against another, unless a quorum does", () => {
-    const fork = { hash: "another" }
-    assert.strictEqual(agreedHead([head(100n, fork), head(100n), head(100n)], 2)?.hash, "hash 100")
-    assert.isUndefined(agreedHead([head(100n, fork), head(100n), head(101n)], 2))
-    assert.strictEqual(agreedHead([head(100n), head(101n), head(102n)], 2)?.hash, "hash 101", "nobody contradicts")
+  it("asks for the work of a quorum now, and for none if two differ", () => {
+    const short = { pow: { ...pow, pastBlocks: 5 } }
+    assert.deepStrictEqual(commonHead([[head(100n, short)], [head(100n)], [head(100n)]], 2).pow, pow)
+    const unsure = commonHead([[head(100n, short)], [head(100n)]], 2)
+    assert.isDefined(oddWork(unsure.pow), "a window too short would be proven over too soon")
   })
 
   it("shows who is on a fork only where a quorum names the other hash", () => {

@@ -107,7 +107,7 @@ describe("GatewayError", () => {
     [{ _tag: "Unsupported", detail }, false, false],
     [{ _tag: "Stale", detail }, false, false],
     [{ _tag: "Doubted", detail }, false, false],
-    [{ _tag: "BegunAgain", detail, chainId: "one", since: 0 }, false, false],
+    [{ _tag: "BegunAgain", detail, chainId: "one" }, false, false],
     [{ _tag: "OtherChain", detail, chainId: "other" }, true, true],
   ]
 

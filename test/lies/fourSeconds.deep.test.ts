@@ -1,9 +1,5 @@
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { headBounds } from "../../src/rules/headBelief.ts"
-import { trustHead } from "../../src/submitter/trustHead.ts"
-import { chainId } from "../simulation/Network.ts"
 import type { Told } from "../support/wire.ts"
 import { judgeMoney } from "./judgeMoney.ts"
 import { type LieBench, makeLieBench } from "./LieBench.ts"
@@ -105,34 +101,5 @@ describe("after four seconds of a lie a payment is confirmed in time", () => {
   it("where it told the same from the start, and nothing vouches for it", () => {
     const told = { spamPowNumberOfPastBlocks: 500, spamPowDifficulty: 2 }
     goesOn({ setting: "alone", from: 0, head: heights((asked) => 20n * asked, told) })
-  })
-})
-
-describe("while one of the two gateways that are alive stays wrong", () => {
-  it("people are paged, no height is named, and the verb takes neither block", () => {
-    const outcomes: Array<string> = []
-    const asked = { treasury: "lies", chainId, bounds: headBounds, author: "zoe", reason: "the explorer" }
-    const trust = (height: bigint) =>
-      trustHead({ ...asked, height }, () => Effect.void).pipe(
-        Effect.match({
-          onSuccess: ({ trusted }) => void outcomes.push(`trusted ${trusted}`),
-          onFailure: ({ message }) => void outcomes.push(message),
-        }),
-      )
-    const course: Course = { setting: "one of three", from: 45, lasts: 100, deadFrom: 35, head: wildHead }
-    const { paidAfter, pages } = play({
-      ...course,
-      each: (world, second) => {
-        if (second !== 140) return
-        world.begin(trust(BigInt(world.network.chain.height)))
-        world.begin(trust(wild))
-      },
-    })
-    const refused = "the latest answers show no newest block that the others and the row headers bear out"
-    assert.deepStrictEqual(outcomes, [refused, refused])
-    const page = pages.find((one) => one.startsWith("newest block doubted"))
-    assert.include(page, "contradict each other")
-    assert.notInclude(page, "trust head")
-    assert.isAtMost(paidAfter, patience)
   })
 })

@@ -54,14 +54,17 @@ const mistakes: ReadonlyArray<readonly [string, Partial<Rules>, RegExp]> = [
     /called dead and executed/,
   ],
   [
-    "a head is believed dead bytes by before it has stood",
-    { sureHeight: (attempt, reached) => productRules.sureHeight(attempt, { ...reached, stood: undefined }) },
+    "bytes are dead by a head that the clock does not bear out",
+    { sureHeight: (attempt, reached) => productRules.sureHeight(attempt, { ...reached, blockMillis: 1 }) },
     /called dead and executed/,
   ],
   ["the margin before the window's end is ignored", { maySend: () => true }, /inside the margin/],
   [
     "a person is believed before the window is over",
-    { judgeVerb: (verb, facts) => productRules.judgeVerb(verb, { ...facts, height: facts.height + 100n }) },
+    {
+      judgeVerb: (verb, facts) =>
+        productRules.judgeVerb(verb, { ...facts, height: facts.height + 100n, blockMillis: 1 }),
+    },
     /called dead and executed/,
   ],
   [

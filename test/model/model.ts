@@ -93,7 +93,7 @@ const attemptOf = (k: number, t: Try): Attempt =>
     transferId: TransferId.make(String(k).repeat(64)),
     state: t.state,
     sends: t.sent ? 1 : 0,
-    createdAt: 0,
+    createdAt: clock.now - t.age * clock.blockMillis,
     updatedAt: 0,
   })
 
@@ -123,10 +123,10 @@ const listingLags = [0, 1, 2, 5] as const
 /** Executions and listings longer ago are alike. */
 const past = Math.max(...listingLags) + 2
 
-/** A head, and marks of listings, that a lie of some seconds moves ahead: what has stood does not follow. */
+/** A head, and marks of listings, that a lie of some seconds moves ahead: the clock does not follow. */
 const lied = now + 900n
-/** So long after each signature that the clock alone bounds nothing. */
-const clock = { now: 1_000_000, blocksPerSecond: 20n }
+/** A block a second: what was signed so many blocks ago was signed so many seconds ago. */
+const clock = { now: 1_000_000, blockMillis: 1_000 }
 
 const replace = (world: World, k: number, change: Partial<Try>): World => ({
   ...world,
@@ -237,8 +237,7 @@ const peopleSteps = (world: World, rules: Rules): ReadonlyArray<Step> => {
         evidence: [],
         done: new Set(),
         height: now - BigInt(lag),
-        believed: now - BigInt(lag),
-        stood: undefined,
+        accepted: now - BigInt(lag),
         ...clock,
       }
       const judged = rules.judgeVerb(verb, facts)
@@ -312,7 +311,7 @@ const looks = (world: World, rules: Rules, k: number): ReadonlyArray<Step> => {
     steps.push({ name: `attempt ${k + 1} is found`, world: moveIntent(moveTry(world, k, state), state) })
   }
   const isDead = [now, lied].some((told) =>
-    evidence.isDeadUnsent(attempt, t.sent ? 1 : 0, rules.sureHeight(attempt, { told, stood: now, ...clock })),
+    evidence.isDeadUnsent(attempt, t.sent ? 1 : 0, rules.sureHeight(attempt, { told, ...clock })),
   )
   if (isDead) {
     steps.push({ name: `attempt ${k + 1} was never sent and is over`, world: over(world, k, rules, undefined) })
@@ -320,7 +319,7 @@ const looks = (world: World, rules: Rules, k: number): ReadonlyArray<Step> => {
   if (t.state === "signed") return steps
   for (const behind of tipLags) {
     for (const told of [now - BigInt(behind), lied]) {
-      const tip = rules.sureHeight(attempt, { told, stood: now - BigInt(behind), ...clock })
+      const tip = rules.sureHeight(attempt, { told, ...clock })
       const isLied = told === lied
       // What is hidden from a listing no bound of heights can show: of a false mark its rows are fresh.
       for (const lag of isLied ? [0] : listingLags) {
@@ -332,7 +331,7 @@ const looks = (world: World, rules: Rules, k: number): ReadonlyArray<Step> => {
     }
   }
   const old = attemptOf(k, { ...t, age: veryFar })
-  const calls = evidence.isGivenUp(old, rules.sureHeight(old, { told: now, stood: now, ...clock }))
+  const calls = evidence.isGivenUp(old, rules.sureHeight(old, { told: now, ...clock }))
   if (t.age >= far && calls && world.intent !== "manual") {
     steps.push({ name: "people are called", world: moveIntent(world, "manual") })
   }

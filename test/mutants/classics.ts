@@ -133,15 +133,23 @@ export const classics: ReadonlyArray<Mutant> = [
     ],
   },
   {
-    name: "a freeze for the shorter window",
-    tests: ["rules/workTerms.test.ts"],
+    name: "the smaller window for what is open",
+    tests: ["rules/workParameters.test.ts"],
     by: "test",
     edits: [
       {
-        file: "rules/workTerms.ts",
-        source: "BigInt(Math.max(...windows))",
-        instead: "BigInt(Math.min(...windows))",
+        file: "rules/workParameters.ts",
+        source: "Math.max(window, larger.window)",
+        instead: "Math.min(window, larger.window)",
       },
+    ],
+  },
+  {
+    name: "an end by a height that the clock does not bear out",
+    tests: ["submitter/evidence.test.ts"],
+    by: "test",
+    edits: [
+      { file: "submitter/evidence.ts", source: "SureHeight(told < reach ? told : reach)", instead: "SureHeight(told)" },
     ],
   },
   {

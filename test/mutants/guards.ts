@@ -21,7 +21,7 @@ export interface Guard {
 const moneyPath: ReadonlyArray<RegExp> = [
   /^src\/submitter\//,
   /^src\/signer\//,
-  /^src\/gateway\/(agreed|together|believed|onChain)/,
+  /^src\/gateway\/(accepted|agreed|common|together|onChain)/,
   /^src\/store\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Epochs|Approvals)\.ts$/,
   /^src\/store\/(Brake|Lease|Clearance|guarded|trip)\.ts$/,
   /^src\/engine\/(record|isWanted|submitPayment|Engine|lockRules|signedUses)\.ts$/,

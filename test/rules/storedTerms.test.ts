@@ -67,13 +67,6 @@ describe("terms in the store", () => {
     assert.deepStrictEqual(read.parties.get("hot"), hot)
   })
 
-  it("keep the bounds of a head, and the old hash without them", () => {
-    const far = { ...terms, head: { jumpBlocks: 5_000n, blocksPerSecond: 7n } }
-    assert.deepStrictEqual(decodeTerms(encodeTerms(far))?.head, far.head)
-    const plain = { ...terms, head: { jumpBlocks: 1_000n, blocksPerSecond: 20n } }
-    assert.strictEqual(termsHash(plain), termsHash(terms))
-  })
-
   it("name parties and amounts as before, so approvals read the same text", () => {
     const { policy } = decodeTerms(encodeTerms(terms))!
     assert.deepStrictEqual(namesIn(policy, { from: "a", to: "b", assetId: "u" }), {
@@ -96,8 +89,6 @@ describe("terms in the store", () => {
     ["code", { ...terms, code: ["beef"] }],
     ["written fee", { ...terms, fee: { ...terms.fee!, factor: { numerator: 2n, denominator: 1_000n } } }],
     ["no written fee", { ...terms, fee: undefined }],
-    ["bounds of the head", { ...terms, head: { jumpBlocks: 1_001n, blocksPerSecond: 20n } }],
-    ["speed of the chain", { ...terms, head: { jumpBlocks: 1_000n, blocksPerSecond: 21n } }],
     ["pin", { ...terms, assets: new Map([["USDT", { symbol: "USDT", id: "u", decimals: 3 }]]) }],
     ["floor", { ...terms, parties: new Map([["hot", { ...hot, floor: new Map() }]]) }],
     ["transfers kept", { ...terms, parties: new Map([["hot", { ...hot, transfersKept: 0 }]]) }],

@@ -1,17 +1,14 @@
 import { Effect } from "effect"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { haltEnds } from "../../src/domain/Halt.ts"
-import { askTrustHead, askTrustWork } from "../../src/status/askTrust.ts"
 import { resumeScope } from "../../src/status/brakeVerbs.ts"
 import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
 import { endPayment } from "../../src/status/people.ts"
 import { reconcileNow } from "../../src/status/reconcileNow.ts"
 import { Brake } from "../../src/store/Brake.ts"
-import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Signals } from "../../src/store/Signals.ts"
-import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import { agreed } from "./agreed.ts"
 import { agreeTerms } from "./agreeTerms.ts"
 import type { Services } from "./Replica.ts"
@@ -30,8 +27,6 @@ interface Asked {
   readonly treasury: Treasury
   readonly dataDir: string
   readonly ledger: Ledger
-  /** The newest block that another source shows. */
-  readonly height: number
 }
 
 const words = { author: "operator", reason: "the gateway lied" }
@@ -42,7 +37,7 @@ const resuming = (place: { readonly treasury: Treasury; readonly dataDir: string
   agreed((signature) => resumeScope(place, { scope, ...words, ...signed(signature) }))
 
 /** Verbs that end what stands in the way of payments now, each the one that the halt, the pause or the alert names. */
-export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger, height }: Asked) {
+export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger }: Asked) {
   const brake = yield* Brake
   const place = { treasury, dataDir }
   const verbs: Array<OperatorVerb> = []
@@ -61,18 +56,6 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
   const advance = Effect.flatMap(Signals, (signals) => Effect.andThen(signals.wake("balances"), Effect.sleep(200)))
   if ((yield* (yield* Drifts).all).length > 0)
     verbs.push({ name: "reconcile", perform: reconcileNow({ treasury, mode: "live" }, advance) })
-  if (yield* (yield* TrustedHead).isDoubted)
-    verbs.push({
-      name: "trust head",
-      perform: agreed((signature) =>
-        askTrustHead(treasury, { height: String(height), ...words, ...signed(signature) }),
-      ),
-    })
-  if ((yield* (yield* ChainRules).doubted) !== undefined)
-    verbs.push({
-      name: "trust work",
-      perform: agreed((signature) => askTrustWork(treasury, { ...words, ...signed(signature) })),
-    })
   const outbox = yield* Outbox
   for (const { id, state } of yield* outbox.open) {
     if (state !== "manual" && state !== "unknown") continue

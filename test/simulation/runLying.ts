@@ -203,7 +203,7 @@ class LyingRun {
     const { world } = this
     const executed = world.executed()
     const ledger = (id: string) => executed.has(id)
-    const asked = { treasury: world.treasury, dataDir: world.dataDir, ledger, height: world.network.chain.height }
+    const asked = { treasury: world.treasury, dataDir: world.dataDir, ledger }
     const verbs = world.ask(documentedVerbs(asked)) ?? []
     const begun: Array<readonly [string, Fiber.Fiber<unknown, unknown> | undefined]> = []
     for (const { name, perform } of verbs) begun.push([name, world.begin(perform)])

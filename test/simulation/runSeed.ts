@@ -448,7 +448,6 @@ class Run {
       treasury: this.treasury,
       dataDir: this.dataDir,
       ledger: (id: string) => done.has(id),
-      height: network.chain.height,
     }
     people.look(documentedVerbs(asked), (verbs) => {
       for (const { name, perform } of verbs) {

@@ -9,9 +9,7 @@ import { prepare } from "../../src/daemon.ts"
 import { storeLayer } from "../../src/services.ts"
 import { type Agrees, agreementFor, agreements, type VerbName } from "../../src/status/agreement.ts"
 import { Brake } from "../../src/store/Brake.ts"
-import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
-import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask, controlled } from "../support/Control.ts"
@@ -45,28 +43,12 @@ interface Walk {
   readonly path: string
   readonly body: object
   readonly args: ReadonlyArray<string>
-  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox | TrustedHead | ChainRules>
+  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox>
   /** Whether nothing was done yet. */
-  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox | TrustedHead | ChainRules>
+  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox>
   /** What its text says beside place and expiry. */
   readonly says: RegExp
 }
-
-const wild = 9_000_000_000_000n
-/** A newest block that the gateway tells, and that is not believed. */
-const doubtHead = Effect.flatMap(TrustedHead, ({ keep }) =>
-  keep("sandbox-1", {
-    trusted: { height: 7n, at: 0, epoch: 0, isFirst: false },
-    doubt: { since: 0, height: wild, why: "it is far ahead", run: undefined, trustable: wild },
-  }),
-)
-const isHeadDoubted = Effect.flatMap(TrustedHead, ({ of }) =>
-  Effect.map(of("sandbox-1"), ({ doubt }) => doubt !== undefined),
-)
-
-const pow = { hashFunction: "sha3_24_rounds", difficulty: 3, pastBlocks: 90, txPerBlock: 2, increasing: false }
-const doubtWork = Effect.flatMap(ChainRules, ({ see }) => see({ chainId: "sandbox-1", height: 7n, pow }))
-const isWorkDoubted = Effect.flatMap(ChainRules, (rules) => Effect.map(rules.doubt(7n), (doubt) => doubt !== undefined))
 
 /** Each verb that lets money move again, with what it must not end alone. */
 const walks: ReadonlyArray<Walk> = [
@@ -117,24 +99,6 @@ const walks: ReadonlyArray<Walk> = [
     ),
     says: /of a resolution, version 2\n(.+\n)*payment: .+\nwhich is: .+ -> .+\noutcome: never executed\n/,
   },
-  {
-    verb: "trust/head",
-    path: "trust/head",
-    body: { ...why, height: String(wild) },
-    args: ["trust", "head", String(wild)],
-    begin: doubtHead,
-    waits: isHeadDoubted,
-    says: /of trust in the network, version 2\n(.+\n)*trusts: block 9000000000000 as begun, where block 7 was believed, doubted since 1970-01-01T00:00:00.000Z\n/,
-  },
-  {
-    verb: "trust/work",
-    path: "trust/work",
-    body: why,
-    args: ["trust", "work"],
-    begin: doubtWork,
-    waits: isWorkDoubted,
-    says: /of trust in the network, version 2\n(.+\n)*trusts: the work for transactions since block 7: .+90/,
-  },
 ]
 
 const nameOf = ({ args }: Walk): string => args.slice(0, 3).join(" ").replace(manual.id, "ID")
@@ -146,9 +110,7 @@ const stopped = (
   more: Fields,
   use: (where: {
     readonly dataDir: string
-    readonly stored: <A>(
-      effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead | ChainRules>,
-    ) => Effect.Effect<A, unknown>
+    readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) => Effect.Effect<A, unknown>
     /** Writes the file anew, with another end. */
     readonly write: (more: Fields | undefined) => void
     /** What a daemon that started has left in the store. */
@@ -166,7 +128,7 @@ const stopped = (
         const der = operatorKey(name).key.export({ type: "pkcs8", format: "der" })
         writeFileSync(join(dir, name), der.subarray(-32).toString("hex"), { mode: 0o600 })
       }
-      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | TrustedHead | ChainRules>) =>
+      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) =>
         effect.pipe(Effect.provide(storeLayer({ treasury, dataDir }), { local: true }))
       const write = (next: Fields | undefined) =>
         writeFileSync(file, treasury.document.text.replace(yamlText(more), next === undefined ? "" : yamlText(next)))
@@ -206,7 +168,6 @@ describe("the table of agreement", () => {
       reload: ["reload"],
       adopt: ["adopt"],
       recover: ["recover"],
-      trust: ["trust/head", "trust/work"],
       backfill: ["backfill"],
       reconcile: ["reconcile"],
       submit: ["submit"],

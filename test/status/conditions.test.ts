@@ -175,7 +175,7 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Facts
     "newest_block",
     "bad",
     { doubted: { since: "2026-11-21T02:14:00Z", detail: "too high", remedy: "compare", isLong: true } },
-    "The newest block is doubted since 2026-11-21 02:14 UTC: too high; nothing is signed or sent; compare.",
+    "No newest block fits since 2026-11-21 02:14 UTC: too high; nothing is signed or sent; compare.",
   ],
   [
     "work",

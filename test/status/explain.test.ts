@@ -188,7 +188,7 @@ const cases = {
     says: /balance differ since 2027-01-15T08:00:00Z$/,
     after: /see reconcile/,
   },
-  chain_unsettled: { store: seesHead(17), says: /\b(16|17|177)\b/, after: /settled/ },
+  chain_unsettled: { store: seesHead(257), says: /difficulty 257/, after: /legal work/ },
   in_band: {
     words: { keep: { for: "30s" } },
     rows: { hot: 100_000n },

@@ -28,6 +28,7 @@ import { TermsLog } from "../../src/store/TermsLog.ts"
 import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
 import { expiryFrom, termsText } from "../../src/tx/Agreement.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
+import { knowsChain } from "../support/knowsChain.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
 
 type Sandbox = Parameters<Flow>[1]
@@ -53,6 +54,7 @@ const hashOf = (options: DaemonOptions): string => termsHash(termsOf(options))
 /** One life of a daemon; its end is abrupt. */
 const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Services>) =>
   prepare(options).pipe(
+    Effect.andThen(knowsChain(options.treasury.network.chainId)),
     Effect.andThen(pollAssets()),
     Effect.andThen(use),
     Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),
@@ -162,14 +164,13 @@ describe("a start with weaker terms", () => {
     ),
   )
 
-  it.effect("is judged by floor, age, pins and head bounds", () =>
+  it.effect("is judged by floor, age and pins", () =>
     reborn(named, (options) =>
       Effect.gen(function* () {
         yield* life(options, Effect.void)
         for (const edit of [
           ['"USDT":"50"', '"USDT":"10"'],
           ['"network":{', '"network":{"maxAge":"10m",'],
-          ['"network":{', '"network":{"head":{"jump":"5000"},'],
           ['"decimals":"6"', '"decimals":"7"'],
         ] as const) {
           assert.deepStrictEqual(yield* life(yield* written(options, edit), halts), ["terms"], edit[1])

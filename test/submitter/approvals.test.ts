@@ -26,6 +26,7 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
 import { formerPaymentText } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
+import { knowsChain } from "../support/knowsChain.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
 
 type Sandbox = Parameters<Flow>[1]
@@ -82,6 +83,7 @@ const changed = (options: DaemonOptions, from: string, to: string) => {
 /** One life of a daemon. Its end is abrupt: nothing is told to stop. */
 const life = <A, E>(options: DaemonOptions, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
   prepare(options).pipe(
+    Effect.andThen(knowsChain(options.treasury.network.chainId)),
     Effect.andThen(pollAssets()),
     Effect.andThen(use),
     Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),

@@ -19,6 +19,7 @@ import { fallsAmong } from "../../src/submitter/countHistory.ts"
 import { recover } from "../../src/submitter/recover.ts"
 import { alice, bob, flow, paid, states } from "../support/Flow.ts"
 import { halts, rounds } from "../support/Intents.ts"
+import { knowsChain } from "../support/knowsChain.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt } from "../support/TestSandbox.ts"
 
@@ -33,6 +34,7 @@ const onNewStore = <A, E>(
   cpSync(join(outer.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
   const options = { ...outer, dataDir }
   return prepare(options).pipe(
+    Effect.andThen(knowsChain(options.treasury.network.chainId)),
     Effect.andThen(pollAssets()),
     Effect.andThen(use(options)),
     Effect.provide(daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([]))), { local: true }),

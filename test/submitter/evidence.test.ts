@@ -32,8 +32,7 @@ const attempt = (change: Partial<Attempt> = {}): Attempt =>
   })
 
 /** A height that nothing doubts. */
-const sure = (told: bigint): SureHeight =>
-  sureHeight(attempt(), { told, stood: told, now: 1_000_000, blocksPerSecond: 20n })
+const sure = (told: bigint): SureHeight => sureHeight(attempt(), { told, now: 1_000_000, blockMillis: 100 })
 
 const whole = (height: bigint | undefined): ListingSeen => ({ height, complete: true, holds: false })
 
@@ -100,28 +99,24 @@ describe("the height that is sure", () => {
   const start = 1_700_000_000_000
   /** Anchored on 1,000, with the network's default window; signed at the start. */
   const own = attempt({ anchorHeight: 1_000n, windowBlocks: 100, createdAt: start })
-  const reached = (told: bigint, stood: bigint | undefined, seconds: number) =>
-    sureHeight(own, { told, stood, now: start + seconds * 1_000, blocksPerSecond: 20n })
+  const reached = (told: bigint, seconds: number, blockMillis = 1_000) =>
+    sureHeight(own, { told, now: start + seconds * 1_000, blockMillis })
 
-  it.each<[string, bigint, bigint | undefined, number, bigint]>([
-    ["is what is told where all of it has stood", 1_050n, 1_050n, 60, 1_050n],
-    ["is what has stood where more is told", 1_950n, 1_040n, 60, 1_040n],
-    ["is what is told where it went back", 1_040n, 1_950n, 60, 1_040n],
-    ["is nothing before anything has stood", 1_950n, 0n, 60, 0n],
-    ["is at most ten ahead at the signature", 1_950n, 1_950n, 0, 1_010n],
-    ["is at most twenty more a second later", 1_950n, 1_950n, 1, 1_030n],
-    ["takes fractions of a second", 1_950n, 1_950n, 0.55, 1_021n],
-    ["is still not over after five seconds", 1_950n, 1_950n, 5, 1_110n],
-    ["counts a clock that was put back as no time", 1_950n, 1_950n, -90_000, 1_010n],
-    ["knows no more than the time where people wrote the head down", 1_950n, undefined, 5, 1_110n],
-    ["lets a week pass", 600_000n, 599_990n, 604_800, 599_990n],
-  ])("%s", (_, told, stood, seconds, expected) => {
-    assert.strictEqual(reached(told, stood, seconds), expected)
+  it.each<[string, bigint, number, number | undefined, bigint]>([
+    ["is what is told where the chain comes to it in that time", 1_050n, 60, undefined, 1_050n],
+    ["is the anchor's at the signature", 1_950n, 0, undefined, 1_000n],
+    ["is what the chain comes to in that time where more is told", 1_950n, 60, undefined, 1_060n],
+    ["counts whole blocks", 1_950n, 0.95, undefined, 1_000n],
+    ["goes by the pace that was measured", 1_950n, 60, 3_000, 1_020n],
+    ["counts a clock that was put back as no time", 1_950n, -90_000, undefined, 1_000n],
+    ["lets a week pass", 600_000n, 604_800, undefined, 600_000n],
+  ])("%s", (_, told, seconds, blockMillis, expected) => {
+    assert.strictEqual(reached(told, seconds, blockMillis), expected)
   })
 
-  it("ends no window of a hundred blocks within five seconds, and does within six", () => {
-    assert.isFalse(isOver(own, reached(10_000n, 10_000n, 5)))
-    assert.isTrue(isOver(own, reached(10_000n, 10_000n, 5.05)))
+  it("ends no window before it is over by the clock, whatever is told", () => {
+    assert.isFalse(isOver(own, reached(10_000n, 110)))
+    assert.isTrue(isOver(own, reached(10_000n, 111)))
   })
 
   it("bounds the marks of listings", () => {

@@ -132,10 +132,7 @@ describe("a lone gateway", () => {
         }
         const [intent] = yield* (yield* Outbox).recent(1)
         assert.deepStrictEqual(yield* (yield* Outbox).attempts(intent?.id ?? ""), [])
-        assert.match(
-          intent?.detail ?? "",
-          /^waits: block 3[0-9]{3} is told as the newest, and block [0-9]+ is the newest/,
-        )
+        assert.match(intent?.detail ?? "", /^waits: .*block 3[0-9]{3} is above what can follow block [0-9]+/)
         liar.manner = honest
         for (let i = 0; i < 60; i++) yield* Effect.ignore(round(options, sandbox))
         assert.lengthOf(yield* paid(sandbox), 1)

@@ -4,12 +4,12 @@ import { TestClock } from "effect/testing"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { ChainContext } from "../../src/gateway/ChainContext.ts"
 import { watchHealth } from "../../src/status/watchHealth.ts"
+import { AcceptedHead } from "../../src/store/AcceptedHead.ts"
 import { ChainRules } from "../../src/store/ChainRules.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
-import { TrustedHead } from "../../src/store/TrustedHead.ts"
 import { Looks } from "../../src/submitter/Looks.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { reconcileLoop } from "../../src/submitter/Reconcile.ts"
@@ -67,17 +67,14 @@ describe("the loop that sends alerts", () => {
     ),
   )
 
-  it.effect("is woken by a newest block that is doubted, once it is told of", () =>
+  it.effect("is woken by a newest block that does not fit, once it is told of", () =>
     flow(() =>
       Effect.gen(function* () {
         const height = 9_000_000_000_000_000n
-        const { keep } = yield* TrustedHead
+        const { keep } = yield* AcceptedHead
         const since = yield* Clock.currentTimeMillis
         const why = "block 9 is odd"
-        yield* keep("sandbox-1", {
-          trusted: undefined,
-          doubt: { since, height, why, run: undefined, trustable: height },
-        })
+        yield* keep("sandbox-1", { stray: { kind: "higher", since, kindSince: since, height, why } })
         yield* isWoken("alerts")
         yield* watchHead()
         assert.isFalse(yield* isWoken("alerts"), "seen first")

@@ -120,9 +120,7 @@ export const arrange = Effect.fnUntraced(function* (rows: Rows = {}) {
       ["transfer.minTransferQuantumMultiple", "0.1"],
     ]),
   )
-  // The first terms are believed at once where people say so.
   yield* seesHead(16)
-  yield* (yield* ChainRules).trust(77n)
   if (checked) yield* (yield* Drifts).check
   if (firing) yield* remember("keep", "hot/USDT", (rows.at ?? now) - 60_000)
 })

@@ -23,6 +23,7 @@ import { ShownMillis } from "../../src/submitter/lastingWord.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { layerHttpHere } from "./InProcess.ts"
+import { knowsChain } from "./knowsChain.ts"
 import type { TestClient } from "./TestClient.ts"
 import { chainId, scenarioText, usdt, vega, withSandbox } from "./TestSandbox.ts"
 import { type Fields, treasuryFrom } from "./treasury.ts"
@@ -63,6 +64,8 @@ export interface FlowSetup {
   readonly shownMillis?: number
   /** Whether the store waits for a window where its gateways list nothing, as a new one does. */
   readonly isNew?: boolean
+  /** Whether no head of the chain was accepted before: then none counts for ten seconds. */
+  readonly isFirst?: boolean
   /** Whether the asset listing is not read at the start. */
   readonly unlisted?: boolean
   /** The clock of the daemon's machine, by the network's. Default: the same. */
@@ -163,7 +166,8 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
             const live = (use: Flow) =>
               prepare(options).pipe(
                 Effect.andThen(readParameters),
-                Effect.andThen(firstTerms(options, setup)),
+                Effect.andThen(setup.isFirst === true ? Effect.void : knowsChain(treasury.network.chainId)),
+                Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
                 Effect.andThen(setup.isNew === true ? Effect.void : hasWaited),
                 Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
                 Effect.andThen(use(options, sandbox, client)),
@@ -182,13 +186,6 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
       ),
     ),
   )
-
-/** The first terms of work are believed at once; where no parameters vouch for them, after half a minute. */
-const firstTerms = ({ treasury }: DaemonOptions, { scenario }: FlowSetup) => {
-  const look = pollRules(payersOf(treasury.parties.values()))
-  const later = Effect.andThen(TestClock.adjust("30 seconds"), look)
-  return scenario?.["profile"] === "specification" ? Effect.andThen(look, later) : look
-}
 
 /** The store is not new: of its keys, what another one sent is over, whatever its gateways list. */
 export const hasWaited = Effect.flatMap(Settings, (settings) =>

@@ -8,6 +8,7 @@ import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../src/services.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { layerHttpHere } from "./InProcess.ts"
+import { knowsChain } from "./knowsChain.ts"
 
 const files = [databaseFile, `${databaseFile}-wal`]
 
@@ -36,6 +37,7 @@ export const life = <A, E>(
   use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>,
 ) =>
   prepare(options).pipe(
+    Effect.andThen(knowsChain(options.treasury.network.chainId)),
     Effect.andThen(pollAssets()),
     Effect.andThen(use),
     Effect.provide(

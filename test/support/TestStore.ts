@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Layer } from "effect"
+import { AcceptedHead } from "../../src/store/AcceptedHead.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Approvals } from "../../src/store/Approvals.ts"
 import { Asks } from "../../src/store/Asks.ts"
@@ -27,15 +28,19 @@ import { Settings } from "../../src/store/Settings.ts"
 import { Signals } from "../../src/store/Signals.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { TermsLog } from "../../src/store/TermsLog.ts"
-import { TrustedHead } from "../../src/store/TrustedHead.ts"
+import { BlockPace } from "../../src/submitter/BlockPace.ts"
 
 /** A database file of its own for a test; `layer` may be built again and again: that is a restart. */
 export const testStore = () => {
   const dir = mkdtempSync(join(tmpdir(), "cofferer-store-"))
   const layer = () =>
-    Layer.mergeAll(Comparisons.layerNoDeps, Epochs.layerNoDeps, ChainRules.layerNoDeps).pipe(
-      Layer.provideMerge(plain()),
-    )
+    Layer.mergeAll(
+      Comparisons.layerNoDeps,
+      Epochs.layerNoDeps,
+      ChainRules.layerNoDeps,
+      AcceptedHead.layerNoDeps,
+      BlockPace.layer,
+    ).pipe(Layer.provideMerge(plain()))
   const plain = () =>
     Layer.mergeAll(
       Outbox.layerNoDeps,
@@ -44,7 +49,6 @@ export const testStore = () => {
       Brake.layerNoDeps,
       Findings.layerNoDeps,
       Asks.layerNoDeps,
-      TrustedHead.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Backfills.layerNoDeps,

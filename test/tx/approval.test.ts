@@ -190,8 +190,6 @@ describe("an approval", () => {
       { kind: "adopt", ...list, payments: 3 },
       { ...resolve, outcome: "never executed" },
       { ...resolve, outcome: `executed ${"f".repeat(64)}` },
-      { kind: "trust", words: "block 7 as begun", reason: "seen" },
-      { kind: "trust", words: "block 8 as begun", reason: "seen" },
     ]
     const later = now + 21_600_000
     const texts = [

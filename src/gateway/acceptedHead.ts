@@ -1,0 +1,151 @@
+import { Clock, Effect, Option } from "effect"
+import { quorumTip } from "../domain/quorum.ts"
+import { acceptAnew, fits, type HeadKnown, hearHead, isAnotherChain, type ToldHead } from "../rules/saneHead.ts"
+import { AcceptedHead } from "../store/AcceptedHead.ts"
+import { ChainContext } from "./ChainContext.ts"
+import { commonHead, isForked } from "./commonHead.ts"
+import { GatewayError, type GatewayReason, otherChain } from "./GatewayError.ts"
+import { Gateways, type Told } from "./Gateways.ts"
+import { Health, isUnheard } from "./Health.ts"
+import type { ChainHead } from "./schema/ChainHead.ts"
+
+export interface ChainOptions {
+  readonly chainId: string
+  /** Whether a person wrote the head down: then it is believed as it is. */
+  readonly isFixed?: boolean
+}
+
+/** Heads of each gateway among which one in common is looked for. */
+const recentMax = 32
+
+type Heads = ReadonlyArray<Told<ChainHead>>
+
+interface Judged extends Told<ChainHead> {
+  readonly head: ToldHead
+}
+
+/**
+ * The newest block that counts: of the treasury's chain, sane for what was accepted before, and where there are several
+ * gateways the highest one that a quorum names alike. Fails as OtherChain where a quorum is on another chain, as
+ * BegunAgain where theirs is another one under the same id, and as Doubted while fewer than a quorum tell one that fits.
+ */
+export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed }: ChainOptions) {
+  const gateways = yield* Gateways
+  const health = yield* Health
+  const stored = yield* Effect.serviceOption(AcceptedHead)
+  const kept = Option.getOrElse(stored, inMemory)
+  const { quorum } = gateways
+  const isAlone = gateways.all.length === 1
+  const name = isAlone ? gateways.all[0]!.name : "quorum"
+  const recent = new Map<string, ReadonlyArray<ChainHead>>()
+  const failed = (reason: GatewayReason) => new GatewayError({ gateway: name, operation: "height", reason })
+
+  const known = kept
+    .of(chainId)
+    .pipe(
+      Effect.catchTag("StoreError", (error) =>
+        Effect.fail(failed({ _tag: "Doubted", detail: `the accepted block cannot be read: ${error.message}` })),
+      ),
+    )
+  /** A store that takes no writes is its own trouble, which others tell of: what counts holds in memory. */
+  const keep = Effect.fnUntraced(function* (after: HeadKnown, risen: string | undefined) {
+    yield* health.judgeBy(after)
+    const written = risen === undefined ? kept.keep(chainId, after) : kept.keepRisen(chainId, after, risen)
+    yield* Effect.catchTag(written, "StoreError", (error) =>
+      Effect.logWarning("the newest block could not be stored", { reason: error.message }),
+    )
+  })
+
+  /** Judges what as many tell as must agree: those whose head fits, where there are so many of them. */
+  const judge = Effect.fnUntraced(function* (ours: Heads) {
+    const now = yield* Clock.currentTimeMillis
+    const before = yield* known
+    const told = yield* Effect.forEach(ours, (one) =>
+      Effect.map(
+        health.rows(one.gateway.name),
+        (rows): Judged => ({ ...one, head: { height: one.value.height, rows } }),
+      ),
+    )
+    const isFit = ({ head }: Judged) => fits(before, head.height, now) && !isAnotherChain(head, before)
+    const fitting = told.filter(isFit)
+    const counting = fitting.length >= quorum ? fitting : told
+    const word = wordOf(counting, before, quorum)
+    const heard = hearHead(before, word, now)
+    // A command that only reads has no time to wait for a second one.
+    const after = heard.stray?.kind === "first" && Option.isNone(stored) ? acceptAnew(word.height, now) : heard
+    const { accepted, stray } = after
+    const isRisen = before.accepted !== undefined && stray === undefined && fitting.length < quorum
+    const words = `block ${accepted?.height} is accepted after block ${before.accepted?.height}: for five minutes none fitted`
+    yield* keep(after, isRisen ? words : undefined)
+    if (stray?.kind === "changed") return yield* failed({ _tag: "BegunAgain", detail: stray.why, chainId })
+    if (stray !== undefined) return yield* failed({ _tag: "Doubted", detail: stray.why })
+    return counting.filter(({ head }) => fits(after, head.height, now))
+  })
+
+  /** Of several gateways those are left out whose head does not fit, or whose block is not that of a quorum. */
+  const inCommon = Effect.fnUntraced(function* (ours: Heads, fitting: Heads) {
+    const heads = fitting.map(({ value }) => value)
+    for (const { gateway, value } of ours) {
+      const isFit = fitting.some((one) => one.gateway === gateway)
+      yield* health.noteStray(gateway.name, isFit ? undefined : `its block ${value.height} cannot be the newest`)
+      const before = isFit ? (recent.get(gateway.name) ?? []) : []
+      const others = before.filter(({ height }) => height !== value.height)
+      recent.set(gateway.name, isFit ? [value, ...others].slice(0, recentMax) : [])
+      if (isForked(value, heads, quorum)) {
+        yield* health.quarantine(gateway.name, `its block ${value.height} is not that of the others`)
+      }
+    }
+    const lists = fitting.map(({ gateway }) => recent.get(gateway.name) ?? [])
+    return commonHead(lists, quorum)
+  })
+
+  // Answers are judged by what was known before this process, from the first one on.
+  if (isFixed !== true) yield* Effect.ignore(Effect.flatMap(known, health.judgeBy))
+
+  return ChainContext.of({
+    head: Effect.gen(function* () {
+      const unheard = new Set(
+        (yield* health.all).filter((one) => isUnheard(one) && !one.isStray).map((one) => one.name),
+      )
+      const everyone = yield* gateways.everyone((g) => g.chain.head)
+      const told = isAlone ? everyone : everyone.filter(({ gateway }) => !unheard.has(gateway.name))
+      const ours = told.filter(({ value }) => value.chainId === chainId)
+      const theirs = told.filter((one) => !ours.includes(one))
+      if (theirs.length >= quorum) return yield* otherChain(name, theirs[0]!.value.chainId, chainId)
+      if (ours.length < quorum) {
+        const detail = `${ours.length} of ${quorum} gateways that must agree are on chain ${chainId}`
+        return yield* failed({ _tag: "Ambiguous", detail })
+      }
+      if (isFixed === true) return ours[0]!.value
+      const fitting = yield* judge(ours)
+      return isAlone ? fitting[0]!.value : yield* inCommon(ours, fitting)
+    }).pipe(Effect.withSpan("Gateways.head")),
+  })
+})
+
+/** What a quorum tells: the lower height of theirs; that it is another chain only where so many say it. */
+const wordOf = (told: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): ToldHead => {
+  const heads = told.map(({ head }) => head)
+  const height = quorumTip(
+    heads.map((head) => head.height),
+    quorum,
+  )!
+  const another = heads.filter((head) => isAnotherChain(head, known))
+  const by = another.length >= quorum ? another[0] : heads.find((head) => head.rows && !another.includes(head))
+  return { height, rows: by?.rows }
+}
+
+/** Where there is no store, as for commands that only read. */
+const inMemory = (): AcceptedHead["Service"] => {
+  let known: HeadKnown = {}
+  const keep = (_: string, next: HeadKnown) =>
+    Effect.sync(() => {
+      known = next
+    })
+  return {
+    of: () => Effect.succeed(known),
+    isStray: Effect.sync(() => known.stray !== undefined),
+    keep,
+    keepRisen: keep,
+  }
+}

@@ -1,0 +1,151 @@
+import type { BlockMark } from "../domain/Balance.ts"
+
+/**
+ * Which heads of a chain are accepted. It is no theory of lies: who does not trust one gateway configures several and a
+ * quorum. A head that no chain can have come to is not used, and nothing is signed while none is.
+ */
+
+/** Blocks that the nodes behind one address may be apart. */
+export const nodesApart = 10n
+/** Faster than any network of this kind: blocks come about once a second. */
+export const blocksPerSecond = 20n
+/** After so long a head that fits the first one shows that this was no momentary answer. */
+const firstMillis = 10_000
+/** A line of heads that do not fit is taken at its word after so long. */
+const lastingMillis = 300_000
+
+/** A block, and when it was told (Unix milliseconds). */
+export interface NamedBlock {
+  readonly height: bigint
+  readonly at: number
+}
+
+/** A head as a gateway tells it, with the block of its row headers; undefined before it named one. */
+export interface ToldHead {
+  readonly height: bigint
+  readonly rows: BlockMark | undefined
+}
+
+export interface AcceptedHead extends NamedBlock {
+  /** The newest block with its time that row headers named beside an accepted head. */
+  readonly block?: BlockMark
+}
+
+/** Heads that are told instead of one that fits. */
+export interface Stray {
+  /** `first`: nothing was accepted before. `behind`: a node that is late. `changed`: another chain, for people. */
+  readonly kind: "first" | "higher" | "behind" | "lower" | "changed"
+  /** Since when no head fits, Unix milliseconds. */
+  readonly since: number
+  /** Since when this kind of them is told; of the first one when it was told. */
+  readonly kindSince: number
+  /** The last one; of the first ones the first. */
+  readonly height: bigint
+  readonly why: string
+  /** A halt told people of it. */
+  readonly isTold?: boolean
+}
+
+/** What is known of one chain. */
+export interface HeadKnown {
+  readonly accepted?: AcceptedHead
+  readonly stray?: Stray
+}
+
+/** Blocks that a chain can have begun in the time since. A clock that was put back counts as no time. */
+const blocksSince = (at: number, now: number): bigint =>
+  (blocksPerSecond * BigInt(Math.max(0, Math.trunc(now - at)))) / 1_000n
+
+/** The highest block that a chain can have begun by now, after a known one. */
+export const ceilingOf = ({ height, at }: NamedBlock, now: number, apart = nodesApart): bigint =>
+  height + apart + blocksSince(at, now)
+
+/** Whether a height may be the newest block, after one that was told before. */
+const follows = (height: bigint, before: NamedBlock, now: number): boolean =>
+  height + nodesApart >= before.height && height <= ceilingOf(before, now)
+
+/** The block by which answers are judged: the accepted one, or the first that was told. */
+const referenceOf = ({ accepted, stray }: HeadKnown): NamedBlock | undefined =>
+  accepted ?? (stray?.kind === "first" ? { height: stray.height, at: stray.kindSince } : undefined)
+
+/** Whether row headers name a block that does not count: too far from the accepted one, for the time since that. */
+export const isStrayBlock = (height: bigint, known: HeadKnown, now: number): boolean => {
+  const reference = referenceOf(known)
+  if (reference === undefined) return false
+  const apart = nodesApart + blocksSince(reference.at, now)
+  return height + apart < reference.height || height > reference.height + apart
+}
+
+/** Whether a head fits what is accepted. Before anything is, none does. */
+export const fits = ({ accepted }: HeadKnown, height: bigint, now: number): boolean =>
+  accepted !== undefined && follows(height, accepted, now)
+
+/** A block's time may be ahead of our clock by as much as clocks differ. */
+const aheadNanosMax = 30_000_000_000n
+
+/**
+ * Whether a gateway's chain is another than the accepted one under the same id: its head is far below, and a block of
+ * its row headers far below a known one is later than that by its own time. A node that is behind names an older time.
+ */
+export const isAnotherChain = ({ height, rows }: ToldHead, { accepted }: HeadKnown): boolean => {
+  const block = accepted?.block
+  if (block === undefined || rows === undefined) return false
+  return rows.timestamp > block.timestamp && [rows.height, height].every((one) => one + nodesApart < block.height)
+}
+
+/** What is known after a head that fits, or that people or a minute of it made the accepted one. */
+const accept = ({ accepted }: HeadKnown, { height, rows }: ToldHead, now: number): HeadKnown => {
+  const isBlock =
+    rows !== undefined &&
+    rows.height <= height + nodesApart &&
+    rows.timestamp <= BigInt(Math.trunc(now)) * 1_000_000n + aheadNanosMax &&
+    (accepted?.block === undefined || rows.height > accepted.block.height)
+  const block = isBlock ? rows : accepted?.block
+  const highest = accepted !== undefined && accepted.height > height ? accepted.height : height
+  return { accepted: { height: highest, at: now, ...(block === undefined ? {} : { block }) } }
+}
+
+/** After `resume`: the newest head is accepted, and what was known of the chain before says nothing of this one. */
+export const acceptAnew = (height: bigint, now: number): HeadKnown => ({ accepted: { height, at: now } })
+
+/** What is known after another head. It fits where a head is accepted and no stray is left. */
+export const hearHead = (known: HeadKnown, told: ToldHead, now: number): HeadKnown => {
+  const { accepted, stray } = known
+  const { height } = told
+  if (fits(known, height, now) && !isAnotherChain(told, known)) return accept(known, told, now)
+  const since = Math.min(stray?.since ?? now, now)
+  if (accepted === undefined) {
+    const first = referenceOf(known)
+    const goesOn = first !== undefined && now >= first.at && follows(height, first, now)
+    if (goesOn && now - first.at >= firstMillis) return accept(known, told, now)
+    if (goesOn) return known
+    const why = `block ${height} is the first that was told; it counts once another fits it ${firstMillis / 1_000} s later`
+    return { stray: { kind: "first", since, kindSince: now, height, why } }
+  }
+  const kind = kindOf(told, known)
+  const goesOn = stray?.kind === kind && now >= stray.kindSince && (kind !== "higher" || height >= stray.height)
+  const kindSince = goesOn ? stray.kindSince : now
+  const isLasting = now - kindSince >= lastingMillis
+  if (kind === "higher" && isLasting) return accept({}, told, now)
+  const next = kind === "lower" && isLasting ? "changed" : kind
+  // A halt that told people of another chain stays the answer for as long as that is so.
+  const isTold = next === "changed" && stray?.kind === next && stray.isTold === true
+  const why = whyOf(next, told, accepted)
+  return { accepted, stray: { kind: next, since, kindSince, height, why, ...(isTold ? { isTold } : {}) } }
+}
+
+const kindOf = (told: ToldHead, known: HeadKnown): Stray["kind"] => {
+  const { accepted, stray } = known
+  if (accepted !== undefined && told.height > accepted.height && !isAnotherChain(told, known)) return "higher"
+  // What was seen of another chain once holds until a head fits: a new process has no row headers at first.
+  if (stray?.kind === "changed" || isAnotherChain(told, known)) return "changed"
+  return told.rows === undefined || accepted?.block === undefined ? "lower" : "behind"
+}
+
+const whyOf = (kind: Stray["kind"], { height }: ToldHead, accepted: AcceptedHead): string => {
+  const below = accepted.block?.height ?? accepted.height
+  if (kind === "changed") return `begins again below block ${below}, which was known`
+  return kind === "higher"
+    ? `block ${height} is above what can follow block ${accepted.height}`
+    : `block ${height} is far below block ${accepted.height}`
+}

@@ -1,0 +1,76 @@
+import { powHashFunction } from "../domain/powHashFunction.ts"
+
+/** What the network asks of each transaction. */
+export interface WorkParameters {
+  /** The network's word. */
+  readonly hashFunction: string
+  /** Leading zero bits. */
+  readonly difficulty: number
+  /** The window: blocks for which an anchor counts. */
+  readonly pastBlocks: number
+  /** Transactions of one key on one anchor at that difficulty. */
+  readonly txPerBlock: number
+  readonly increasing: boolean
+}
+
+/** Blocks that a legal window has. No reference node keeps an anchor for longer. */
+export const windowBlocksMin = 5
+export const windowBlocksMax = 500
+/** A hash has no more bits. What this machine cannot solve in a window is refused by `tooSlow` alone. */
+const difficultyMax = 256
+
+/** What is known of a chain's parameters. */
+export interface WorkKnown {
+  readonly chainId: string
+  /** What the last head asked for, legal or not. */
+  readonly work: WorkParameters
+  /** The last legal window; absent before one was told. */
+  readonly window?: number
+  /** A window larger than that, by which nodes may judge up to a block. */
+  readonly larger?: { readonly window: number; readonly until: bigint }
+}
+
+/** A head, as far as it tells of parameters. */
+export interface WorkSeen {
+  readonly chainId: string
+  readonly height: bigint
+  readonly work: WorkParameters
+}
+
+export const isSameWork = (a: WorkParameters, b: WorkParameters): boolean =>
+  a.hashFunction === b.hashFunction &&
+  a.difficulty === b.difficulty &&
+  a.pastBlocks === b.pastBlocks &&
+  a.txPerBlock === b.txPerBlock &&
+  a.increasing === b.increasing
+
+/** Whether a window is one that a network of this kind can have. */
+export const isLegalWindow = (blocks: number): boolean => blocks >= windowBlocksMin && blocks <= windowBlocksMax
+
+/** Why nothing may be signed or solved by these parameters; undefined where they are legal. */
+export const oddWork = ({ hashFunction, difficulty, pastBlocks, txPerBlock }: WorkParameters): string | undefined => {
+  if (hashFunction !== powHashFunction) return "the network asks for an unknown proof of work"
+  if (txPerBlock === 0) return "the network tells no number of transactions per block"
+  if (!isLegalWindow(pastBlocks)) {
+    return `the network names a window of ${pastBlocks} blocks, and legal are ${windowBlocksMin} to ${windowBlocksMax}`
+  }
+  return difficulty > difficultyMax
+    ? `the network asks for work of difficulty ${difficulty}, and a hash has ${difficultyMax} bits`
+    : undefined
+}
+
+/** The largest window by which a node may judge what is signed at this height. */
+export const windowAt = ({ window = windowBlocksMax, larger }: WorkKnown, height: bigint): number =>
+  larger !== undefined && height < larger.until ? Math.max(window, larger.window) : window
+
+/** What is known after a head. A window that becomes smaller stays the larger one for as many blocks as it has. */
+export const noteWork = (before: WorkKnown | undefined, { chainId, height, work }: WorkSeen): WorkKnown => {
+  const window = work.pastBlocks
+  const known = before?.chainId === chainId ? before : undefined
+  if (!isLegalWindow(window)) return { ...known, chainId, work }
+  if (known?.window === undefined) return { chainId, work, window }
+  const open = windowAt(known, height)
+  return open <= window || window === known.window
+    ? { ...known, work, window }
+    : { chainId, work, window, larger: { window: open, until: height + BigInt(open) } }
+}

@@ -1,0 +1,165 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  acceptAnew,
+  fits,
+  type HeadKnown,
+  hearHead,
+  isAnotherChain,
+  isStrayBlock,
+  type ToldHead,
+} from "../../src/rules/saneHead.ts"
+
+const start = 1_700_000_000_000
+const at = (second: number): number => start + second * 1_000
+const timeOf = (second: number): bigint => BigInt(at(second)) * 1_000_000n
+
+/** A head, and where there are row headers their block and its second. */
+type Answer = readonly [second: number, height: bigint, rows?: readonly [height: bigint, second: number]]
+
+const told = ([, height, rows]: Answer): ToldHead => ({
+  height,
+  rows: rows && { height: rows[0], timestamp: timeOf(rows[1]) },
+})
+const hear = (known: HeadKnown, ...answers: ReadonlyArray<Answer>): HeadKnown =>
+  answers.reduce((before, answer) => hearHead(before, told(answer), at(answer[0])), known)
+/** Block 1,000 is accepted in second 0, with its time. */
+const known = hear({}, [-10, 990n, [990n, -10]], [0, 1_000n, [1_000n, 0]])
+const outcome = ({ accepted, stray }: HeadKnown) => stray?.kind ?? String(accepted?.height)
+/** One answer a second of a chain with a block a second. */
+const seconds = (from: number, to: number, of: (second: number) => Answer): ReadonlyArray<Answer> =>
+  Array.from({ length: to - from + 1 }, (_, i) => of(from + i))
+
+describe("the first head of a chain", () => {
+  it("counts once a second one fits it ten seconds later", () => {
+    assert.strictEqual(outcome(hear({}, [0, 50n])), "first")
+    assert.strictEqual(outcome(hear({}, [0, 50n], [9.9, 60n])), "first")
+    assert.strictEqual(outcome(hear({}, [0, 50n], [10, 60n])), "60")
+  })
+
+  it("is another where the next one does not fit it", () => {
+    const lied = hear({}, [0, 9_000_000n], [5, 50n])
+    assert.strictEqual(outcome(hear(lied, [10, 55n])), "first")
+    assert.strictEqual(outcome(hear(lied, [15, 60n])), "60")
+  })
+
+  it("begins again where the clock is put back", () => {
+    assert.strictEqual(outcome(hear({}, [100, 50n], [0, 51n], [9, 60n])), "first")
+    assert.strictEqual(outcome(hear({}, [100, 50n], [0, 51n], [10, 60n])), "60")
+  })
+})
+
+describe("the next head", () => {
+  it.each<[string, number, bigint, string]>([
+    ["may be ten lower, and the highest stays", 1, 990n, "1000"],
+    ["may not be eleven lower", 1, 989n, "behind"],
+    ["may be ten higher at once", 0, 1_010n, "1010"],
+    ["may not be eleven higher at once", 0, 1_011n, "higher"],
+    ["may be twenty more a second later", 1, 1_030n, "1030"],
+    ["may not be twenty-one more a second later", 1, 1_031n, "higher"],
+    ["counts no time where the clock was put back", -3_600, 1_011n, "higher"],
+  ])("%s", (_, second, height, expected) => {
+    assert.strictEqual(outcome(hear(known, [second, height, [1_000n, 0]])), expected)
+  })
+})
+
+describe("what happens to chains", () => {
+  it("a node behind: it is waited for, however long", () => {
+    const behind = seconds(1, 4_000, (second) => [second, 500n + BigInt(second) / 20n, [500n, -500]])
+    assert.strictEqual(outcome(hear(known, ...behind)), "behind")
+    assert.strictEqual(outcome(hear(known, ...behind, [4_001, 5_001n, [5_001n, 4_001]])), "5001")
+  })
+
+  it("two nodes of different height behind one address: the later one counts between answers of the other", () => {
+    const mixed = seconds(1, 600, (second) =>
+      second % 2 === 0 ? [second, 900n, [900n, -100]] : [second, 1_000n + BigInt(second)],
+    )
+    assert.strictEqual(outcome(hear(known, ...mixed)), "behind")
+    assert.strictEqual(hear(known, ...mixed).accepted?.height, 1_599n)
+  })
+
+  it("a node without block times: a lower line of five minutes is another chain", () => {
+    const bare = hear({}, [-10, 990n], [0, 1_000n])
+    const lower = seconds(1, 301, (second) => [second, BigInt(second)])
+    assert.strictEqual(outcome(hear(bare, ...lower.slice(0, -1))), "lower")
+    assert.strictEqual(outcome(hear(bare, ...lower)), "changed")
+    assert.strictEqual(outcome(hear(bare, ...lower.slice(0, -1), [301, 1_300n], [302, 5n])), "lower", "it began anew")
+  })
+
+  it("a quiet chain: the same block counts for hours, and what follows it as well", () => {
+    const quiet = Array.from({ length: 720 }, (_, i): Answer => [60 * i, 1_000n, [1_000n, 0]])
+    assert.strictEqual(outcome(hear(known, ...quiet, [43_141, 1_001n, [1_001n, 43_141]])), "1001")
+  })
+
+  it("a week of outage: the first answer after it counts", () => {
+    const week = 7 * 86_400
+    assert.strictEqual(outcome(hear(known, [week, 1_000n + BigInt(week), [1_000n + BigInt(week), week]])), "605800")
+  })
+
+  it.each([6, -6])("our clock %i hours wrong: heads count by their heights", (hours) => {
+    const wrong = hours * 3_600
+    const heads = seconds(1, 30, (second) => [
+      wrong + second,
+      1_000n + BigInt(second),
+      [1_000n + BigInt(second), second],
+    ])
+    assert.strictEqual(outcome(hear(known, ...heads)), "1030")
+    assert.strictEqual(outcome(hear(known, ...heads, [31, 1_031n, [1_031n, 31]])), "1031", "it was put right")
+  })
+
+  it("a reset under the same chain id: its first answer is another chain, until a head fits", () => {
+    const reset = hear(known, [60, 5n, [4n, 59]])
+    assert.strictEqual(outcome(reset), "changed")
+    assert.strictEqual(reset.stray?.why, "begins again below block 1000, which was known")
+    assert.strictEqual(outcome(hear(reset, [61, 6n])), "changed", "a new process has no row headers yet")
+    assert.strictEqual(outcome(hear(reset, [62, 1_062n, [1_062n, 62]])), "1062")
+    assert.strictEqual(outcome(hear(acceptAnew(6n, at(61)), [62, 7n, [7n, 62]])), "7", "people accepted it")
+  })
+
+  it("a lie far above: it is not used for five minutes, nor after a head that fits", () => {
+    const lie = seconds(1, 300, (second): Answer => [second, 9n * 10n ** 18n + BigInt(second), [1_000n, 0]])
+    assert.strictEqual(outcome(hear(known, ...lie)), "higher")
+    assert.strictEqual(outcome(hear(known, ...lie, [301, 1_301n, [1_301n, 301]])), "1301")
+    assert.strictEqual(
+      outcome(hear(known, ...lie, [301, 1_301n], ...lie.map(([s, h]): Answer => [s + 301, h]))),
+      "higher",
+    )
+  })
+
+  it("a higher line of five minutes: it is accepted where each is at least the one before it", () => {
+    const line = seconds(1, 301, (second): Answer => [second, 1_000_000n + BigInt(second)])
+    assert.strictEqual(outcome(hear(known, ...line)), "1000301")
+    const falls = line.map(([s, h]): Answer => [s, s === 200 ? h - 5n : h])
+    assert.strictEqual(outcome(hear(known, ...falls)), "higher")
+  })
+
+  it("a false time of rows makes no other chain: it is ahead of our clock", () => {
+    const lied = hear(known, [1, 1_001n, [1_001n, 86_400]])
+    assert.strictEqual(lied.accepted?.block?.height, 1_000n)
+    assert.isFalse(isAnotherChain(told([2, 900n, [900n, -100]]), lied))
+  })
+
+  it("keeps since when no head fits, whatever is told instead", () => {
+    const strays = hear(known, [1, 5_000n], [30, 10n, [10n, -1_000]], [60, 900_000n])
+    assert.deepInclude(strays.stray, { kind: "higher", since: at(1), kindSince: at(60) })
+  })
+})
+
+describe("row headers", () => {
+  it.each<[number, bigint, boolean]>([
+    [0, 990n, false],
+    [0, 989n, true],
+    [0, 1_010n, false],
+    [0, 1_011n, true],
+    [2, 950n, false],
+    [2, 949n, true],
+    [2, 1_051n, true],
+  ])("after %i s, block %i is stray: %s", (second, height, expected) => {
+    assert.strictEqual(isStrayBlock(height, known, at(second)), expected)
+  })
+
+  it("are judged by the first head before one is accepted, and by nothing before that", () => {
+    assert.isFalse(isStrayBlock(9n, {}, start))
+    assert.isTrue(isStrayBlock(9n, hear({}, [0, 50n]), start))
+    assert.isFalse(fits({}, 50n, start))
+  })
+})
