@@ -39,6 +39,8 @@ export const evidenceKinds = [
   "absent",
   // Its anchor is above the newest block of a chain that began again, when people accepted that.
   "left_behind",
+  // Its movement was seen, in the balances or among the ledger's movements.
+  "moved",
 ] as const
 export type EvidenceKind = (typeof evidenceKinds)[number]
 

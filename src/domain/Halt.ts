@@ -4,6 +4,7 @@ export const haltEnds = {
   halt_file: "file",
   invariant: "resume",
   duplicate_execution: "resume",
+  payment_missing: "resume",
   foreign_payment: "adopt",
   chain_changed: "resume",
   restored_store: "recover",

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { Decision } from "../domain/Decision.ts"
-import type { Intent } from "../domain/Intent.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { decide, decidePart } from "../rules/decide.ts"
 import type { Memory } from "../rules/Look.ts"
 import { isUnsigned } from "../rules/limits.ts"
@@ -68,7 +68,10 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
 })
 
 const wholeOf = (subject: Subject, snapshot: Snapshot, memory: Memory | undefined): Decision => {
-  const without = { ...snapshot, open: snapshot.open.filter((other) => !isOfSubject(other, subject)) }
+  const without = {
+    ...snapshot,
+    open: snapshot.open.filter((other) => !isOfSubject(other, subject) || isFinalIntent(other.state)),
+  }
   return decide(subject, without, memory).decision
 }
 

@@ -63,7 +63,8 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     balance: balanceOf(accounts),
     listed: listedOf(assets),
     terms: termsOf(yield* listings.parameters),
-    open,
+    // What is settled and not seen to move money keeps both its ends reserved.
+    open: [...open, ...(yield* outbox.unmoved)],
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - Math.max(dayMillis, cooldownMax)),
     asked: yield* (yield* Asks).since(now - cooldownMax),
     standby,

@@ -16,6 +16,8 @@ const rangesMax = 200
 /** How often transfers of one key were sent, by their ids. */
 export interface SendCounts {
   readonly counts: ReadonlyMap<string, number>
+  /** Transfers of which any gateway shows a movement. */
+  readonly shown: ReadonlySet<string>
   /** Whether all of the range was read. */
   readonly complete: boolean
   /** The lowest block that any answer names. */
@@ -23,7 +25,7 @@ export interface SendCounts {
 }
 
 /** Movements by which money of one key went to others, transfers and withdrawals, oldest first. */
-export interface LedgerDebits extends Omit<SendCounts, "counts"> {
+export interface LedgerDebits extends Omit<SendCounts, "counts" | "shown"> {
   readonly debits: ReadonlyArray<LedgerEntry>
 }
 
@@ -44,10 +46,10 @@ export class LedgerHistory extends Context.Service<
   static readonly make = (transport: Transport["Service"]): LedgerHistory["Service"] =>
     LedgerHistory.of({
       sends: Effect.fn("LedgerHistory.sends")((publicKey, since, until) =>
-        Effect.map(walk(transport, { publicKey, types: [fundsSend], since, until }), ({ rows, ...rest }) => ({
-          counts: count(rows),
-          ...rest,
-        })),
+        Effect.map(walk(transport, { publicKey, types: [fundsSend], since, until }), ({ rows, ...rest }) => {
+          const counts = count(rows)
+          return { counts, shown: new Set(counts.keys()), ...rest }
+        }),
       ),
       debits: Effect.fn("LedgerHistory.debits")((publicKey, since, until) =>
         Effect.map(

@@ -84,6 +84,7 @@ export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): Se
   }
   return {
     counts,
+    shown: new Set(told.flatMap((one) => [...one.shown])),
     complete,
     mark: quorumMark(
       (whole.length >= quorum ? whole : told).map(({ mark }) => mark),
@@ -95,7 +96,7 @@ export const agreedSends = (told: ReadonlyArray<SendCounts>, quorum: number): Se
 /** What any of the gateways shows: a single one that tells of a debit is reason enough to look. */
 export const anyDebits = (told: ReadonlyArray<LedgerDebits>, quorum: number): LedgerDebits => {
   const { complete, mark } = agreedSends(
-    told.map((one) => ({ ...one, counts: new Map() })),
+    told.map((one) => ({ ...one, counts: new Map(), shown: new Set() })),
     quorum,
   )
   const debits = new Map(told.flatMap((one) => one.debits.map((row) => [`${row.timestamp} ${row.transferId}`, row])))

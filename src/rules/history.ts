@@ -1,4 +1,4 @@
-import type { Intent } from "../domain/Intent.ts"
+import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import { type Check, timeText } from "./Check.ts"
 import { type Look, sayAmount } from "./Look.ts"
@@ -126,7 +126,11 @@ export const history: ReadonlyArray<Check> = [
     reason: "in_flight",
     held: (look) => {
       const moving = openOf(look).find(({ state }) => !waits.has(state))
-      if (moving !== undefined) return `${wordsOf(moving)} is under way (${moving.state})`
+      if (moving !== undefined) {
+        const isOver = isFinalIntent(moving.state)
+        if (isOver) return `${wordsOf(moving)} is ${moving.state}, and no movement of it was seen yet`
+        return `${wordsOf(moving)} is under way (${moving.state})`
+      }
       const asked = askedOf(look)
       if (asked === undefined || asked.endedAt !== undefined) return undefined
       return `people were asked for ${sayAmount(look, asked.amount)} ${timeText(look.snapshot.now - asked.at)} ago`

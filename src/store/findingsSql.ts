@@ -13,6 +13,7 @@ type Sql = SqlClient.SqlClient
 type Port = Findings["Service"]
 
 const CursorRow = Schema.Struct({ cursor: Schema.String })
+const IdRow = Schema.Struct({ id: Schema.String })
 const CountRow = Schema.Struct({ n: Schema.Int })
 const ListedRow = Schema.Struct({
   id: Schema.String,
@@ -130,7 +131,16 @@ export const makeStrangers = (
   journal: Journal["Service"],
 ): Pick<
   Port,
-  "cursor" | "note" | "noteExecution" | "executions" | "strangers" | "acknowledge" | "bearing" | "alike" | "reach"
+  | "cursor"
+  | "note"
+  | "noteExecution"
+  | "executions"
+  | "newestListed"
+  | "strangers"
+  | "acknowledge"
+  | "bearing"
+  | "alike"
+  | "reach"
 > => ({
   cursor: (party) =>
     sql`SELECT cursor FROM transfer_cursors WHERE party = ${party}`.pipe(
@@ -147,6 +157,14 @@ export const makeStrangers = (
     sql`SELECT count(*) AS n FROM executions WHERE transfer_id = ${transferId}`.pipe(
       rowsOf(CountRow, "Findings.executions"),
       Effect.map((rows) => rows[0]?.n ?? 0),
+    ),
+  newestListed: (party, command) =>
+    sql`SELECT l.id FROM listed_transfers l JOIN attempts a ON a.transfer_id = l.id
+      JOIN intents i ON i.id = a.intent_id JOIN evidence e ON e.intent_id = a.intent_id AND e.k = a.k
+      WHERE l.party = ${party} AND i.command = ${command} AND l.status = 'done' AND e.kind = 'moved'
+      ORDER BY l.timestamp DESC LIMIT 1`.pipe(
+      rowsOf(IdRow, "Findings.newestListed"),
+      Effect.map((rows) => rows[0]?.id),
     ),
   strangers: sql`SELECT ${sql.literal(listedColumns)} FROM listed_transfers WHERE known_as IS NULL
     ORDER BY timestamp, id`.pipe(rowsOf(ListedRow, "Findings.strangers"), Effect.map(toListed)),

@@ -27,6 +27,7 @@ const CountRow = Schema.Struct({ state: Schema.String, n: Schema.Int })
 type Reads = Pick<
   Outbox["Service"],
   | "open"
+  | "unmoved"
   | "byId"
   | "siblings"
   | "lastSigned"
@@ -46,6 +47,7 @@ type Reads = Pick<
 export const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"]): Reads => {
   const rememberedIntents = database.memoryOf<ReadonlyArray<Intent>>("intents")
   const rememberedAttempts = database.memoryOf<ReadonlyArray<Attempt>>("attempts")
+  const rememberedUnmoved = database.memoryOf<ReadonlyArray<Intent>>("intents", "attempts", "watches", "evidence")
   const intents = rowsOf(IntentRow, "Outbox.intents")
   const columns = sql.literal(intentColumns)
   const toIntents = Effect.map((rows: ReadonlyArray<typeof IntentRow.Type>) => rows.map(toIntent))
@@ -66,6 +68,14 @@ export const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"
     open: rememberedIntents(
       "open",
       sql`SELECT ${columns} FROM intents WHERE state IN (${states}) ORDER BY created_at, id`.pipe(intents, toIntents),
+    ),
+    unmoved: rememberedUnmoved(
+      "unmoved",
+      sql`SELECT ${columns} FROM intents WHERE state = 'confirmed' AND id IN (
+        SELECT w.intent_id FROM watches w JOIN attempts a ON a.intent_id = w.intent_id AND a.k = w.k
+        WHERE a.state = 'confirmed' AND NOT EXISTS (
+          SELECT 1 FROM evidence e WHERE e.intent_id = w.intent_id AND e.k = w.k AND e.kind = 'moved'))
+        ORDER BY created_at, id`.pipe(intents, toIntents),
     ),
     byId: (id: string) =>
       sql`SELECT ${columns} FROM intents WHERE id = ${id}`.pipe(

@@ -15,6 +15,7 @@ import { sureHeight } from "./evidence.ts"
 import { inTurn } from "./inTurn.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
+import { seeMoved } from "./seeMoved.ts"
 import { Tip } from "./Tip.ts"
 
 const waitMillis = 1_000
@@ -30,6 +31,7 @@ export const confirmOnce = Effect.fn("Confirm.round")(function* () {
   const draining = yield* Draining
   const { mode } = yield* SubmitterOptions
   if (mode !== "live") return
+  yield* seeMoved()
   const open = yield* outbox.open
   const live = yield* outbox.live
   if (live.length === 0) return

@@ -35,10 +35,6 @@ export class Looks extends Context.Service<
     readonly isDoubtful: Effect.Effect<boolean>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
-    /** For how many milliseconds this was told of the name, without a longer pause than so many. */
-    readonly toldFor: (name: string, now: number, pauseMillisMax: number) => Effect.Effect<number>
-    /** Whether this was told of the name within so many milliseconds. */
-    readonly isTold: (name: string, now: number, withinMillis: number) => Effect.Effect<boolean>
     /** Whether so many milliseconds are over since this was last true of the name. */
     readonly isDue: (name: string, now: number, everyMillis: number) => Effect.Effect<boolean>
     /** Forgets a transfer and a name that nobody asks for any more. */
@@ -53,7 +49,6 @@ export class Looks extends Context.Service<
       const rows = new Map<string, bigint>()
       const counted = new Map<string, number>()
       const times = new Map<string, number>()
-      const told = new Map<string, { readonly first: number; readonly last: number }>()
       const dues = new Map<string, number>()
       const doubts = new Set<string>()
       let start: bigint | undefined
@@ -91,19 +86,6 @@ export class Looks extends Context.Service<
             times.set(name, first)
             return first
           }),
-        toldFor: (name, now, pauseMillisMax) =>
-          Effect.sync(() => {
-            const known = told.get(name)
-            const goesOn = known !== undefined && now >= known.last && now - known.last <= pauseMillisMax
-            const first = goesOn ? known.first : now
-            told.set(name, { first, last: now })
-            return now - first
-          }),
-        isTold: (name, now, withinMillis) =>
-          Effect.sync(() => {
-            const last = told.get(name)?.last
-            return last !== undefined && Math.abs(now - last) <= withinMillis
-          }),
         isDue: (name, now, everyMillis) =>
           Effect.sync(() => {
             const before = dues.get(name)
@@ -116,7 +98,6 @@ export class Looks extends Context.Service<
           Effect.sync(() => {
             counted.delete(transferId)
             times.delete(name)
-            told.delete(name)
           }),
       })
     }),

@@ -8,12 +8,11 @@ import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { absences, confirmed, expired, giveUp, type Live } from "./endings.ts"
-import { isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
+import { apartMillis, isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { fewerThanAgreed } from "./fewerThanAgreed.ts"
 import { noteLostSend } from "./handOver.ts"
 import { judgeFound } from "./judgeFound.ts"
 import { Looks } from "./Looks.ts"
-import { forgetWords, isLasting, ShownMillis } from "./lastingWord.ts"
 import { movementOf } from "./movementOf.ts"
 import { noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
@@ -33,7 +32,6 @@ export const confirmIntent = Effect.fn("Confirm.look")(function* (live: Live) {
   }
   const sighting = asked.success
   if (sighting.found !== undefined) return yield* judgeFound(live, sighting, "by id")
-  yield* forgetWords(attempt)
   yield* judgeAbsent(live, sighting)
 })
 
@@ -87,9 +85,11 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   // Where a reading goes on is known to the one that lists what is new, gateway by gateway.
   const isAlone = gateways.all.length === 1 && command === "transfer"
   for (const { value } of told) yield* noteListing(attempt.party, isAlone ? value : { ...value, cursor: undefined })
+  // A node that was restored without its past lists less than what an earlier listing showed.
+  const newest = yield* (yield* Findings).newestListed(attempt.party, command)
   const listings = told.map(({ value: { mark, complete, transfers } }) => ({
     height: mark?.height,
-    complete,
+    complete: complete && (newest === undefined || transfers.some(({ id }) => id === newest)),
     holds: transfers.some((t) => t.id === attempt.transferId),
   }))
   const seen = quorumListing(listings, { quorum: gateways.quorum, tip: height })
@@ -99,7 +99,8 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
   if (judged === "proven") {
     const firstAt = evidence.find(({ k, kind }) => k === attempt.k && kind === "absent")?.at ?? 0
-    const against = (yield* fewerThanAgreed) ?? (yield* speaksAgainst(live, firstAt))
+    if ((yield* Clock.currentTimeMillis) - firstAt < apartMillis) return yield* giveUp(live)
+    const against = (yield* fewerThanAgreed) ?? (yield* speaksAgainst(live))
     if (against !== undefined) return yield* giveUp(live, against)
   }
   const gateway = told.map((one) => one.gateway.name).join("+")
@@ -140,11 +141,7 @@ const byMovement = Effect.fnUntraced(function* (live: Live) {
   )
   // What leaves the network is seen at one end alone, where anything else may look the same.
   const movement = alone && intent.command === "transfer" ? yield* movementOf(intent, attempt) : undefined
-  if (movement === undefined) {
-    yield* forgetWords(attempt)
-    return yield* giveUp(live)
-  }
-  if (!(yield* isLasting(live, "moved", yield* ShownMillis))) return yield* giveUp(live)
+  if (movement === undefined) return yield* giveUp(live)
   yield* (yield* Findings).watch(attempt)
   const detail = `the balances of both ends moved by it at ${movement.settledAt}`
   yield* outbox.addEvidence(attempt, "executed", { gateway: gateway.name, height: undefined, detail })

@@ -102,6 +102,19 @@ export const judgeAbsence = (
   return listing.height < first + rebroadcastBlocks(attempt.windowBlocks) ? "nothing" : "proven"
 }
 
+/** Milliseconds between two listings of which the second proves something: no momentary answer lasts so long. */
+export const apartMillis = 30_000
+
+interface ListedAt {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly height: bigint
+}
+
+/** Whether two listings are far enough from each other, in time and in blocks. */
+export const isApart = ({ windowBlocks }: Attempt, first: ListedAt, second: ListedAt): boolean =>
+  second.at - first.at >= apartMillis && second.height >= first.height + rebroadcastBlocks(windowBlocks)
+
 /** Bytes that never left this process are dead once their window is over: no gateway's word is needed. */
 export const isDeadUnsent = (attempt: Attempt, sends: number, tip: SureHeight): boolean =>
   !isFinalAttempt(attempt.state) && sends === 0 && attempt.sends === 0 && tip > deadlineHeight(attempt)

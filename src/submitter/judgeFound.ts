@@ -11,8 +11,7 @@ import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
 import { isOver } from "./evidence.ts"
 import { fewerThanAgreed } from "./fewerThanAgreed.ts"
-import { aloneMillis, forgetWords, isLasting, ShownMillis } from "./lastingWord.ts"
-import { hasLeftAt, mayHaveLeft } from "./movementOf.ts"
+import { hasLeftAt } from "./movementOf.ts"
 import { noteExecution } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { signedBy } from "./sendsOf.ts"
@@ -51,13 +50,6 @@ export const judgeFound = Effect.fnUntraced(function* (
     detail: `${intent.command === "withdraw" ? "withdrawal" : "transfer"} ${where}: ${found.status}`,
   }
   if (found.status === "done") {
-    if (!(yield* isDoneSure(live, found.timestamp))) {
-      return yield* giveUp(
-        live,
-        `${gateway} shows it as done, and has not for ${aloneMillis / 1_000} s without a pause`,
-      )
-    }
-    yield* forgetWords(attempt)
     yield* noteExecution(attempt, found.timestamp)
     yield* (yield* Findings).watch(attempt)
     yield* outbox.addEvidence(attempt, "executed", seen)
@@ -68,11 +60,9 @@ export const judgeFound = Effect.fnUntraced(function* (
       how: where === "by id" ? how : "found in the listing",
     })
   }
-  if (!refused.has(found.status)) {
-    yield* forgetWords(attempt)
-    return yield* giveUp(live)
-  }
-  if (!(yield* isRefusalSure(live))) return yield* giveUp(live)
+  // Until the window is over a third party may still bring the same bytes into a block that takes them.
+  if (!refused.has(found.status) || !isOver(attempt, live.height)) return yield* giveUp(live)
+  if ((yield* fewerThanAgreed) !== undefined) return yield* giveUp(live)
   const executed = yield* hasExecuted(intent, attempt, found.timestamp)
   if (executed === "unknown") {
     return yield* giveUp(live, `${gateway} shows it ${found.status}, and nothing tells whether it executed before`)
@@ -90,7 +80,6 @@ export const judgeFound = Effect.fnUntraced(function* (
     { state: "failed", sentence: `is failed: ${detail}`, detail, severity: "page" },
     outbox.settle(intent, attempt, "failed", "failed", { detail, settledAt: found.timestamp }),
   )
-  yield* forgetWords(attempt)
 })
 
 /** Later than any block that can have been seen: taken for true, balances would never be known to hold the payment. */
@@ -118,26 +107,7 @@ const isInBalances = Effect.fnUntraced(function* (intent: Intent, attempt: Attem
   return intent.command === "withdraw" || (yield* hasLeftAt(intent, attempt, told))
 })
 
-/**
- * An execution counts once a lone gateway's own balances show it too, for as long as no lie of some seconds lasts; else
- * its word must last longer. A withdrawal is told with a time of its own: any fall since its signature may be it.
- */
-const isDoneSure = Effect.fnUntraced(function* (live: Live, told: bigint) {
-  const { intent, attempt } = live
-  const isShown =
-    intent.command === "withdraw"
-      ? (yield* mayHaveLeft(intent, attempt, signedBy(attempt))) === true
-      : yield* isInBalances(intent, attempt, told)
-  return yield* isLasting(live, "done", isShown ? yield* ShownMillis : aloneMillis)
-})
-
-/** A failure is final, and what failed may be paid anew. */
-const isRefusalSure = Effect.fnUntraced(function* (live: Live) {
-  if ((yield* fewerThanAgreed) !== undefined) return false
-  return isOver(live.attempt, live.height) || (yield* isLasting(live, "refused", aloneMillis))
-})
-
-/** The same of a withdrawal, whose movements bear no id: any alike since its signature keeps it from having failed. */
+/** Movements of a withdrawal bear no id: any alike since its signature keeps it from having failed. */
 const hasLeft = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
   const since = signedBy(attempt) - behindNanos
   const told = yield* (yield* LedgerHistory)

@@ -17,7 +17,6 @@ import { classifyAnswer, classifyError, type SendVerdict } from "./classify.ts"
 import { Draining } from "./Draining.ts"
 import { stateAfterSend } from "./evidence.ts"
 import { knownFraming, noteRefusedForm, refusedForm } from "./knownFraming.ts"
-import { isToldExecuted } from "./lastingWord.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { isLater, maySend, nextSend } from "./schedule.ts"
 import { solveWork } from "./solveWork.ts"
@@ -33,7 +32,6 @@ export const sendAttempt = Effect.fn("Submitter.send")(function* (stored: Attemp
   const now = yield* Clock.currentTimeMillis
   if (isFinalAttempt(stored.state) || isLater(stored.nextAt, now) || stored.nextHeight > height) return
   if (!maySend(stored, height) || (yield* (yield* Draining).isDraining)) return
-  if (yield* isToldExecuted(stored)) return
   const attempt = stored.work === undefined ? yield* solveWork(stored, height) : stored
   if (attempt === undefined) return
   const sends = (yield* outbox.sends(attempt.intentId)).filter((s) => s.k === attempt.k)

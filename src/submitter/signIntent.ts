@@ -300,10 +300,17 @@ const spendable = Effect.fnUntraced(function* (intent: Intent) {
     (a) => a.party === fromKey && a.asset === assetId && a.market === "" && a.type === "ACCOUNT_TYPE_GENERAL",
   )
   const recent = yield* outbox.settledSince((yield* Clock.currentTimeMillis) - unseenMillis)
-  const unseen = recent.filter((i) => i.state === "confirmed" && i.settledAt !== undefined && i.settledAt >= asOf)
+  const unmoved = yield* outbox.unmoved
+  const unseen = recent.filter(
+    (i) =>
+      i.state === "confirmed" &&
+      i.settledAt !== undefined &&
+      i.settledAt >= asOf &&
+      !unmoved.some(({ id }) => id === i.id),
+  )
   // Where two payments wait for the same money, the one that was decided first gets it: neither waits for the other.
   const claims = (yield* outbox.open).filter((other) => !isUnsigned(other) || isEarlier(other, intent))
-  const others = [...claims, ...unseen].filter(
+  const others = [...claims, ...unseen, ...unmoved].filter(
     (o) => o.id !== intent.id && o.payment.fromKey === fromKey && o.payment.assetId === assetId,
   )
   return others.reduce((sum, o) => sum - o.payment.amount - costMax(o), account?.balance ?? 0n)

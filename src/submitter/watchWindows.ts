@@ -1,8 +1,8 @@
 import { Clock, Effect } from "effect"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
-import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
+import { auditMissing } from "./auditMissing.ts"
 import { Looks } from "./Looks.ts"
 import { countOf, movedFor } from "./movedFor.ts"
 import { excessOf } from "./movementOf.ts"
@@ -10,7 +10,6 @@ import { newestRow } from "./newestRow.ts"
 import { judgeCount } from "./noteListing.ts"
 import { sendsOf } from "./sendsOf.ts"
 import { Tip } from "./Tip.ts"
-import { tellUnpaid } from "./tellUnpaid.ts"
 
 /** Without block headers nothing says how far an answer reaches: so long after its window an attempt is let go. */
 const settleMillis = 30_000
@@ -82,7 +81,6 @@ interface Due {
 
 /** Returns whether the ledger told of all that the balances show. */
 const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }: Due) {
-  const database = yield* Database
   const findings = yield* Findings
   const looks = yield* Looks
   const now = yield* Clock.currentTimeMillis
@@ -100,12 +98,8 @@ const count = Effect.fnUntraced(function* ({ party, due, excess, seen, heights }
     if (!reaches || sends?.complete === false || heights.chain <= end + 1n) continue
     const moved = sends?.mark === undefined ? undefined : yield* movedFor(attempt, sends)
     if (moved !== undefined && (!moved.complete || (moved.mark?.height ?? 0n) <= end)) continue
-    const isUnpaid = moved?.count === 0
-    const unpaid = `unpaid/${attempt.transferId}`
-    if (!isUnpaid) yield* looks.forget("", unpaid)
-    else if (attempt.state === "confirmed" && now - (yield* looks.since(unpaid, now)) < settleMillis) continue
-    const told = isUnpaid ? tellUnpaid(attempt) : Effect.void
-    yield* database.atomically(Effect.andThen(told, findings.endWatch(attempt)))
+    if ((moved?.count ?? 0) === 0 && !(yield* auditMissing(attempt))) continue
+    yield* findings.endWatch(attempt)
     yield* looks.forget(attempt.transferId, nameOf(attempt))
   }
   return isWhole

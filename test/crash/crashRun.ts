@@ -129,8 +129,7 @@ const aimAt = async (world: World, shared: Shared, dice: Dice, target: Target): 
   const own = faultsFor(circumstance)
   const faults = own ?? (misses === 0 && dice.next() < 0.5 ? someFaults(dice) : [])
   const nth = misses > 1 ? 1 : 1 + dice.below(point.passes ?? 1)
-  const usual = circumstance === "expiry" || circumstance === "fresh" ? boundMillisOf[circumstance] : boundMillis
-  const bound = point.boundMillis ?? usual
+  const bound = circumstance === "expiry" || circumstance === "fresh" ? boundMillisOf[circumstance] : boundMillis
   shared.kills++
   await world.arm(faults)
   const death = await world.live({

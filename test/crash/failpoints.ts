@@ -24,16 +24,11 @@ export interface Failpoint {
   readonly circumstance?: Circumstance
   /** The process dies at one of its first so many passes. Default 1. */
   readonly passes?: number
-  /** How long a life may take to come by; default what its circumstance takes. */
-  readonly boundMillis?: number
 }
 
 const at = (name: string, passes = 1): Failpoint => ({ name, passes })
 /** The last step of a transaction: its end is the moment before COMMIT, the end of the outer span the one after. */
 const within = (inside: string, name: string): Failpoint => ({ name, inside })
-/** What balances show as executed counts after five seconds: `ShownMillis`. */
-const shown = (...points: ReadonlyArray<Failpoint>): ReadonlyArray<Failpoint> =>
-  points.map((point) => ({ ...point, boundMillis: 12_000 }))
 const when = (circumstance: Circumstance, ...points: ReadonlyArray<Failpoint>): ReadonlyArray<Failpoint> =>
   points.map((point) => ({ ...point, circumstance }))
 
@@ -101,13 +96,12 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("Confirm.look", 2),
   at("Confirmation.transfer", 2),
   at("Outbox.addEvidence"),
-  ...shown(
-    at("Confirm.confirmed"),
-    at("Outbox.settle"),
-    at("SpendLog.close"),
-    within("Outbox.settle", "Journal.append"),
-    at("Settings.rememberFraming"),
-  ),
+  at("Confirm.confirmed"),
+  at("Outbox.settle"),
+  at("SpendLog.close"),
+  within("Outbox.settle", "Journal.append"),
+  at("Settings.rememberFraming"),
+  at("Confirm.moved"),
 
   at("Reconcile.look"),
   at("Findings.note"),

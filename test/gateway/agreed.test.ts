@@ -208,12 +208,14 @@ describe("what gateways list together", () => {
   it("counts the movements that a quorum counted", () => {
     const sends = (n: number, complete = true) => ({
       counts: new Map([["t1", n]]),
+      shown: new Set(n > 0 ? ["t1"] : []),
       complete,
       mark: { height: BigInt(40 + n), timestamp: 1n },
     })
     assert.strictEqual(agreedSends([sends(9), sends(1), sends(1)], 2).counts.get("t1"), 1)
     assert.strictEqual(agreedSends([sends(0), sends(2), sends(2)], 2).counts.get("t1"), 2, "one cannot hide it")
     assert.isUndefined(agreedSends([sends(9), sends(0)], 2).counts.get("t1"))
+    assert.isTrue(agreedSends([sends(0), sends(0), sends(1)], 2).shown.has("t1"), "any one bars absence")
     assert.isFalse(agreedSends([sends(1), sends(1, false)], 2).complete)
     assert.isFalse(agreedSends([sends(0), sends(2)], 2).complete, "as little as one tells is no count of two")
     assert.isTrue(agreedSends([sends(0), sends(2), sends(2)], 2).complete)

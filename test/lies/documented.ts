@@ -23,6 +23,11 @@ const resume = () => Effect.flatMap(Brake, (brake) => brake.resume({ scope: "all
 /** The only halts that a lie may bring about, each with what demands it. Any other one is an error. */
 export const documentedHalts: Readonly<Partial<Record<HaltReason, Documented>>> = {
   duplicate_execution: { source: "decision 11, a payment that executed twice", verb: "resume", perform: resume },
+  payment_missing: {
+    source: "decision 38, a payment that was told as executed and is not",
+    verb: "resume",
+    perform: resume,
+  },
   foreign_payment: {
     source: "decision 11, a payment or a debit that the journal does not know",
     verb: "adopt",

@@ -5,8 +5,6 @@ import type { Plan } from "./Plan.ts"
 export const seenMillis = 12_000
 /** What one of three that lies takes longer: what two say is asked for again. */
 const liarMillis = 3_000
-/** What a payment takes longer to count as executed than to be executed: `ShownMillis`. */
-const shownMillis = 5_000
 
 /** Until when what a third party did must have been seen. Times are virtual milliseconds. */
 export interface Allowance {
@@ -17,8 +15,6 @@ export interface Allowance {
   readonly noteBlind: () => void
   /** Until when a second execution in the block must have been seen: ten blocks, and time enough for a poll or two. */
   readonly seenUntil: (height: number) => number
-  /** The same where the first execution counted at a time: a second one is one from then on. */
-  readonly secondUntil: (height: number, firstCountedAt: number | null) => number
   /** Whether one of these executions, "id height", may still be on its way to be seen. */
   readonly isOpen: (replayed: ReadonlySet<string>) => boolean
 }
@@ -45,10 +41,6 @@ export const makeAllowance = (plan: Plan, now: () => number): Allowance => {
       blindAt = now()
     },
     seenUntil,
-    secondUntil: (height, firstCountedAt) => {
-      const isLater = firstCountedAt !== null && firstCountedAt > (blockTimes.get(height) ?? 0)
-      return seenUntil(height) + (isLater ? shownMillis : 0)
-    },
-    isOpen: (replayed) => [...replayed].some((replay) => seenUntil(Number(replay.split(" ")[1])) + shownMillis > now()),
+    isOpen: (replayed) => [...replayed].some((replay) => seenUntil(Number(replay.split(" ")[1])) > now()),
   }
 }

@@ -246,13 +246,8 @@ const judgeJournal = (db: DatabaseSync, docket: Docket): void => {
 const haltedAt = `SELECT count(*) AS n FROM halts h JOIN alerts a ON a.dedup = 'halt/duplicate_execution/' || h.seq
   WHERE h.reason = 'duplicate_execution' AND a.severity = 'page' AND h.at <= ? AND coalesce(h.ended_at, ?) >= ?`
 
-/** When a payment counted as executed, virtual milliseconds. */
-const confirmedSql = `SELECT min(at) AS at FROM journal
-  WHERE subject = ? AND kind = 'intent' AND json_extract(body, '$.state') = 'confirmed'`
-
 /**
- * Each payment that a third party made the network execute again must be noted in time, with a halt and a page. A
- * second execution is one once the first counts: that takes `ShownMillis` more where it did not count yet.
+ * Each payment that a third party made the network execute again must be noted in time, with a halt and a page.
  */
 export const judgeReplays = ({
   db,
@@ -261,17 +256,14 @@ export const judgeReplays = ({
   bounds,
   replayed,
   isTimed,
-  secondUntil,
+  seenUntil,
 }: Pick<Evidence, "db" | "chain" | "docket" | "bounds" | "replayed"> & {
   /** By a clock that was wrong nothing is late. */
   readonly isTimed: boolean
-  /** The last moment at which a second execution in this block counts as seen in time, by when the first counted. */
-  readonly secondUntil: (height: number, firstCountedAt: number | null) => number
+  /** The last moment at which a second execution in this block counts as seen in time. */
+  readonly seenUntil: (height: number) => number
 }): void => {
   const seenAt = db.prepare("SELECT seen_at FROM duplicates WHERE intent_id = ? ORDER BY n LIMIT 1")
-  const confirmedAt = db.prepare(confirmedSql)
-  const boundOf = (intent: string, second: number): number =>
-    secondUntil(second, (confirmedAt.get(intent) as { readonly at: number | null }).at)
   const done = executionsOf(chain, bounds)
   const attempts = all<AttemptRow>(db, "SELECT intent_id, transfer_id, state FROM attempts")
   for (const { intent_id: intent, transfer_id: id, state } of attempts) {
@@ -283,8 +275,8 @@ export const judgeReplays = ({
     const name = `the execution of ${id.slice(0, 8)} (${state}) in block ${second}`
     const seen = seenAt.get(intent) as { seen_at: number } | undefined
     if (seen === undefined) docket.wrong("replay", `${name} was never noted`)
-    else if (seen.seen_at > boundOf(intent, second)) {
-      if (isTimed) docket.wrong("replay", `${name} was noted ${seen.seen_at - boundOf(intent, second)} ms late`)
+    else if (seen.seen_at > seenUntil(second)) {
+      if (isTimed) docket.wrong("replay", `${name} was noted ${seen.seen_at - seenUntil(second)} ms late`)
     } else {
       const at = seen.seen_at
       const { n } = db.prepare(haltedAt).get(at, at, at) as { n: number }

@@ -32,7 +32,7 @@ export interface Remains {
   readonly books: ReadonlyArray<Book>
   readonly terms: ReadonlyArray<TermsThen>
   readonly replayed: ReadonlySet<string>
-  readonly secondUntil: Allowance["secondUntil"]
+  readonly seenUntil: Allowance["seenUntil"]
   readonly trace: Hash
   readonly startMillis: number
   readonly now: number
@@ -86,7 +86,7 @@ const verdictOf = (remains: Remains, db: DatabaseSync): Verdict => {
 }
 
 const judgeAll = (remains: Remains, db: DatabaseSync): void => {
-  const { plan, docket, network, world, people, books, replayed, secondUntil } = remains
+  const { plan, docket, network, world, people, books, replayed, seenUntil } = remains
   const { chain } = network
   const { gateways } = plan
   const wild = plan.wild ?? tame
@@ -101,7 +101,7 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   judge(evidence)
   if (isHonest) judgeLost(evidence, world.lost)
   if (isHonest && (plan.profile === "0.74" || plan.profile === "0.75")) {
-    judgeReplays({ ...evidence, isTimed, secondUntil })
+    judgeReplays({ ...evidence, isTimed, seenUntil })
   }
   if (isHonest) judgeFalseReplays(evidence)
   judgeStops(db, docket)

@@ -474,9 +474,9 @@ class Run {
   private verdict(): Verdict {
     const { plan, docket, network, dataDir, people, world, books, terms, trace } = this
     const { replayed } = this.thirdParty
-    const { secondUntil } = this.allowance
+    const { seenUntil } = this.allowance
     const counted = { deaths: this.deaths, statements: this.statements, startMillis, now: this.time.now() }
     const left = { plan, docket, network, dataDir, people, world, books, terms, replayed, trace }
-    return conclude({ ...left, secondUntil, ...counted })
+    return conclude({ ...left, seenUntil, ...counted })
   }
 }

@@ -120,20 +120,6 @@ describe("a second execution of a payment", () => {
         ),
       )
     }
-
-    it.effect(`of one that failed halts and pages, on ${profile}`, () =>
-      flow(
-        (options, sandbox, client) =>
-          Effect.gen(function* () {
-            yield* refusedInBlock(options, sandbox, client)
-            assert.deepStrictEqual(yield* states, ["failed"])
-            assert.include((yield* replay(client)).text, '"success":true')
-            yield* haltsWithin(options, sandbox)
-            assert.lengthOf(yield* paid(sandbox), 1, "the network let it happen")
-          }),
-        { scenario: { profile, pow: powOf(60) } },
-      ),
-    )
   }
 
   it.effect("is counted on the ledger where the list showed neither", () =>

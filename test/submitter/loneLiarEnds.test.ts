@@ -4,12 +4,11 @@ import { TestClock } from "effect/testing"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
-import { endIntent } from "../../src/submitter/endIntent.ts"
 import { alice, bob, type Flow, paid, round, states } from "../support/Flow.ts"
 import { honest, type Manner, rewritten } from "../support/Fronts.ts"
 import { hiding, hidingButMovements, type Instead, nowhere } from "../support/Instead.ts"
 import { halts, intentsOf, rounds } from "../support/Intents.ts"
-import { behind, keeper, type Liar, pow, shown, wage, wages } from "../support/LoneLiar.ts"
+import { behind, keeper, pow, shown, wage, wages } from "../support/LoneLiar.ts"
 import { chainId, one, usdt } from "../support/TestSandbox.ts"
 import { waitUntil } from "../support/until.ts"
 
@@ -236,42 +235,7 @@ describe("a lone gateway", () => {
       }),
     ),
   )
-
-  it.effect("that never repeats its answer leaves the payment to people", () =>
-    behind({ scenario: pow(40), network: bare }, (liar: Liar, _, ...flow) =>
-      Effect.gen(function* () {
-        const [options, sandbox] = flow
-        const outbox = yield* Outbox
-        let asked = 0
-        liar.manner = async (request, ask) => {
-          const isTransfer = request.url.pathname.startsWith("/api/v2/transfer/")
-          const early = rewritten("timestamp", (told) => String(BigInt(told) - 1_000_000_000n), "/api/v2/transfer/")
-          if (!isTransfer) return ask()
-          return ++asked % 2 === 0
-            ? early(request, ask)
-            : lying(
-                honest,
-                () => true,
-                () => pendingNow,
-              )(request, ask)
-        }
-        const unconfirmed = new Set(["confirm"])
-        const isPaid = Effect.map(paid(sandbox), (all) => all.length > 0)
-        yield* waitUntil("the payment", isPaid, Effect.ignore(round(options, sandbox, unconfirmed)))
-        yield* someSeconds(130, ...flow)
-        assert.deepStrictEqual(yield* states, ["manual"])
-        const [intent] = yield* outbox.recent(1)
-        const [attempt] = yield* outbox.attempts(intent!.id)
-        const verb = { verb: "executed" as const, hash: attempt!.transferId }
-        yield* endIntent({ intentId: intent!.id, verb, author: "ana", reason: "looked" }, () => Effect.void)
-        assert.deepStrictEqual(yield* states, ["confirmed"])
-      }),
-    ),
-  )
 })
-
-/** Neither there nor not. */
-const pendingNow = nowhere
 
 const vault = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 const withdrawing = {

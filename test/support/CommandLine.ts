@@ -3,7 +3,6 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect, Fiber } from "effect"
 import { commandLine, exitCodeOf } from "../../src/cli/root.ts"
 import { ProcessContext } from "../../src/config/ProcessContext.ts"
-import { ShownMillis } from "../../src/submitter/lastingWord.ts"
 import { type Daemon, type Outcome, readLines } from "./Cofferer.ts"
 import { inTime } from "./until.ts"
 
@@ -32,7 +31,6 @@ const within = (
     Effect.provide(NodeServices.layer),
     Effect.provideService(Console.Console, console),
     // Most runs are about other things than how long a lone gateway must show what it says.
-    Effect.provideService(ShownMillis, 0),
     Effect.provideService(ProcessContext, { env: { PATH: process.env["PATH"], ...env }, output }),
   )
 }

@@ -19,7 +19,6 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { confirmOnce } from "../../src/submitter/Confirm.ts"
-import { ShownMillis } from "../../src/submitter/lastingWord.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { layerHttpHere } from "./InProcess.ts"
@@ -60,8 +59,6 @@ export interface FlowSetup {
   readonly policy?: Fields
   /** More top-level keys. */
   readonly more?: Fields
-  /** How long a lone gateway must tell of what its balances show. Default 0: most flows are about other things. */
-  readonly shownMillis?: number
   /** Whether the store waits for a window where its gateways list nothing, as a new one does. */
   readonly isNew?: boolean
   /** Whether no head of the chain was accepted before: then none counts for ten seconds. */
@@ -171,7 +168,6 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
                 Effect.andThen(setup.isNew === true ? Effect.void : hasWaited),
                 Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
                 Effect.andThen(use(options, sandbox, client)),
-                Effect.provideService(ShownMillis, setup.shownMillis ?? 0),
                 Effect.provide(
                   daemonLayer(options, { ...realMachine(options), http: layerHttpHere }).pipe(
                     Layer.provideMerge(Logger.layer([])),

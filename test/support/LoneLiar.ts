@@ -17,7 +17,6 @@ export const behind = (
   let network = ""
   return flow((...args) => use(front!, network, ...args), {
     ...setup,
-    shownMillis: 5_000,
     front: (url) =>
       Effect.map(startFront("liar", url), (started) => {
         front = started

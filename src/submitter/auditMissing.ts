@@ -1,0 +1,58 @@
+import { Clock, Effect, Option } from "effect"
+import type { Attempt } from "../domain/Attempt.ts"
+import { shortId } from "../domain/Hex.ts"
+import { sumText } from "../domain/sumText.ts"
+import { AlertQueue } from "../store/AlertQueue.ts"
+import { Database } from "../store/Database.ts"
+import { Findings } from "../store/Findings.ts"
+import { Outbox } from "../store/Outbox.ts"
+import { Signals } from "../store/Signals.ts"
+import { tripWith } from "../store/trip.ts"
+import { doubtfulUntil, isApart } from "./evidence.ts"
+import { listingOf } from "./listingOf.ts"
+
+/**
+ * Judges a payment that is recorded as executed and of which no movement was seen, once its window is over: whole
+ * listings of a quorum alone. A first one without it raises a ticket; a second, apart as for a proof of absence, halts.
+ * What is listed, or what nothing lists, is let go. Returns whether the watch of it may end.
+ */
+export const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt) {
+  const outbox = yield* Outbox
+  const intent = Option.getOrUndefined(yield* outbox.byId(attempt.intentId))
+  if (intent === undefined || attempt.state !== "confirmed") return true
+  const all = (yield* outbox.evidence(intent.id)).filter(({ k }) => k === attempt.k)
+  // What was not listed before it was shown says nothing of what is missing since.
+  const evidence = all.slice(all.findLastIndex(({ kind }) => kind === "executed") + 1)
+  if (evidence.some(({ kind }) => kind === "moved")) return true
+  const listing = yield* listingOf(intent.command, attempt.party)
+  if (listing === undefined || listing.transfers.some(({ id }) => id === attempt.transferId)) return true
+  const height = listing.mark?.height
+  if (!listing.complete || height === undefined || height <= doubtfulUntil(attempt)) return false
+  const now = yield* Clock.currentTimeMillis
+  const first = evidence.find(({ kind }) => kind === "absent")
+  const { payment, rule, decimals } = intent
+  const words =
+    `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is recorded as paid, and the ledger ` +
+    "neither lists it nor moved money for it"
+  if (first === undefined) {
+    const seen = { gateway: "", height, detail: "a complete listing does not hold it" }
+    const ticket = Effect.flatMap(AlertQueue, (queue) =>
+      queue.raise({
+        dedup: `missing/${intent.id}`,
+        severity: "ticket",
+        kind: "intent",
+        subject: shortId(intent.id).slice(0, 4),
+        detail: `${words}; it is looked at again, and halts if that lasts`,
+        fields: { intent: intent.id, state: intent.state },
+      }),
+    )
+    yield* (yield* Database).atomically(Effect.andThen(outbox.addEvidence(attempt, "absent", seen), ticket))
+    yield* (yield* Signals).wake("alerts")
+    return false
+  }
+  if (!isApart(attempt, { at: first.at, height: first.height ?? 0n }, { at: now, height })) return false
+  const remedy = 'compare it at another gateway; where it is still owed, hand it in with "cofferer submit" after resume'
+  const ended = (yield* Findings).endWatch(attempt)
+  yield* tripWith("payment_missing", Effect.as(ended, `${words}: ${remedy}`))
+  return true
+})
