@@ -157,7 +157,7 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
   const letGo = letGoOf(outcome)
   if (before !== undefined && !isRehearsed(mode, subject.rule)) {
     if (letGo !== undefined) yield* tellLetGo(subject, letGo, before)
-    yield* tellLate(outcome, decision, before)
+    yield* tellLate(outcome, decision, { before, isConcluded: episode !== before.episode })
     yield* tellUnseen(outcome, before)
   }
   const isBroken = outcome.look.need?._tag === "Broken"

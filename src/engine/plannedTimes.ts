@@ -2,14 +2,20 @@ import { Clock, Effect } from "effect"
 import type { Decision, HoldReason } from "../domain/Decision.ts"
 import { clockGap } from "../rules/clockGap.ts"
 import type { LetGo } from "../rules/Need.ts"
-import { lateOf, lateText, letGoText, lostText, unseenOf, unseenText } from "../rules/payout.ts"
+import { lateOf, lateOverText, lateText, letGoText, lostText, unseenOf, unseenText } from "../rules/payout.ts"
+import { timesAfter } from "../rules/Schedule.ts"
 import type { Subject } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { Clearance } from "../store/Clearance.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { type RuleMemory, RuleStates } from "../store/RuleStates.ts"
+import { listedBefore } from "../store/Tags.ts"
 import { EngineOptions } from "./EngineOptions.ts"
+import { intentIdOf } from "./intentIdOf.ts"
 import { isRehearsed } from "./judgeAll.ts"
+
+type Payout = Extract<Subject, { readonly kind: "payout" }>
 
 /**
  * Whether a payment stands for the planned time (Unix seconds) though it is of an earlier one: where a rule makes up
@@ -31,9 +37,28 @@ export const tellLetGo = Effect.fnUntraced(function* (subject: Subject, letGo: L
     severity: "ticket",
     kind: "payout",
     subject: rule.name,
-    detail: `${rule.name}: ${letGoText(rule, letGo, before)}`,
+    detail: `${rule.name}: ${letGoText(rule, letGo, before)}${yield* otherLifeText(subject, letGo)}`,
     fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, last: new Date(letGo.last).toISOString() },
   })
+})
+
+/** Planned times that are looked up, at most. */
+const timesMax = 100
+
+/** What people must look at before they hand in what is let go: another life of the store may have paid it. */
+const otherLifeText = Effect.fnUntraced(function* ({ rule, name }: Payout, { first, last }: LetGo) {
+  const { treasury } = yield* EngineOptions
+  const payment = { fromKey: rule.from.publicKey }
+  let times = 0
+  for (const at of timesAfter(rule.schedule, first - 1)) {
+    if (at > last || times++ >= timesMax) break
+    const id = intentIdOf({ treasury, rule: rule.name, subject: name, episode: at / 1_000 })
+    const [listed] = yield* listedBefore({ id, command: "transfer", payment })
+    if (listed === undefined) continue
+    return `; first look at transfer ${listed.id} (${listed.status}), which another life of this store made of it`
+  }
+  const lacking = yield* (yield* Clearance).lacking(rule.from.publicKey)
+  return lacking === undefined ? "" : `; first look at the ledger: ${lacking}`
 })
 
 /** An open payment of the rule itself is in the way, which calls people by its own bounds. */
@@ -43,13 +68,18 @@ const freshMillis = 60_000
 /** People hear again of what is still held, once in this time. */
 const toldAgainMillis = 86_400_000
 
-/** Calls people to a planned payment that is late, stays owed, and is held before anything of it is decided. */
+/**
+ * Calls people to a planned payment that is late, stays owed, and is held before anything of it is decided, and says
+ * that it is over with the look that concludes it.
+ */
 export const tellLate = Effect.fnUntraced(function* (
   { look: { subject, snapshot }, judgement: { planned, timer } }: Outcome,
   decision: Decision,
-  before: RuleMemory,
+  { before, isConcluded }: { readonly before: RuleMemory; readonly isConcluded: boolean },
 ) {
   if (subject.kind !== "payout" || planned === undefined) return
+  if (isConcluded)
+    return yield* tellLateOver(subject, lateOf(subject.rule, { planned, episode: before.episode }, snapshot.now))
   if (decision._tag !== "Hold" || byOpen.has(decision.reason)) return
   const { now, asOf, maxAgeMillis } = snapshot
   if (now - (timer.firingSince ?? now) < freshMillis) return
@@ -65,6 +95,16 @@ export const tellLate = Effect.fnUntraced(function* (
     kind: "payout",
     subject: rule.name,
     detail: `${rule.name}: ${lateText(rule, late, decision)}`,
+    fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, first: new Date(late.first).toISOString() },
+  })
+})
+
+const tellLateOver = Effect.fnUntraced(function* ({ rule, name }: Payout, late: LetGo | undefined) {
+  if (late === undefined) return
+  yield* (yield* AlertQueue).allClear(`late/${rule.name}/${name}/${late.first}`, {
+    kind: "payout",
+    subject: rule.name,
+    detail: `${rule.name}: ${lateOverText(rule, late)}`,
     fields: { rule: rule.name, from: rule.from.name, to: rule.to.name, first: new Date(late.first).toISOString() },
   })
 })

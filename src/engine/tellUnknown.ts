@@ -47,6 +47,18 @@ export const tellUnknown = Effect.fnUntraced(function* (
     .map(([name, { reasonSince }]) => [name, reasonSince] as const)
   const after: Readonly<Record<string, number>> = Object.fromEntries([...begun, ...lasting])
   if (!isSame(before, after)) yield* settings.set(key, JSON.stringify(after))
+  for (const [name, since] of Object.entries(before)) {
+    const memory = after[name] === undefined ? memories.get(name) : undefined
+    if (memory === undefined) continue
+    const { rule, subject } = memory
+    const isNew = yield* (yield* AlertQueue).allClear(`unknown/${rule}/${subject}/${since}`, {
+      kind: "rule",
+      subject: rule,
+      detail: `${subject}: its balances are known; it held since ${new Date(since).toISOString()}`,
+      fields: { rule, account: subject },
+    })
+    if (isNew) yield* (yield* Signals).wake("alerts")
+  }
   for (const [name, { rule, subject, detail }] of silent) {
     const since = after[name]
     if (since === undefined || now - since < patienceMillis) continue

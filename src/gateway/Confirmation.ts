@@ -30,6 +30,11 @@ export interface TransferListing {
   readonly complete: boolean
   /** Every transfer up to this block is in a complete listing; undefined where the gateway names no block. */
   readonly mark: BlockMark | undefined
+  /**
+   * A block that the gateway had come to when it was read: that of the mark, or, where it names none, of the gateway's
+   * own head before the reading. It clears keys, and proves no absence.
+   */
+  readonly reached?: bigint | undefined
   /** Where a later reading goes on; undefined where nothing was listed. */
   readonly cursor: string | undefined
 }
@@ -68,6 +73,23 @@ export class Confirmation extends Context.Service<
         list(publicKey, options, (after) => withdrawalsPage(transport, publicKey, after)),
       ),
     })
+}
+
+/** Listings that say how far they reach, by the gateway's head that was known before each. */
+export const withReach = (
+  confirmation: Confirmation["Service"],
+  headKnown: () => bigint | undefined,
+): Confirmation["Service"] => {
+  const dated = (asked: Effect.Effect<TransferListing, GatewayError>) =>
+    Effect.suspend(() => {
+      const height = headKnown()
+      return Effect.map(asked, (listing) => ({ ...listing, reached: listing.mark?.height ?? height }))
+    })
+  return {
+    ...confirmation,
+    transfersFrom: (key, options) => dated(confirmation.transfersFrom(key, options)),
+    withdrawalsFrom: (key, options) => dated(confirmation.withdrawalsFrom(key, options)),
+  }
 }
 
 interface One {

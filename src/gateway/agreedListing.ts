@@ -1,5 +1,6 @@
 import { Option, Schema } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
+import { quorumTip } from "../domain/quorum.ts"
 import type { TransferListing } from "./Confirmation.ts"
 import type { Told } from "./Gateways.ts"
 import type { LedgerDebits, SendCounts } from "./LedgerHistory.ts"
@@ -62,6 +63,10 @@ export const agreedListing = (
     complete: whole.length >= quorum,
     mark: quorumMark(
       whole.length >= quorum ? whole.map(({ value }) => value.mark) : told.map(({ value }) => value.mark),
+      quorum,
+    ),
+    reached: quorumTip(
+      whole.flatMap(({ value }) => value.reached ?? []),
       quorum,
     ),
     cursor: cursorsText(told, cursors),

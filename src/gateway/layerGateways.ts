@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import type { HttpClient } from "effect/http"
 import type { Metrics } from "../telemetry/Metrics.ts"
 import { ChainContext, type FixedChain } from "./ChainContext.ts"
-import { Confirmation } from "./Confirmation.ts"
+import { Confirmation, withReach } from "./Confirmation.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
 import { GatewayReader } from "./GatewayReader.ts"
 import { type Gateway, Gateways, makeGateways } from "./Gateways.ts"
@@ -55,7 +55,13 @@ export const layerGateways = (
       }),
     )
     // Where no gateway tells a head, its chain is what a person wrote down.
-    const all = fixedChain === undefined ? yield* Effect.forEach(bare, (gateway) => onChain(gateway, chainId)) : bare
+    const all =
+      fixedChain === undefined
+        ? yield* Effect.forEach(bare, (gateway) => onChain(gateway, chainId))
+        : bare.map((gateway) => ({
+            ...gateway,
+            confirmation: withReach(gateway.confirmation, () => fixedChain.head.height),
+          }))
     const writers = transports.map((transport) => [transport.gateway, GatewayWriter.make(transport)] as const)
     const health = yield* Health
     const quarantined = Effect.map(health.all, (views) => new Set(views.filter(isUnheard).map(({ name }) => name)))

@@ -1,6 +1,6 @@
 import { Clock, Deferred, Effect, Exit } from "effect"
 import { headsAtOnce } from "./ChainContext.ts"
-import type { Confirmation, TransferSighting } from "./Confirmation.ts"
+import { type Confirmation, type TransferSighting, withReach } from "./Confirmation.ts"
 import { type GatewayError, otherChain } from "./GatewayError.ts"
 import type { Gateway } from "./Gateways.ts"
 import { Health } from "./Health.ts"
@@ -121,7 +121,10 @@ export const onChain = Effect.fnUntraced(function* (gateway: Gateway, chainId: s
       yield* since(++moment)
       return sighting
     })
-  return { ...gateway, chain: { head: fresh }, ...guarded(gateway, sure, seen) } satisfies Gateway
+  const guardedOne = guarded(gateway, sure, seen)
+  const headKnown = () => (last !== undefined && Exit.isSuccess(last.exit) ? last.exit.value.height : undefined)
+  const confirmation = withReach(guardedOne.confirmation, headKnown)
+  return { ...gateway, chain: { head: fresh }, ...guardedOne, confirmation } satisfies Gateway
 })
 
 const guarded = (

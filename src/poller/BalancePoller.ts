@@ -233,7 +233,7 @@ const keep = Effect.fnUntraced(function* (
       return kept
     }),
   )
-  yield* tellChanges(options, changes, answer.height)
+  yield* tellChanges(options, changes, { after: watermark, upTo: answer.height })
   yield* signals.wake("engine")
   if (changes.length > 0) yield* signals.wake("reconcile")
 })

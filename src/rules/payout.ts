@@ -91,6 +91,10 @@ export const lateText = (rule: PayoutRule, late: LetGo, { reason, detail }: Held
   )
 }
 
+/** That it is held no longer, for people. */
+export const lateOverText = (rule: PayoutRule, late: LetGo): string =>
+  `${sumText(rule)} planned for ${timesText(late)} is held no longer: it is decided, or was made up for`
+
 /** What of a plan nobody paid in time and why, for people. `before` is what was said of it before it was late. */
 export const letGoText = (rule: PayoutRule, letGo: LetGo, { reason, detail }: Held): string => {
   // How old knowledge was at the last look tells nothing of the rest of the time.

@@ -31,6 +31,8 @@ export interface Facts extends Omit<View, "sentence" | "conditions"> {
   readonly disk: { readonly dir: string; readonly free: number | undefined; readonly low: number }
   /** Why the files were refused last, where none was put in force since. */
   readonly refusedReload: string | undefined
+  /** Nothing is signed until this block, in about so many seconds; null before it is counted. */
+  readonly quarantine: { readonly until: string | null; readonly seconds: number | null } | undefined
   /** Receivers with an alert that waits: how many, how many of them pages, and for how long the oldest does. */
   readonly undelivered: ReadonlyArray<{
     readonly receiver: string

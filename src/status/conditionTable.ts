@@ -113,6 +113,17 @@ const configRefused = ({ refusedReload }: Facts): Found | undefined =>
         'correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload',
       )
 
+const signingWaits = ({ quarantine }: Facts): Found | undefined => {
+  if (quarantine === undefined) return undefined
+  const { until, seconds } = quarantine
+  const minutes = Math.round((seconds ?? 0) / 60)
+  const end =
+    until === null
+      ? "for one window and ten blocks, counted once the newest block is known"
+      : `until block ${until}, in ${minutes < 1 ? "less than 1 min" : `about ${minutes} min`}`
+  return warn(`Nothing is signed ${end}: what another life of this store sent may still execute`, "it ends by itself")
+}
+
 const outOfBand = (facts: Facts): Found | undefined => {
   const long = facts.outOfBand.filter(({ seconds, cycleSeconds }) => seconds > cycleSeconds)
   if (long.length === 0) return undefined
@@ -210,6 +221,7 @@ export const conditionTable = {
   alerts_undelivered: { find: undelivered, alertAfterMillis: 0 },
   low_disk: { find: lowDisk, alertAfterMillis: 0 },
   config_refused: { find: configRefused },
+  signing_waits: { find: signingWaits },
   out_of_band: { find: outOfBand, alertAfterMillis: 0 },
   rule_locked: { find: ruleLocked },
   paused: { find: paused },

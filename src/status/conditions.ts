@@ -6,6 +6,9 @@ export type ConditionName = keyof typeof conditionTable
 /** Everything that keeps a treasury from being healthy, the worst first. */
 export const conditionNames = Object.keys(conditionTable) as ReadonlyArray<ConditionName>
 
+/** Setting that keeps since when a condition holds that people are alerted to. */
+export const troubleKey = (name: ConditionName): string => `health/${name}`
+
 /** A condition that holds. */
 export interface Condition extends Found {
   readonly condition: ConditionName

@@ -44,13 +44,17 @@ const pending = Effect.map(
   (last): Acceptance | undefined => (last?.inForceAt === null ? last : undefined),
 )
 
-/** Halts a start whose file permits more than the terms in force. An hour that runs for the same terms goes on. */
+/**
+ * Halts a start whose file permits more than the terms in force. An hour that runs for the same terms begins anew:
+ * while no process lived no halt could stop it.
+ */
 export const haltOnTerms = Effect.fn("Terms.halt")(function* (inForce: InForce, weaker: ReadonlyArray<string>) {
   const hash = hashOf(inForce)
   const begins = `the terms ${short(hash)} of the file permit`
   const [halt, given] = [yield* termsHaltNow, yield* pending]
   const isOther = halt !== undefined && !halt.detail.startsWith(begins)
   if (isOther || (given !== undefined && given.hash !== hash)) yield* endTermsHalt("the file has other terms now")
+  yield* (yield* TermsLog).countFrom(null)
   yield* trip("terms", `${begins} more than those in force: ${listed(weaker)}`)
 })
 
@@ -103,7 +107,7 @@ const settle = Effect.gen(function* () {
   }
 })
 
-/** The hour runs from the first time that clock and newest block agree, and ends while they do. */
+/** The hour runs from the first time in this process that clock and newest block agree, and ends while they do. */
 const isHourOver = Effect.fnUntraced(function* ({ since }: Acceptance) {
   const log = yield* TermsLog
   const maxAge = (yield* log.inForce)?.terms.maxAgeMillis ?? 0

@@ -6,7 +6,7 @@ import { Database } from "../store/Database.ts"
 import { makeTrouble, type Noted } from "../store/makeTrouble.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
-import { type Condition, type ConditionName, conditionNames } from "./conditions.ts"
+import { type Condition, type ConditionName, conditionNames, troubleKey } from "./conditions.ts"
 import { conditionTable } from "./conditionTable.ts"
 import { noteOutOfBand } from "./outOfBand.ts"
 import { readView } from "./StatusView.ts"
@@ -45,7 +45,7 @@ export const watchHealth = Effect.fn("Health.watch")(function* () {
 const watchOne = Effect.fnUntraced(function* (name: ConditionName, conditions: ReadonlyArray<Condition>) {
   const afterMillis = alertAfter(name)
   if (afterMillis === undefined) return false
-  const trouble = makeTrouble(yield* Settings, `health/${name}`, afterMillis)
+  const trouble = makeTrouble(yield* Settings, troubleKey(name), afterMillis)
   const found = conditions.find(({ condition }) => condition === name)
   if (found === undefined) {
     const over = yield* trouble.end

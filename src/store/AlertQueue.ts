@@ -106,6 +106,14 @@ export class AlertQueue extends Context.Service<
      * took it from memory, where it was spoken under another name, are not told again.
      */
     readonly raise: (alert: Alert, spokenAs?: string) => Effect.Effect<boolean, StoreError>
+    /**
+     * Says that what an alert told is over, once and to who got it. `of` is its `dedup`, or the beginning of several
+     * up to a "/"; false where nobody heard of it.
+     */
+    readonly allClear: (
+      of: string,
+      alert: Pick<Alert, "kind" | "subject" | "detail" | "fields">,
+    ) => Effect.Effect<boolean, StoreError>
     /** Keeps an alert in memory, for as long as this process lives: for when the store takes no writes. */
     readonly speak: (alert: Alert) => Effect.Effect<void>
     /** Forgets an alert in memory, once it is stored. */
@@ -186,28 +194,37 @@ export class AlertQueue extends Context.Service<
             return known.state === "pending" && isDue ? [{ ...row, tries: known.tries }] : []
           })
         })
-        return AlertQueue.of({
-          raise: Effect.fn("AlertQueue.raise")(
-            function* ({ resolves = [], to = [], ...alert }: Alert, spokenAs?: string) {
-              const at = yield* Clock.currentTimeMillis
-              const rows =
-                yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
+        const raise: AlertQueue["Service"]["raise"] = Effect.fn("AlertQueue.raise")(
+          function* ({ resolves = [], to = [], ...alert }: Alert, spokenAs?: string) {
+            const at = yield* Clock.currentTimeMillis
+            const rows =
+              yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
               ON CONFLICT (dedup) DO NOTHING RETURNING seq`
-              const seq = rows[0]?.["seq"]
-              if (seq === undefined) return false
-              const named = [...to, ...(yield* receiversOf(sql, resolves))]
-              for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
-                yield* sql`INSERT INTO deliveries ${sql.insert({
-                  alert: seq,
-                  receiver,
-                  state: hasTaken(spokenAs, receiver) ? "delivered" : "pending",
-                  next_at: at,
-                  updated_at: at,
-                })}`
-              }
-              return true
+            const seq = rows[0]?.["seq"]
+            if (seq === undefined) return false
+            const named = [...to, ...(yield* receiversOf(sql, resolves))]
+            for (const receiver of new Set(named.length === 0 ? receiversFor(alert.severity) : named)) {
+              yield* sql`INSERT INTO deliveries ${sql.insert({
+                alert: seq,
+                receiver,
+                state: hasTaken(spokenAs, receiver) ? "delivered" : "pending",
+                next_at: at,
+                updated_at: at,
+              })}`
+            }
+            return true
+          },
+          (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
+        )
+        return AlertQueue.of({
+          raise,
+          allClear: Effect.fn("AlertQueue.allClear")(
+            function* (of: string, alert: Pick<Alert, "kind" | "subject" | "detail" | "fields">) {
+              if ((yield* receiversOf(sql, [of])).length === 0) return false
+              const fields = { ...alert.fields, over: true }
+              return yield* raise({ ...alert, fields, dedup: `${of}/over`, severity: "info", resolves: [of] })
             },
-            (effect) => effect.pipe(sql.withTransaction, storeError("AlertQueue.raise")),
+            (effect) => effect.pipe(storeError("AlertQueue.allClear")),
           ),
           speak: (alert) =>
             Effect.map(Clock.currentTimeMillis, (at) => {

@@ -52,8 +52,10 @@ export interface Noted {
 export class Findings extends Context.Service<
   Findings,
   {
-    /** Where the next reading of the party's listing begins; undefined before the first. */
+    /** Where the next reading of the party's listing begins, "": at its beginning; undefined before the first. */
     readonly cursor: (party: string) => Effect.Effect<string | undefined, StoreError>
+    /** All listings are read from their beginning again. */
+    readonly readWhole: Effect.Effect<void, StoreError>
     /**
      * Stores what a listing showed, how each now stands, and with a cursor how far it was read, together. Transfers of
      * our attempts count as executions where they are done; all others are strangers.

@@ -26,7 +26,7 @@ export interface Acceptance {
   readonly reason: string
   /** When it was given, Unix milliseconds. */
   readonly at: number
-  /** From when its hour counts: once clock and newest block agree. Unix milliseconds; null until then. */
+  /** From when its hour counts: once clock and newest block agree in this process. Unix milliseconds; null before. */
   readonly since: number | null
   /** When it put the terms in force, Unix milliseconds; null until then. */
   readonly inForceAt: number | null
@@ -64,8 +64,8 @@ export class TermsLog extends Context.Service<
     /** The acceptance whose hour is under way, or the last one that put terms in force. */
     readonly acceptance: Effect.Effect<Acceptance | undefined, StoreError>
     readonly accept: (given: Pick<Acceptance, "hash" | "author" | "reason">) => Effect.Effect<void, StoreError>
-    /** Counts the hour from a time on. */
-    readonly countFrom: (since: number) => Effect.Effect<void, StoreError>
+    /** Counts the hour from a time on; null: from one that is still to come. */
+    readonly countFrom: (since: number | null) => Effect.Effect<void, StoreError>
     /** Ends the hour that is under way, if there is one. A halt ends it as well. */
     readonly endHour: (end: "in force" | "void") => Effect.Effect<void, StoreError>
   }

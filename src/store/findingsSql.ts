@@ -132,6 +132,7 @@ export const makeStrangers = (
 ): Pick<
   Port,
   | "cursor"
+  | "readWhole"
   | "note"
   | "noteExecution"
   | "executions"
@@ -147,6 +148,7 @@ export const makeStrangers = (
       rowsOf(CursorRow, "Findings.cursor"),
       Effect.map((rows) => rows[0]?.cursor),
     ),
+  readWhole: sql`UPDATE transfer_cursors SET cursor = ''`.pipe(Effect.asVoid, storeError("Findings.readWhole")),
   note: Effect.fn("Findings.note")((seen: Parameters<Port["note"]>[0]) =>
     durable(sql, "Findings.note", note(sql, journal, seen)),
   ),

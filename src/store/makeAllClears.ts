@@ -6,6 +6,7 @@ import { AlertQueue } from "./AlertQueue.ts"
 import { Brake } from "./Brake.ts"
 import { rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
+import { Observations } from "./Observations.ts"
 import { Outbox } from "./Outbox.ts"
 
 /** An end longer ago is no news: a store of an earlier version has halts that ended without an all-clear. */
@@ -17,6 +18,9 @@ const AboutPayment = Schema.Struct({ dedup: Schema.String })
 /** First words of the alerts that call people to a payment; its id follows. */
 const callsOf = ["manual", "overdue", "waits"] as const
 const overOf = "ended"
+
+const AlertRow = Schema.Struct({ dedup: Schema.String, subject: Schema.String })
+const noOver = "NOT EXISTS (SELECT 1 FROM alerts o WHERE o.dedup = a.dedup || '/over')"
 
 /** Reads what ended, of what people were alerted of, and raises no all-clear twice. */
 const endings = Effect.gen(function* () {
@@ -31,7 +35,15 @@ const endings = Effect.gen(function* () {
       rowsOf(AboutPayment, "Alerts.called"),
     ),
   ).pipe(Effect.map((rows) => idsOf(rows.flat().map(({ dedup }) => dedup.split("/")))))
+  const locks = sql`SELECT dedup, subject FROM alerts a WHERE dedup >= 'lock/' AND dedup < 'lock0'
+    AND dedup NOT LIKE '%/over' AND ${sql.literal(noOver)}
+    AND NOT EXISTS (SELECT 1 FROM pauses p WHERE p.scope = 'lock:' || a.subject AND p.ended_at IS NULL)
+    ORDER BY seq`.pipe(rowsOf(AlertRow, "Alerts.endedLocks"))
+  const overflows = sql`SELECT dedup, subject FROM alerts a WHERE dedup >= 'overflow/' AND dedup < 'overflow0'
+    AND dedup NOT LIKE '%/over' AND ${sql.literal(noOver)} ORDER BY seq`.pipe(rowsOf(AlertRow, "Alerts.overflows"))
   return {
+    locks: database.memoryOf<ReadonlyArray<typeof AlertRow.Type>>("alerts", "pauses")("", locks),
+    overflows: database.memoryOf<ReadonlyArray<typeof AlertRow.Type>>("alerts")("", overflows),
     halts: database.memoryOf<ReadonlyArray<typeof EndedHalt.Type>>("halts", "alerts")("", halts),
     payments: database.memoryOf<ReadonlyArray<string>>("alerts")("", called),
   }
@@ -44,15 +56,28 @@ const idsOf = (words: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<strin
 }
 
 /**
- * Makes what raises the all-clear of each halt and of each payment that people were called to, once it has ended,
- * whoever ended it. It goes to those who were called, and is no page. Returns whether there was one.
+ * Makes what raises the all-clear of each halt, of each locked rule, of rows that did not fit, and of each payment
+ * that people were called to, once it has ended, whoever ended it. It goes to those who were called, and is no page.
+ * Returns whether there was one.
  */
-export const makeAllClears = Effect.map(endings, ({ halts, payments }) =>
+export const makeAllClears = Effect.map(endings, ({ halts, payments, locks, overflows }) =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
+    const { allClear } = yield* AlertQueue
     const ended = (yield* halts).filter(({ endedAt }) => now - endedAt < newsMillis)
     for (const { seq, reason } of ended) yield* raiseHaltOver(`halt/${reason}/${seq}`, reason)
     let isNew = ended.length > 0
+    for (const { dedup, subject } of yield* locks) {
+      const detail = "the lock is over: the rule acts again"
+      isNew = (yield* allClear(dedup, { kind: "rule", subject, detail, fields: { rule: subject } })) || isNew
+    }
+    for (const { dedup, subject } of yield* overflows) {
+      const known = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
+      const at = BigInt(dedup.replace("overflow/", ""))
+      if (known < at) continue
+      const detail = "the balance changes behind that time are read"
+      isNew = (yield* allClear(dedup, { kind: "balances", subject, detail, fields: { at: String(at) } })) || isNew
+    }
     for (const id of yield* payments) isNew = (yield* raisePaymentOver(id)) || isNew
     return isNew
   }),

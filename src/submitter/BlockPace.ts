@@ -3,7 +3,7 @@ import { Observations } from "../store/Observations.ts"
 import type { StoreError } from "../store/StoreError.ts"
 
 /** Milliseconds of a block before any were measured. */
-const blockMillis = 1_000
+export const blockMillis = 1_000
 /** Bounds of what is believed: a time that a gateway makes up neither refuses ordinary work nor keeps hopeless work. */
 const blockMillisMin = 100
 const blockMillisMax = 10_000

@@ -20,7 +20,7 @@ export class Looks extends Context.Service<
      * nodes differ takes its place: the first was false, and no listing would ever reach it.
      */
     readonly startHeight: (height: bigint) => Effect.Effect<bigint>
-    /** Forgets that height: the next one given is the first. */
+    /** Forgets that height and where readings ended: the next ones given are the first. */
     readonly restart: Effect.Effect<void>
     /** Whether a reading of the party's listing ended where the one before did. */
     readonly endsAgain: (party: string, cursor: string) => Effect.Effect<boolean>
@@ -62,6 +62,7 @@ export class Looks extends Context.Service<
           }),
         restart: Effect.sync(() => {
           start = undefined
+          ends.clear()
         }),
         endsAgain: (party, cursor) =>
           Effect.sync(() => {

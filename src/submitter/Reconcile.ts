@@ -90,7 +90,8 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
 /** Clears the key, where all that it paid is listed up to the block, or nothing lists it and the quarantine is over. */
 const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigint, listing: Listing) {
   const clearance = yield* Clearance
-  const isWhole = (one: Listing) => one === undefined || (one.complete && (one.mark?.height ?? start) >= start)
+  const isWhole = (one: Listing) =>
+    one === undefined || (one.complete && one.reached !== undefined && one.reached >= start)
   if (!isWhole(listing) || !(yield* clearance.isOpen)) return
   const withdrawals = yield* (yield* Confirmation)
     .withdrawalsFrom(party)
@@ -145,14 +146,15 @@ type Listing = TransferListing | undefined
  */
 const list = Effect.fnUntraced(function* (party: string) {
   const confirmation = yield* Confirmation
-  const after = yield* (yield* Findings).cursor(party)
+  const cursor = yield* (yield* Findings).cursor(party)
+  const after = cursor === "" ? undefined : cursor
   return yield* confirmation.transfersFrom(party, { after }).pipe(
     // A gateway that does not know the cursor of another is read from the beginning.
     Effect.catchReason("GatewayError", "Rejected", (_, error) =>
       after === undefined ? Effect.fail(error) : confirmation.transfersFrom(party),
     ),
     Effect.catchReason("GatewayError", "Unsupported", () =>
-      Effect.succeed(after === undefined ? undefined : ("silent" as const)),
+      Effect.succeed(cursor === undefined ? undefined : ("silent" as const)),
     ),
   )
 })

@@ -18,7 +18,7 @@ import { payingInForce, SubmitterOptions } from "./SubmitterOptions.ts"
 import { sendAttempt } from "./sendAttempt.ts"
 import { signIntent } from "./signIntent.ts"
 import { Tip } from "./Tip.ts"
-import { endWaiting, waits } from "./waiting.ts"
+import { endWaiting, waits, waitsListed } from "./waiting.ts"
 
 /** Intents worked on at the same time. Each has at most one live attempt; the network takes few per block anyway. */
 const concurrentMax = 4
@@ -29,6 +29,7 @@ const waitMillisUnanswered = 5_000
 /** Brings one open intent as far as it can go now: asks people, reserves, signs, solves, sends what is due. */
 const advance = Effect.fn("Submitter.advance")(function* (intent: Intent) {
   const outbox = yield* Outbox
+  if (yield* waitsListed(intent)) return
   // People are asked, and their time runs, whatever keeps the payment from being signed.
   const needed = approvalOf(yield* SubmitterOptions, intent)
   let current = needed === undefined ? intent : yield* awaitApproval(intent, needed)

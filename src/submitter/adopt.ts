@@ -104,9 +104,10 @@ export const noteWhole = Effect.fnUntraced(function* (
   const found: Array<Stranger> = []
   for (const { party, listing } of listings) {
     if (listing === undefined) continue
-    const { transfers, cursor } = listing
+    const { transfers } = listing
     const isOwn = (reference: string) => ownSequence(installation, reference) !== undefined
-    found.push(...(yield* findings.note({ party, cursor, transfers, isOwn })).strangers)
+    // One reading alone, which a page may have left something out of, takes no later one its beginning.
+    found.push(...(yield* findings.note({ party, cursor: undefined, transfers, isOwn })).strangers)
   }
   return found
 })

@@ -3,11 +3,12 @@ import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
-import { afterUnpaid } from "../rules/waiting.ts"
+import { afterUnpaid, type Standing } from "../rules/waiting.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import { listedBefore } from "../store/Tags.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
@@ -22,6 +23,14 @@ export interface Ending {
   readonly detail: string
   readonly severity: "page" | "ticket" | "info"
 }
+
+/** What follows where a payment ends unpaid. What another life of this store made of it is not to be paid once more. */
+const whatFollows = Effect.fnUntraced(function* (intent: Intent, standing: Standing) {
+  const listed = standing._tag === "Level" ? undefined : (yield* listedBefore(intent)).at(-1)
+  if (listed === undefined) return afterUnpaid(standing)
+  const { id, status } = listed
+  return `the ledger lists it as transfer ${id} of another life of this store (${status}): pay it by no other name before that is looked up`
+})
 
 /** Ends a payment, or hands it over, and calls people: change and alert are durable together, or neither is. */
 export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
@@ -38,7 +47,7 @@ export const endAndTell = Effect.fn("Submitter.end")(function* <A, R>(
   const amount = sumText(payment, intent.decimals)
   // What is manual has not ended: its sentence says what people have to do.
   const standing = state === "manual" ? undefined : yield* (yield* Wanted).standing(intent)
-  const after = standing === undefined ? "" : `; ${afterUnpaid(standing)}`
+  const after = standing === undefined ? "" : `; ${yield* whatFollows(intent, standing)}`
   const isLost = standing !== undefined && standing._tag !== "Level"
   const alert = alerts.raise({
     dedup: `${state}/${intent.id}`,

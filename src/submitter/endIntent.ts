@@ -94,13 +94,14 @@ const acceptedOf = Effect.fnUntraced(function* (chainId: string | undefined) {
 /** The others hear of a payment that one person has ended unpaid. */
 const tellUnpaid = Effect.fnUntraced(function* (intent: Intent, state: string, detail: string) {
   const { id, rule, payment, decimals } = intent
+  const waited = intent.detail.startsWith("waits: ") ? `; it ${intent.detail.replace("waits: ", "waited: ")}` : ""
   const remedy = 'where it is still owed and its rule does not decide it anew, hand it in with "cofferer submit"'
   yield* (yield* AlertQueue).raise({
     dedup: `${state}/${id}`,
     severity: "info",
     kind: "intent",
     subject: shortId(id).slice(0, 4),
-    detail: `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} ends unpaid, ${detail}; ${remedy}`,
+    detail: `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} ends unpaid, ${detail}${waited}; ${remedy}`,
     fields: { intent: id, state },
   })
 })

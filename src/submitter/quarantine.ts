@@ -3,6 +3,7 @@ import { windowBlocksMax } from "../rules/workParameters.ts"
 import { ChainRules } from "../store/ChainRules.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
+import { Findings } from "../store/Findings.ts"
 import { Settings } from "../store/Settings.ts"
 import { isOurChain } from "./isOurChain.ts"
 import { Looks } from "./Looks.ts"
@@ -39,6 +40,12 @@ const isPassed = Effect.fnUntraced(function* (isNow: boolean) {
   return false
 })
 
+/** The last block of the quarantine, null before it is counted; undefined where there is none. */
+export const quarantinedUntil = Effect.gen(function* () {
+  const stored = (yield* (yield* Settings).get(quarantineKey)) ?? ""
+  return stored === "" ? undefined : stored === "pending" ? null : BigInt(stored)
+})
+
 /** One that began while the gateway was asked is not ended, and not counted from before it. */
 const unlessBegun = <A, E, R>(stored: string, write: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Database, (database) =>
@@ -68,9 +75,10 @@ export const keepQuarantine = Effect.fn("Reconcile.quarantine")(function* () {
   const until = isCounted ? counted : head.height + BigInt(window) + quarantineBlocks
   if (!isCounted) yield* unlessBegun(stored, settings.set(quarantineKey, String(until)))
   if (yield* isPassed(head.height > until)) {
-    // What clears a key now has to list all up to here.
+    // What clears a key now has to list all up to here, what no earlier reading showed included.
     yield* (yield* Looks).restart
-    const end = Effect.andThen(settings.set(quarantineKey, ""), clearance.quarantine(undefined))
+    const { readWhole } = yield* Findings
+    const end = Effect.all([readWhole, settings.set(quarantineKey, ""), clearance.quarantine(undefined)])
     return yield* unlessBegun(String(until), end)
   }
   return yield* clearance.quarantine(`${why}: it signs again after block ${until}`)

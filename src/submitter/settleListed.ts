@@ -16,8 +16,9 @@ import { Signals } from "../store/Signals.ts"
 import { listedBefore } from "../store/Tags.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
+import { BlockPace } from "./BlockPace.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { doubtfulUntil } from "./evidence.ts"
+import { isOver, sureHeight } from "./evidence.ts"
 import { inTurn } from "./inTurn.ts"
 import { isNamed } from "./namesOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
@@ -64,7 +65,16 @@ const judge = Effect.fnUntraced(function* (intent: Intent) {
 /** Whether bytes of this store may still execute: they are judged by themselves first. */
 const mayExecute = Effect.fnUntraced(function* ({ id }: Intent) {
   const live = (yield* (yield* Outbox).attempts(id)).find(({ state }) => !isFinalAttempt(state))
-  return live !== undefined && (yield* (yield* Tip).head).height <= doubtfulUntil(live)
+  if (live === undefined) return false
+  const { height } = yield* (yield* Tip).head
+  return !isOver(
+    live,
+    sureHeight(live, {
+      now: yield* Clock.currentTimeMillis,
+      blockMillis: yield* (yield* BlockPace).millis,
+      told: height,
+    }),
+  )
 })
 
 /** Whether it moved money, whatever its status says: before 0.76.3 the refusal of a replay hides an execution. */

@@ -25,7 +25,6 @@ import type { JournalHead } from "../store/Journal.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Settings } from "../store/Settings.ts"
-import { Signals } from "../store/Signals.ts"
 import { StoreError } from "../store/StoreError.ts"
 import { listedBefore } from "../store/Tags.ts"
 import { trip, violated } from "../store/trip.ts"
@@ -44,7 +43,7 @@ import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { tooSlow } from "./solveWork.ts"
 import { Tip } from "./Tip.ts"
 import { Wanted } from "./Wanted.ts"
-import { isDroppedInPart, waits } from "./waiting.ts"
+import { isDroppedInPart, waits, waitsListed } from "./waiting.ts"
 
 /** Settlements are looked for this far back; a balance that lags more is stale long before. */
 const unseenMillis = 3_600_000
@@ -160,13 +159,7 @@ const usedUp = Effect.fnUntraced(function* ({ payment: { from, fromKey }, rule }
  * that nothing bears yet.
  */
 const isListed = Effect.fnUntraced(function* (intent: Intent, k: number) {
-  if (isNamed(intent, yield* (yield* Wanted).standing(intent))) {
-    const [listed] = yield* listedBefore(intent)
-    if (listed === undefined) return false
-    yield* waits(intent, `the ledger lists it already, as transfer ${listed.id} of another life of this store`)
-    yield* (yield* Signals).wake("reconcile")
-    return true
-  }
+  if (isNamed(intent, yield* (yield* Wanted).standing(intent))) return yield* waitsListed(intent)
   for (const part of [intent, ...(yield* otherParts(intent))]) {
     const [listed] = yield* listedBefore(part)
     if (listed === undefined) continue

@@ -9,12 +9,13 @@ import { AlertQueue } from "../store/AlertQueue.ts"
 import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
+import { listedBefore } from "../store/Tags.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { approvalOf } from "./approvalOf.ts"
 import { clockAgrees } from "./clockAgrees.ts"
 import { endAndTell } from "./endAndTell.ts"
-import { otherParts } from "./namesOf.ts"
+import { isNamed, otherParts } from "./namesOf.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Wanted } from "./Wanted.ts"
 
@@ -65,6 +66,22 @@ export const waits = Effect.fn("Submitter.wait")(function* (intent: Intent, why:
   const isNew = yield* (yield* Database).atomically(Effect.andThen(shown ?? Effect.void, alert))
   if (isNew) yield* (yield* Signals).wake("alerts")
   return false
+})
+
+/**
+ * Whether the ledger lists it as a payment of another life of this store. Then no time of its own ends it: the word of
+ * a quorum does (`settleListed`), or people. Only what is named from outside is known so.
+ */
+export const waitsListed = Effect.fn("Submitter.waitListed")(function* (intent: Intent) {
+  if (!isUnsigned(intent) || !isNamed(intent, yield* (yield* Wanted).standing(intent))) return false
+  const [listed] = yield* listedBefore(intent)
+  if (listed === undefined) return false
+  const detail = `waits: the ledger lists it already, as transfer ${listed.id} of another life of this store`
+  const state = intent.state === "proposed" ? "reserved" : intent.state
+  if (intent.state === state && intent.detail === detail) return true
+  yield* (yield* Outbox).move(intent, state, { detail })
+  yield* (yield* Signals).wake("reconcile")
+  return true
 })
 
 const sinceOf = (standing: Standing, { since }: WaitFacts): number =>

@@ -3,8 +3,11 @@ import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
 import { Notifier } from "../../src/notify/Notifier.ts"
+import { explainAnswer } from "../../src/poller/explainAnswer.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { makeAllClears } from "../../src/store/makeAllClears.ts"
+import { Observations } from "../../src/store/Observations.ts"
 import { trip } from "../../src/store/trip.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { flow, round, states } from "../support/Flow.ts"
@@ -60,6 +63,29 @@ describe("the all-clear", () => {
       routes,
     )
   })
+
+  it.effect("of balance rows that did not fit comes once later ones are read", () =>
+    flow((options, sandbox) =>
+      Effect.gen(function* () {
+        const queue = yield* AlertQueue
+        yield* rounds(options, sandbox, 2)
+        const { timestamp = 0n } = (yield* (yield* Observations).watermark) ?? {}
+        const overs = Effect.map(queue.due(100), (all) =>
+          all.flatMap(({ severity, dedup }) => (dedup.startsWith("overflow/") ? [severity] : [])),
+        )
+        yield* explainAnswer(
+          { _tag: "Overflow", at: timestamp + 1n, detail: "5,001 rows" },
+          { known: timestamp, now: 0n },
+        )
+        yield* Effect.flatten(makeAllClears)
+        assert.deepStrictEqual(yield* overs, ["ticket"])
+        yield* rounds(options, sandbox, 2)
+        yield* Effect.flatten(makeAllClears)
+        yield* Effect.flatten(makeAllClears)
+        assert.deepStrictEqual(yield* overs, ["ticket", "info"])
+      }).pipe(Effect.provide(Logger.layer([]))),
+    ),
+  )
 
   it.effect("of a payment past its bound says how it ended", () => {
     const taken: Array<string> = []

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import { makeAllClears } from "../../src/store/makeAllClears.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { flow, reason, round, states } from "../support/Flow.ts"
 
@@ -24,6 +25,7 @@ const locks = Effect.map(
   Effect.flatMap(Brake, (brake) => brake.pauses),
   (all) => all.map(({ scope, reason, author }) => ({ scope, reason, author })),
 )
+const allClears = Effect.flatten(makeAllClears)
 const tickets = Effect.map(
   Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
   (due) =>
@@ -64,7 +66,12 @@ describe("a rule whose payments come to nothing", () => {
           for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
           assert.strictEqual(yield* reason, "locked", "time alone ends it not")
           const before = (yield* journal.head).seq
+          yield* allClears
+          assert.deepStrictEqual(yield* tickets, ["ticket keep-bob"], "it is not over")
           yield* brake.resume({ scope: "lock:keep-bob", reason: "line added", author: "ana" })
+          yield* allClears
+          yield* allClears
+          assert.deepStrictEqual(yield* tickets, ["ticket keep-bob", "info keep-bob"])
           assert.strictEqual((yield* journal.head).seq, before + 1)
           for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
           assert.strictEqual(yield* reason, "in_flight", "it acts again")

@@ -59,6 +59,10 @@ describe("a planned payment that is held before it is decided", () => {
           yield* resume
           yield* rounds(options, sandbox, 12)
           assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+          assert.match(
+            (yield* told).slice(2).join("; "),
+            /^info wage: 30\.00\S* USDT alice -> eve planned for 2027-01-15T08:01Z is held no longer: it is decided[^;]*$/,
+          )
         }),
       { rules: wage("1 8 15 * *") },
     ),

@@ -5,6 +5,8 @@ import { decideOnce } from "../../src/engine/Engine.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { type Flow, type FlowSetup, flow, lives, paid, reason, round } from "../support/Flow.ts"
 import { startFront } from "../support/Fronts.ts"
+import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
 
 const told = Effect.gen(function* () {
   const queue = yield* AlertQueue
@@ -20,17 +22,18 @@ const hidden = new Map([
 
 describe("an account whose balance nothing tells", () => {
   it.effect("calls people after five minutes, once", () => {
+    let isHidden = true
     const front = (url: string) =>
       Effect.map(startFront("a", url), (one) => {
         one.manner = async (request, ask) => {
           const key = hidden.get(request.url.pathname)
           const answer = await ask()
-          return key === undefined ? answer : { ...answer, text: `{"${key}":${page}}` }
+          return key === undefined || !isHidden ? answer : { ...answer, text: `{"${key}":${page}}` }
         }
         return one.server.url
       })
     return flow(
-      (options, sandbox) =>
+      (options, sandbox, client) =>
         Effect.gen(function* () {
           for (let i = 0; i < 6; i++) yield* round(options, sandbox)
           assert.strictEqual(yield* reason, "no_data")
@@ -47,6 +50,20 @@ describe("an account whose balance nothing tells", () => {
           for (let i = 0; i < 3; i++) yield* round(options, sandbox)
           assert.deepStrictEqual(yield* told, [])
           assert.deepStrictEqual(yield* paid(sandbox), [])
+          // Both accounts are seen with their first rows.
+          isHidden = false
+          yield* submit(
+            client,
+            signed(client, {
+              from: "alice",
+              command: payment(client, "bob", one, { asset: usdt }),
+              ...(yield* head(client)),
+            }),
+          )
+          for (let i = 0; i < 3; i++) yield* round(options, sandbox)
+          const [over, ...again] = yield* told
+          assert.match(over ?? "", /^info bob\/USDT: its balances are known; it held since /)
+          assert.deepStrictEqual(again, [])
         }),
       { front },
     )

@@ -179,6 +179,15 @@ describe("what gateways list together", () => {
     assert.isFalse(agreedListing([a, c], 2, none).complete)
   })
 
+  it("reaches as far as a quorum's, whether a block is named or a head was known", () => {
+    const reaching = (name: string, reached: bigint | undefined, complete = true) =>
+      told(name, listing([], { mark: undefined, reached, complete }))
+    const [a, b, c] = [reaching("a", 90n), reaching("b", 70n), reaching("c", undefined)]
+    assert.strictEqual(agreedListing([a, b, c], 2, none).reached, 70n)
+    assert.isUndefined(agreedListing([a, c], 2, none).reached, "one that says nothing reaches nowhere")
+    assert.isUndefined(agreedListing([a, reaching("b", 70n, false)], 2, none).reached)
+  })
+
   it("follows each gateway's own cursor and keeps those that failed", () => {
     const first = agreedListing(
       [told("a", listing([], { cursor: "1" })), told("c", listing([], { cursor: "3" }))],
@@ -198,7 +207,7 @@ describe("what gateways list together", () => {
   })
 
   it("is exactly what the only gateway lists", () => {
-    const alone = listing([transfer()], { cursor: "bare", complete: false })
+    const alone = listing([transfer()], { cursor: "bare", complete: false, reached: undefined })
     assert.deepStrictEqual(agreedListing([told("a", alone)], 1, { after: "older", of: 1 }), alone)
     assert.strictEqual(cursorOf("bare", "a", 1), "bare")
     assert.strictEqual(cursorOf('{"a":"1","b":"2"}', "a", 1), "1", "of a time when two were named")

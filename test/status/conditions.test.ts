@@ -49,6 +49,7 @@ const calm: Facts = {
   wrongClock: undefined,
   disk: { dir: "/data", free: 900 * mebibyte, low: 512 * mebibyte },
   refusedReload: undefined,
+  quarantine: undefined,
   undelivered: [],
   outOfBand: [],
   fromStore: false,
@@ -224,6 +225,24 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Facts
     "warn",
     { refusedReload: "treasury.yaml:3:1 unknown key" },
     'The changed files were refused, and the former ones are in force: treasury.yaml:3:1 unknown key; correct them, "cofferer check", then "cofferer reload --reason TEXT"; or put the former files back and reload.',
+  ],
+  [
+    "signing_waits",
+    "warn",
+    { quarantine: { until: "128", seconds: 114 } },
+    "Nothing is signed until block 128, in about 2 min: what another life of this store sent may still execute; it ends by itself.",
+  ],
+  [
+    "signing_waits",
+    "warn",
+    { quarantine: { until: null, seconds: null } },
+    "Nothing is signed for one window and ten blocks, counted once the newest block is known: what another life of this store sent may still execute; it ends by itself.",
+  ],
+  [
+    "signing_waits",
+    "warn",
+    { quarantine: { until: "128", seconds: 0 } },
+    "Nothing is signed until block 128, in less than 1 min: what another life of this store sent may still execute; it ends by itself.",
   ],
   [
     "out_of_band",

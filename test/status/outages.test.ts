@@ -8,6 +8,8 @@ import { haltAll, pauseScope, resumeScope } from "../../src/status/brakeVerbs.ts
 import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
 import { endPayment } from "../../src/status/people.ts"
 import { reloadConfig } from "../../src/status/reloadConfig.ts"
+import { readView } from "../../src/status/StatusView.ts"
+import { watchHealth } from "../../src/status/watchHealth.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
@@ -232,12 +234,28 @@ const outages: ReadonlyArray<Outage> = [
         world.free = 1.5 * 2 ** 30
       }),
     end: (world) =>
-      Effect.sync(() => {
-        world.free = 100 * 2 ** 30
+      Effect.gen(function* () {
+        // At its bound it would begin and end in turn, with an alert each time.
+        for (const [free, isLow] of [
+          [2.1, true],
+          [2.4, true],
+          [1.9, true],
+          [2.6, false],
+        ] as const) {
+          world.free = free * 2 ** 30
+          yield* watchHealth()
+          const { treasury, mode } = world.options
+          const { conditions } = yield* readView({ treasury, mode, version: "1" })
+          assert.strictEqual(
+            conditions.some(({ condition }) => condition === "low_disk"),
+            isLow,
+            `${free} GiB are free`,
+          )
+        }
       }),
     condition: "low_disk",
     severity: "warn",
-    headline: /^The disk of .* is low: 1536\.0 MiB free, 2048\.0 MiB needed; /,
+    headline: /^The disk of .* is low: 1536\.0 MiB free, 2560\.0 MiB needed; /,
     remedy: /^free space under /,
     alert: { receiver: "log", severity: "ticket", subject: /^low disk$/ },
     alertSeconds: 10,

@@ -3,10 +3,17 @@ import { Effect } from "effect"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { beginSend } from "../../src/submitter/beginSend.ts"
+import { Looks } from "../../src/submitter/Looks.ts"
+import { Tip } from "../../src/submitter/Tip.ts"
 import { alice, flow, paid, round, states } from "../support/Flow.ts"
+import { altered, type Front, startFront } from "../support/Fronts.ts"
 import { rounds } from "../support/Intents.ts"
 import { arm, disarm } from "../support/TestFaults.ts"
 
+const withoutBlocks = altered(
+  () => true,
+  ({ headers: { "x-block-height": _, "x-block-timestamp": __, ...headers }, ...answer }) => ({ ...answer, headers }),
+)
 const unchecked = "the ledger is not yet compared with the journal"
 const lacking = Effect.flatMap(Clearance, (clearance) => clearance.lacking(alice))
 
@@ -39,6 +46,34 @@ describe("a key that is not compared with the journal", () => {
         yield* rounds(options, sandbox, 10)
         assert.isUndefined(yield* lacking)
       }),
+    ),
+  )
+
+  const fronts: Array<Front> = []
+  it.effect("is cleared, where listings name no block, once the gateway's own head was there before one", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const [clearance, looks] = [yield* Clearance, yield* Looks]
+          yield* rounds(options, sandbox, 3)
+          fronts[0]!.manner = withoutBlocks
+          yield* clearance.revoke
+          yield* looks.restart
+          const start = yield* looks.startHeight((yield* (yield* Tip).head).height + 6n)
+          for (let height = 0n; height < start; height = (yield* (yield* Tip).head).height) {
+            assert.isFalse(yield* clearance.isGranted(alice), `cleared at block ${height} of ${start}`)
+            yield* rounds(options, sandbox, 1)
+          }
+          yield* rounds(options, sandbox, 3)
+          assert.isUndefined(yield* lacking)
+        }),
+      {
+        front: (url) =>
+          Effect.map(startFront("sandbox", url), (front) => {
+            fronts.push(front)
+            return front.server.url
+          }),
+      },
     ),
   )
 })

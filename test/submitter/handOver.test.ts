@@ -153,6 +153,39 @@ describe("what a store held open that was put back", () => {
     ),
   )
 
+  it.effect("is named where its planned time is let go: what was paid is handed in by nobody", () =>
+    putBack(
+      {
+        before: (options, world) => rounds(options, world, 12),
+        after: (options, world) =>
+          Effect.gen(function* () {
+            yield* TestClock.adjust("47 seconds")
+            yield* rounds(options, world, 8)
+            assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+            yield* TestClock.adjust("5 minutes")
+          }),
+        blocks: 60,
+      },
+      (_, world) =>
+        Effect.gen(function* () {
+          assert.lengthOf(yield* paid(world), 2)
+          const told = (yield* alerts).filter((alert) => alert.includes("wage"))
+          assert.lengthOf(told, 1, told.join("; "))
+          assert.match(told[0] ?? "", /let go .*; first look at transfer [0-9a-f]{64} \(done\), which another life/)
+        }),
+      {
+        rules: [
+          {
+            name: "wage",
+            payout: { from: "alice", to: "eve", asset: "USDT", amount: "30" },
+            schedule: { cron: "1 8 15 * *", missed: "skip", late: "1m" },
+          },
+        ],
+        transfersPer24h: 9,
+      },
+    ),
+  )
+
   it.effect("is not paid by another attempt if signed and unknown", () =>
     putBack(
       {

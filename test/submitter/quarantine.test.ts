@@ -2,15 +2,18 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
+import { readView } from "../../src/status/StatusView.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Database } from "../../src/store/Database.ts"
 import { Settings } from "../../src/store/Settings.ts"
+import { adopt } from "../../src/submitter/adopt.ts"
 import { beginQuarantine, keepQuarantine, quarantineKey } from "../../src/submitter/quarantine.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { alice, flow, round } from "../support/Flow.ts"
-import { type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
-import { rounds } from "../support/Intents.ts"
-import { head } from "../support/TestClient.ts"
+import { altered, type Front, honest, type Manner, startFront } from "../support/Fronts.ts"
+import { halts, rounds } from "../support/Intents.ts"
+import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
 import { ticking } from "../support/ticking.ts"
 import { turn, waitUntil } from "../support/until.ts"
 
@@ -42,6 +45,32 @@ const begin = Effect.flatMap(Database, (database) => database.atomically(beginQu
 
 describe("a quarantine that begins", () => {
   const fronts: Array<Front> = []
+  it.effect("says until when nothing is signed, and nothing of it once it is over", () =>
+    flow((options, world) =>
+      Effect.gen(function* () {
+        const waits = Effect.map(
+          readView({ treasury: options.treasury, mode: options.mode, version: "1" }),
+          ({ conditions, sentence }) => ({
+            text: conditions.find(({ condition }) => condition === "signing_waits")?.text,
+            sentence: sentence.text,
+          }),
+        )
+        yield* rounds(options, world, 12)
+        assert.match((yield* waits).sentence, /^All in band/)
+        yield* begin
+        assert.match((yield* waits).sentence, /^Nothing is signed for one window and ten blocks/)
+        yield* rounds(options, world, 1)
+        const until = BigInt((yield* Effect.flatMap(Settings, ({ get }) => get(quarantineKey)))!.split(" ")[0]!)
+        assert.match(
+          (yield* waits).text ?? "",
+          new RegExp(`^Nothing is signed until block ${until}, in less than 1 min`),
+        )
+        for (let i = 0; i < 300 && !(yield* (yield* Clearance).isGranted(alice)); i++) yield* round(options, world)
+        assert.deepStrictEqual((yield* waits).text, undefined)
+      }),
+    ),
+  )
+
   it.effect("while an earlier one ends is not ended with it", () =>
     flow(
       (options, world, client) =>
@@ -89,6 +118,50 @@ describe("a quarantine that begins", () => {
           slow.release()
           yield* ticking(Fiber.join(look))
           assert.isFalse(yield* clearance.isGranted(alice))
+        }),
+      fronted(fronts),
+    ),
+  )
+})
+
+/** Leaves a transfer out of listings. */
+const without = (id: string): Manner =>
+  altered(
+    ({ url }) => url.pathname === "/api/v2/transfers",
+    (answer) => {
+      const told = JSON.parse(answer.text)
+      const edges = told.transfers.edges.filter((edge: unknown) => !JSON.stringify(edge).includes(id))
+      return { ...answer, text: JSON.stringify({ transfers: { ...told.transfers, edges } }) }
+    },
+  )
+
+describe("a transfer that is not listed at first", () => {
+  const fronts: Array<Front> = []
+  it.effect("though a later one was, is seen before the quarantine after adoption ends", () =>
+    flow(
+      (options, world, client) =>
+        Effect.gen(function* () {
+          const clearance = yield* Clearance
+          const sent = Effect.fnUntraced(function* (amount: bigint) {
+            const command = payment(client, "eve", amount * one, { asset: usdt })
+            const { transferId, ...tx } = signed(client, { from: "alice", command, ...(yield* head(client)) })
+            yield* submit(client, { transferId, ...tx })
+            yield* world.stepBlock
+            return transferId
+          })
+          const [front, first] = [fronts.at(-1)!, yield* sent(3n)]
+          yield* sent(4n)
+          front.manner = without(first)
+          yield* rounds(options, world, 3)
+          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+          yield* ticking(adopt([alice], { reason: "ours", author: "ana" }, () => Effect.void))
+          yield* rounds(options, world, 8)
+          front.manner = honest
+          for (let i = 0; i < 300 && (yield* halts).length === 0; i++) {
+            assert.isFalse(yield* clearance.isGranted(alice), "nothing is signed before it is seen")
+            yield* round(options, world)
+          }
+          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
         }),
       fronted(fronts),
     ),

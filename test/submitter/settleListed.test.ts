@@ -1,0 +1,141 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { isFinalAttempt } from "../../src/domain/Attempt.ts"
+import type { Intent } from "../../src/domain/Intent.ts"
+import { referenceText } from "../../src/domain/Reference.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { Tags } from "../../src/store/Tags.ts"
+import { endIntent } from "../../src/submitter/endIntent.ts"
+import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
+import { flow, round } from "../support/Flow.ts"
+import { altered, type Front, type Manner, startFront } from "../support/Fronts.ts"
+import { rounds } from "../support/Intents.ts"
+import { deskFields } from "../support/Operators.ts"
+import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { arm } from "../support/TestFaults.ts"
+import { powOf, usdt } from "../support/TestSandbox.ts"
+import { waitUntil } from "../support/until.ts"
+
+/** Takes nothing that is handed in, and tells heads that are so many blocks too high. */
+const liarBy = (by: bigint): Manner => {
+  const higher = altered(
+    ({ url }) => url.pathname === "/blockchain/height",
+    (answer) => ({ ...answer, text: answer.text.replace(/\d+/, (height) => String(BigInt(height) + by)) }),
+  )
+  return async (request, ask) =>
+    request.method === "POST" ? { status: 503, headers: {}, text: "" } : higher(request, ask)
+}
+
+const newest = Effect.gen(function* () {
+  const outbox = yield* Outbox
+  const [intent] = yield* outbox.recent(1)
+  const [attempt] = intent === undefined ? [] : yield* outbox.attempts(intent.id)
+  return { intent, attempt }
+})
+
+/** What another life of the store signs for the payment. */
+const payAsAnother = Effect.fnUntraced(function* (
+  { id, payment: { fromKey, to, amount } }: Intent,
+  client: TestClient,
+  world: Sandbox["Service"],
+) {
+  const tag = (yield* Tags).of(fromKey, id) ?? assert.fail("the key is held here")
+  const reference = referenceText({ installation: "0badcafe", seq: 7, hash: "ab".repeat(32), tag })
+  const command = payment(client, to, amount, { asset: usdt, reference })
+  yield* submit(client, signed(client, { from: "alice", command, ...(yield* head(client)) }))
+  yield* world.stepBlock
+})
+
+const fronts: Array<Front> = []
+const front = (url: string) =>
+  Effect.map(startFront("sandbox", url), (one) => {
+    fronts.push(one)
+    return one.server.url
+  })
+const tickets = Effect.map(
+  Effect.flatMap(AlertQueue, (queue) => queue.due(100)),
+  (all) => all.map(({ detail }) => detail),
+)
+
+describe("a payment that another life of the store made as well", () => {
+  it.effect("does not end, by a head that is too high for a moment, while bytes of this one may execute", () =>
+    flow(
+      (options, world, client) =>
+        Effect.gen(function* () {
+          const front = fronts.at(-1) ?? assert.fail()
+          front.manner = liarBy(0n)
+          const live = Effect.map(newest, ({ attempt }) => attempt !== undefined && attempt.sends > 0)
+          yield* waitUntil("a payment that is sent", live, round(options, world))
+          const { intent = assert.fail() } = yield* newest
+          yield* (yield* Outbox).move(intent, "manual", { detail: "handed over" })
+          yield* payAsAnother(intent, client, world)
+          const see = round(options, world, new Set(["submit", "confirm"]))
+          for (let i = 0; i < 20; i++) yield* see
+          front.manner = liarBy(150n)
+          yield* Effect.ignore(see)
+          yield* reconcileOnce()
+          const { intent: now, attempt = assert.fail() } = yield* newest
+          assert.strictEqual(now?.state, "manual", now?.detail)
+          assert.isFalse(isFinalAttempt(attempt.state), attempt.state)
+          front.manner = liarBy(0n)
+          const ended = Effect.map(newest, (one) => one.intent?.state === "confirmed")
+          yield* waitUntil("the end of the window", ended, round(options, world, new Set(["submit", "confirm"])))
+        }),
+      {
+        scenario: { pow: powOf(100) },
+        network: { framing: "bare" },
+        front,
+      },
+    ),
+  )
+
+  const wage = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+  const skipped = { cron: "1 8 * * *", missed: "skip", late: "2m" }
+  for (const asked of [false, true]) {
+    const how = asked ? ", though people are asked about it" : ""
+    it.effect(`waits for people where no quorum shows it as done, and its planned time is over${how}`, () =>
+      flow(
+        (options, world, client) =>
+          Effect.gen(function* () {
+            const skip = new Set(["submit", "confirm"])
+            yield* TestClock.adjust("50 seconds")
+            const wages = Effect.map(
+              Effect.flatMap(Outbox, ({ recent }) => recent(10)),
+              (all) => all.filter(({ rule }) => rule === "wage"),
+            )
+            const decided = Effect.map(wages, (all) => all.length > 0)
+            yield* waitUntil("the wage", decided, round(options, world, skip))
+            yield* arm(client, { operation: "submit", kind: "execution_failure", count: 1 })
+            yield* payAsAnother((yield* wages)[0] ?? assert.fail(), client, world)
+            yield* rounds(options, world, 3)
+            yield* TestClock.adjust("4 minutes")
+            yield* rounds(options, world, 5)
+            const [intent = assert.fail()] = yield* wages
+            assert.include(["reserved", "awaiting_approval"], intent.state, intent.detail)
+            const told = yield* tickets
+            assert.lengthOf(
+              told.filter((one) => one.includes("cofferer intents cancel")),
+              1,
+              told.join("; "),
+            )
+            assert.deepStrictEqual(
+              told.filter((one) => one.includes("cofferer submit")),
+              [],
+            )
+            const verb = { intentId: intent.id, verb: { verb: "cancel" }, author: "ana", reason: "looked" } as const
+            yield* endIntent(verb, () => Effect.void)
+            assert.strictEqual((yield* wages)[0]?.state, "cancelled")
+            const [end] = (yield* tickets).filter((one) => one.includes("ends unpaid"))
+            assert.match(end ?? "", /lists it already, as transfer [0-9a-f]{64} of another life of this store/)
+          }),
+        {
+          rules: [{ name: "wage", payout: wage, schedule: skipped }],
+          ...(asked ? { line: { approval: "desk" }, more: deskFields(2, "2m") } : {}),
+        },
+      ),
+    )
+  }
+})
