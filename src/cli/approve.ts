@@ -5,7 +5,7 @@ import { storeLayer } from "../services.ts"
 import { signApproval } from "../signer/signApproval.ts"
 import { type ApprovalView, findApproval, approve as giveApproval } from "../status/approvals.ts"
 import type { Problem } from "../status/stories.ts"
-import { readApproval } from "../tx/readApproval.ts"
+import { readApproval } from "../tx/Approval.ts"
 import { approvalLines } from "./approvalText.ts"
 import { approveTerms } from "./approveTerms.ts"
 import { failWith } from "./CliFailure.ts"
@@ -135,5 +135,5 @@ export const approve = Command.make(
   }),
 ).pipe(
   Command.withDescription("Approve a payment that waits for operators, with a signature of one's own key"),
-  Command.withSubcommands([sign, ...approveTerms]),
+  Command.withSubcommands([sign, approveTerms]),
 )

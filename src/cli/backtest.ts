@@ -3,7 +3,7 @@ import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis, PercentText } from "../config/Fields.ts"
 import type { Treasury } from "../config/Treasury.ts"
-import { type Backtest, runBacktest } from "../rehearsal/Backtest.ts"
+import { runBacktest } from "../rehearsal/Backtest.ts"
 import { chart } from "../rehearsal/chart.ts"
 import { difference } from "../rehearsal/difference.ts"
 import { type History, millisOf, outsideOf, termsIn } from "../rehearsal/History.ts"
@@ -152,17 +152,19 @@ export const backtest = Command.make(
     if (until <= start) return yield* failWith("notFound", "no balance is known of that time")
     const events = outsideOf(history, start)
     const draws = chosen.output === "svg" || Option.isSome(chosen.chart)
-    const play = (one: Treasury): Backtest =>
-      runBacktest({
-        settings: settingsOf(one, history, start, chosen),
-        parties: one.parties.values(),
-        assets: one.assets.values(),
-        events,
-        until,
-        draws,
-      })
-    const result = play(treasury)
-    const against = other === undefined ? undefined : play(other)
+    const play = (one: Treasury) =>
+      Effect.promise(() =>
+        runBacktest({
+          settings: settingsOf(one, history, start, chosen),
+          parties: one.parties.values(),
+          assets: one.assets.values(),
+          events,
+          until,
+          draws,
+        }),
+      )
+    const result = yield* play(treasury)
+    const against = other === undefined ? undefined : yield* play(other)
     const past = { ...pastOf(history, start, until), unknown, leftOut }
     const names = [files.join(" + "), chosen.against.join(" + ")] as const
     const sides = against === undefined ? undefined : ([result, against] as const)

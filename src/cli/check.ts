@@ -1,7 +1,7 @@
 import { Clock, Console, Effect, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { isCodeIsolated } from "../config/CodeProcess.ts"
 import { ConfigError, formatProblem, type Problem } from "../config/ConfigError.ts"
+import { isCodeIsolated } from "../config/codeProcess.ts"
 import { needCertificates } from "../config/Environment.ts"
 import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
@@ -100,7 +100,8 @@ export const check = Command.make(
     const { treasury, mode } = found
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
-    const tried = tryCode(treasury, yield* Clock.currentTimeMillis)
+    const now = yield* Clock.currentTimeMillis
+    const tried = yield* Effect.promise(() => tryCode(treasury, now))
     if (tried.errors.length > 0) return yield* new ConfigError({ problems: [...tried.errors] })
     const past = yield* checkPast(chosen, found)
     const shared = yield* Effect.result(refuseSharedFolder(treasury.watermarkFile))

@@ -41,7 +41,7 @@ const symbolsIn = ({ all = [], any = [], not, ...leaf }: ConditionText): Readonl
 
 /** Every asset of the file's gateway. Money rules are left out: they may name what is not pinned yet. */
 const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Option<string>) {
-  const document = withCode(yield* readYaml(file))
+  const document = yield* withCode(yield* readYaml(file))
   const raw = yield* decodeYaml(TreasuryFile, document)
   const { rules: _, policy: __, parties: ___, assets: ____, ...rest } = document.value as Record<string, unknown>
   const treasury = yield* treasuryOf({ ...document, value: rest })

@@ -10,7 +10,6 @@ const Waiting = Schema.Struct({
   text: Schema.String,
   by: Schema.Array(Schema.String),
   others: Schema.Array(Schema.String),
-  again: Schema.Array(Schema.String),
   missing: Schema.Int,
 })
 const isWaiting = Schema.is(Waiting)
@@ -45,10 +44,9 @@ export const signAgreement = Effect.fnUntraced(function* <E, R>(
   if (!isWaiting(answer)) return answer
   // Whoever signs it elsewhere is shown this text and no other.
   yield* needSignable(answer.text, asked)
-  const { text, by, others, again, missing, waits } = answer
+  const { text, by, others, missing, waits } = answer
   yield* printResult(chosen.output, answer, () => text.slice(0, -1))
   const done = by.length === 0 ? "" : `approved by ${by.join(", ")}; `
-  const anew = again.length === 0 ? "" : `; ${again.join(", ")} signed an earlier form, which counts no longer`
   const next = `${missing} of ${others.join(", ")} must say "${waits}" with the same reason and --key or --signature`
-  return yield* failWith("needsApproval", `${done}${next}${anew}`)
+  return yield* failWith("needsApproval", `${done}${next}`)
 })

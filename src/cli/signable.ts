@@ -2,8 +2,7 @@ import { Effect } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
 import { shortId } from "../domain/Hex.ts"
 import { visible } from "../domain/visible.ts"
-import type { ApprovalKind, PaymentTerms } from "../tx/Approval.ts"
-import { factIn, readApproval, readPaymentTerms } from "../tx/readApproval.ts"
+import { type ApprovalKind, factIn, type PaymentTerms, readApproval, readPaymentTerms } from "../tx/Approval.ts"
 import { failWith } from "./CliFailure.ts"
 
 /**
@@ -20,7 +19,8 @@ const isMeant = (typed: string, id: string): boolean =>
 /** The terms in the text of a payment's approval. Fails where it is another text, or that of another payment. */
 export const signablePayment = Effect.fnUntraced(function* (typed: string, text: string) {
   const terms = readPaymentTerms(text)
-  if (terms === undefined)
+  // What nobody sees, or what moves other words, is no part of a text that people read.
+  if (terms === undefined || text.split("\n").some((line) => visible(line) !== line))
     return yield* failWith("refused", `what the daemon shows is no approval of a payment: ${nothingSigned}`)
   if (!isMeant(typed, terms.intentId))
     return yield* failWith(

@@ -1,6 +1,7 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import type { ApprovalView } from "../status/approvals.ts"
 import type { IntentView } from "../status/View.ts"
+import { readPaymentTerms } from "../tx/Approval.ts"
 import { approvalLines } from "./approvalText.ts"
 import { table } from "./output.ts"
 
@@ -95,7 +96,10 @@ const tell = (kind: string, body: Body, story: Story): readonly [word: string, s
         `${k}: ${said(body["kind"])}${behind(" at block ", body["height"])}${behind(": ", body["detail"])}`,
       ]
     case "approval":
-      return ["approval", `${said(body["operator"])} of ${said(body["group"])}; key ${short(body["key"])}`]
+      return [
+        "approval",
+        `${said(body["operator"])}${behind(" of ", readPaymentTerms(said(body["text"]))?.group)}; key ${short(body["key"])}`,
+      ]
     case "refusal":
       return ["refusal", `the signer refused ${k} (${said(body["refusal"])}): ${said(body["detail"])}`]
     default:

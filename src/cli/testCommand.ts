@@ -65,7 +65,7 @@ export const testCommand = Command.make(
     if (files.length === 0) return yield* failWith("usage", "name a file of tests")
     const plans = (yield* Effect.forEach(files, (file) => readTests(file, config))).flat()
     const began = performance.now()
-    const results = plans.map(runPlan)
+    const results = yield* Effect.forEach(plans, (plan) => Effect.promise(() => runPlan(plan)))
     const seconds = ((performance.now() - began) / 1_000).toFixed(2)
     const failed = results.filter(({ faults }) => faults.length > 0).length
     yield* printResult(output, { ok: failed === 0, tests: results.map(toResult) }, () =>

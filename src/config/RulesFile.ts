@@ -208,6 +208,7 @@ export type HoldReason =
   | "outside_hours"
   | "not_due"
   | "locked"
+  | "code"
   | "inhibited"
   | "no_data"
   | "stale"

@@ -5,9 +5,8 @@ import type { CodeRule } from "../rules/Rule.ts"
 import { decode, type Thrown, type Told } from "./codeWire.ts"
 import { type Heard, type LoadedFunction, placeOfStack } from "./loadRules.ts"
 import { nameRemedy } from "./nearest.ts"
-import { canonical } from "./partHashes.ts"
 
-/** Processor time in which an operator's function answers twice; it takes microseconds. */
+/** Processor time in which an operator's function answers; it takes microseconds. */
 export const askMillis = 500
 /** How long one that did not end is not asked again: its process has to be started anew. */
 const restMillis = 60_000
@@ -23,10 +22,9 @@ interface Held extends Answered {
 }
 
 /**
- * An operator's function as rules ask it: twice, and with nothing taken from it that is not sound. What throws, waits,
- * does not end, has another form or says another thing the second time is broken, and pays nothing. It is asked again
- * where it is told something else; one that did not end stays broken for a minute of the looks' time without being
- * asked.
+ * An operator's function as rules ask it, with nothing taken from it that is not sound. What throws, waits, does not
+ * end or has another form is broken, and pays nothing. It is asked again where it is told something else; one that did
+ * not end stays broken for a minute of the looks' time without being asked.
  */
 export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code => {
   let held: Held | undefined
@@ -36,23 +34,21 @@ export const codeOf = (asked: LoadedFunction, payer: Payer, hash: string): Code 
     const { answer, at } = held
     return answer.until === undefined || (at <= now && now < answer.until) ? answer : undefined
   }
-  const hear = (heard: Heard, seen: CodeSeen, now: number): CodeAnswer => {
-    const answer = soundly(() => answerOf(heard, seen, payer, now))
-    held = { seen, answer, at: now }
-    return answer
-  }
   return {
     hash,
-    ask: (seen, now = seen.time) => standing(seen, now) ?? hear(asked.now(seen), seen, now),
-    askLater: (seen, now) => {
+    ask: (seen, now) => {
       const answer = standing(seen, now)
       if (answer !== undefined) return { seen, answer }
       if (thinking !== undefined) return thinking
-      const heard = asked.later(seen)
-      if (!(heard instanceof Promise)) return { seen, answer: hear(heard, seen, now) }
+      const hear = (heard: Heard): Answered => {
+        held = { seen, answer: soundly(() => answerOf(heard, seen, payer, now)), at: now }
+        return held
+      }
+      const heard = asked.ask(seen)
+      if (!(heard instanceof Promise)) return hear(heard)
       thinking = heard
         .catch((): Heard => ({ ended: "it says what nobody says" }))
-        .then((said) => ({ seen, answer: hear(said, seen, now) }))
+        .then(hear)
         .finally(() => {
           thinking = undefined
         })
@@ -72,13 +68,7 @@ const soundly = (read: () => CodeAnswer): CodeAnswer => {
 
 const answerOf = (heard: Heard, seen: CodeSeen, payer: Payer, now: number): CodeAnswer => {
   if ("ended" in heard) return { ...broken(endedWords(heard.ended), false), until: now + restMillis }
-  const timed = heard.some((told) => told.timed === true)
-  const [first, second] = heard.map((told) => readTold(told, seen, payer))
-  if (wordsOf(first!) !== wordsOf(second!)) {
-    const kept = "it goes by something else than it is told, or keeps it from one asking to the next"
-    return broken(`asked twice on the same balances, its code gives two answers: ${kept}`, timed)
-  }
-  return { ...first!, timed }
+  return { ...readTold(heard, seen, payer), timed: heard.timed === true }
 }
 
 const endedWords = (why: string): string => {
@@ -102,11 +92,6 @@ const readTold = (told: Told, seen: CodeSeen, payer: Payer): Answer => {
 
 const broken = (detail: string, timed: boolean): CodeAnswer => ({ _tag: "Broken", detail, timed })
 const wrong = (detail: string): Answer => ({ _tag: "Broken", detail })
-
-const wordsOf = (answer: Answer): string =>
-  answer._tag === "Broken"
-    ? answer.detail
-    : canonical([answer.because ?? "", ...answer.payments.map(({ to, amount }) => [to, String(amount)])])
 
 const failure = ({ message, stack }: Thrown, { balances, assets }: CodeSeen): string => {
   const at = placeOfStack(String(stack))

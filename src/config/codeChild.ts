@@ -1,19 +1,17 @@
 /**
- * The process in which a file of rules is run, and nothing else: it holds no key, sees no environment and no file but
+ * The process in which files of rules are run, and nothing else: it holds no key, sees no environment and no file but
  * this program's, and never turns its event loop, so that nothing that waits ever comes. What it says is believed by
- * nobody: `codeThread.ts` bounds it, `askCode.ts` judges its answers.
+ * nobody: `codeProcess.ts` bounds it, `askCode.ts` judges its answers.
  */
 import { readSync, writeSync } from "node:fs"
 import nodeModule, { createRequire, registerHooks, stripTypeScriptTypes } from "node:module"
 import { dirname, resolve } from "node:path"
-import { getHeapStatistics } from "node:v8"
-import { askTwice, thrownBy } from "./askTwice.ts"
-import { encode, type Fault, header, lineCharsMax, literally, type Numbered, placeAt, type Reply } from "./codeWire.ts"
+import { askNeed, thrownBy } from "./askNeed.ts"
+import { encode, type Fault, lineCharsMax, literally, type Numbered, placeAt, type Reply } from "./codeWire.ts"
+import { purify } from "./pureGlobals.ts"
 
 const { parse, stringify } = JSON
 const { wait } = Atomics
-const cpuUsage = process.cpuUsage.bind(process)
-const heapUsed = (): number => getHeapStatistics().used_heap_size
 const exit = process.exit.bind(process)
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 const decoder = new TextDecoder()
@@ -55,18 +53,15 @@ const write = (reply: Reply, n?: number): void => {
   }
 }
 
-/** Each run of the files has addresses of its own, so that its modules are not those of the run before. */
+/** Each file that is run has addresses of its own, so that what it imports is not shared with another one. */
 const virtual = /^(?:file:\/\/)?\/cofferer-rules\/([0-9]+)(\/.*)$/
 const urlOf = (path: string, run: string): string =>
   `file:///cofferer-rules/${run}${path.split("/").map(encodeURIComponent).join("/")}`
 
-/** Specifiers that stand for files of this program. */
-const own: Readonly<Record<string, string>> = {
-  "cofferer:pure": new URL("./pureGlobals.ts", import.meta.url).href,
-  "cofferer/rules": new URL("./RulesFile.ts", import.meta.url).href,
-}
+/** What stands for a file of this program: its types. */
+const own = { specifier: "cofferer/rules", url: new URL("./RulesFile.ts", import.meta.url).href }
 
-const texts = new Map<string, string>()
+let texts = new Map<string, string>()
 /** What is wrong, at its place: errors of the loader have none that helps. */
 let fault: Fault | undefined
 
@@ -75,7 +70,7 @@ const fail = (found: Fault): never => {
   throw new Error(found.message)
 }
 
-/** Whether the files are run for the first time: only then may one be asked for. */
+/** Only while a file is run may another one be asked for. */
 let isLoading = false
 
 /** A file's text; undefined where there is no such file. */
@@ -110,12 +105,8 @@ const waitedFor = (text: string): number => {
   return -1
 }
 
-const sources = new Map<string, string>()
-
-/** The file's text, without its types: taken out once, however often it is run. */
+/** The file's text, without its types. */
 const sourceOf = (path: string): string => {
-  const known = sources.get(path)
-  if (known !== undefined) return known
   const text = textOf(path)
   if (text === undefined) {
     return fail({
@@ -132,9 +123,7 @@ const sourceOf = (path: string): string => {
     return fail({ ...placeAt(path, text, later), message: "import() waits for a file: rules wait for nothing", remedy })
   }
   try {
-    const source = header + stripTypeScriptTypes(text, { mode: "strip" })
-    sources.set(path, source)
-    return source
+    return stripTypeScriptTypes(text, { mode: "strip" })
   } catch (error) {
     const { message, stack } = error as Error
     const [, line = "1", indent = ""] = /^[^\n]*:([0-9]+)\n(?:[^\n]*\n){1,4}?( *)\^+\n/.exec(String(stack)) ?? []
@@ -148,8 +137,7 @@ registerHooks({
     if (virtual.test(specifier)) return { url: specifier, format: "module", shortCircuit: true }
     const [, run, parent] = virtual.exec(context.parentURL ?? "") ?? []
     if (run === undefined || parent === undefined) return next(specifier, context)
-    const known = own[specifier]
-    if (known !== undefined) return next(known, context)
+    if (specifier === own.specifier) return next(own.url, context)
     const path = resolveFrom(decodeURIComponent(parent), specifier)
     return { url: urlOf(path, run), format: "module", shortCircuit: true }
   },
@@ -172,11 +160,11 @@ const language = new Set(
 )
 
 const requireHere = createRequire(import.meta.url)
+const world = globalThis
 
 /** Its own modules are there, and the types can be taken out, before what these need is taken away. */
 const takeWorldAway = (): void => {
   stripTypeScriptTypes("type A = 1")
-  requireHere("./pureGlobals.ts")
   requireHere("./RulesFile.ts")
   for (const name of [
     "kill",
@@ -190,53 +178,46 @@ const takeWorldAway = (): void => {
     Object.defineProperty(process, name, { value: undefined, configurable: false })
   }
   Object.defineProperty(nodeModule, "createRequire", { value: undefined })
-  for (const name of Reflect.ownKeys(globalThis)) {
-    if (typeof name === "string" && !language.has(name)) Reflect.deleteProperty(globalThis, name)
+  for (const name of Reflect.ownKeys(world)) {
+    if (typeof name === "string" && !language.has(name)) Reflect.deleteProperty(world, name)
   }
+  purify(world)
 }
 
-/** What a file adds to the language would outlast it: another run of it would not begin as the first one did. */
-const closeLanguage = (): void => {
+/** What one file changes of the language would change what others answer. */
+const freezeLanguage = (): void => {
+  const frozen = new Set<unknown>()
+  const freeze = (one: unknown): void => {
+    if ((typeof one !== "object" && typeof one !== "function") || one === null || frozen.has(one)) return
+    frozen.add(one)
+    Object.freeze(one)
+    freeze(Object.getPrototypeOf(one))
+    for (const name of Reflect.ownKeys(one)) {
+      const { value, get, set } = Object.getOwnPropertyDescriptor(one, name)!
+      for (const inner of [value, get, set] as const) freeze(inner)
+    }
+  }
   const generator = function* () {}
   const later = async function* () {}
   const iterators = [[][Symbol.iterator](), ""[Symbol.iterator](), new Map().entries(), new Set().values(), generator()]
-  const found: Array<unknown> = [
-    ...iterators,
-    generator,
-    later,
-    later(),
-    async () => {},
-    Object.getPrototypeOf(Uint8Array),
-    ...[...language].map((name) => Reflect.get(globalThis, name) as unknown),
-  ]
-  for (const one of found) {
-    if ((typeof one !== "object" && typeof one !== "function") || one === null || one === globalThis) continue
-    Object.preventExtensions(one)
-    for (let proto: unknown = Object.getPrototypeOf(one); proto !== null; proto = Object.getPrototypeOf(proto)) {
-      Object.preventExtensions(proto)
-    }
-    const own = Reflect.get(one, "prototype") as unknown
-    if (typeof own === "object" && own !== null) Object.preventExtensions(own)
-  }
+  const more = ["".matchAll(/a/g), generator, later, later(), async () => {}]
+  for (const one of [world, ...iterators, ...more]) freeze(one)
 }
 
-const functions: Array<unknown> = []
-let file = ""
-let runs = 0
+/** Functions of each file that was run, by their numbers. */
+const functions = new Map<number, ReadonlyArray<unknown>>()
 
-const run = (): Readonly<Record<string, unknown>> =>
-  requireHere(urlOf(file, String(++runs))) as Readonly<Record<string, unknown>>
-
-const load = (): Reply => {
+const load = (id: number, file: string): Reply => {
   isLoading = true
+  texts = new Map()
+  fault = undefined
   try {
-    const begun = cpuUsage()
-    const exported = run()
-    const { user, system } = cpuUsage(begun)
+    const exported = requireHere(urlOf(file, String(id))) as Readonly<Record<string, unknown>>
     const { rules } = exported
     const names = Object.keys(exported).slice(0, 100)
-    const millis = (user + system) / 1_000
-    return { loaded: { rules: "rules" in exported ? encode(rules, functions) : undefined, names, millis } }
+    const own: Array<unknown> = []
+    functions.set(id, own)
+    return { loaded: { rules: "rules" in exported ? encode(rules, own) : undefined, names } }
   } catch (error) {
     return fault === undefined ? { thrown: thrownBy(error) } : { fault }
   } finally {
@@ -244,22 +225,11 @@ const load = (): Reply => {
   }
 }
 
-/** The same function of files that are run anew: it knows of nothing that it was asked before. */
-const anew = (f: number): unknown => {
-  const made: Array<unknown> = []
-  encode(run()["rules"], made)
-  return made[f]
-}
-
 takeWorldAway()
-closeLanguage()
+freezeLanguage()
 for (;;) {
   const request = parse(readLine()) as Numbered
-  if (request.op === "load") {
-    file = request.file
-    write(load(), request.n)
-  } else {
-    const told = askTwice(functions[request.f], () => anew(request.f), request.seen)
-    write({ told, heap: heapUsed() }, request.n)
-  }
+  const { id, n } = request
+  if (request.op === "load") write(load(id, request.file), n)
+  else write({ told: askNeed(functions.get(id)?.[request.f], request.seen) }, n)
 }

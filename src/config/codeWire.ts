@@ -38,8 +38,9 @@ export interface WireSeen {
 }
 
 export type Request =
-  | { readonly op: "load"; readonly file: string }
-  | { readonly op: "ask"; readonly f: number; readonly seen: WireSeen }
+  /** `id`: by which its functions are asked. */
+  | { readonly op: "load"; readonly id: number; readonly file: string }
+  | { readonly op: "ask"; readonly id: number; readonly f: number; readonly seen: WireSeen }
 
 /** A request with the number that its reply must bear: what bears another one is none. */
 export type Numbered = Request & { readonly n: number }
@@ -49,24 +50,12 @@ export type Told = ({ readonly v: Wire } | { readonly e: Thrown }) & { readonly 
 
 export type Reply =
   /** `rules`: undefined where it exports none. */
-  /** `millis`: processor time that the run of the files took. */
-  | {
-      readonly loaded: {
-        readonly rules: Wire | undefined
-        readonly names: ReadonlyArray<string>
-        readonly millis: number
-      }
-    }
+  | { readonly loaded: { readonly rules: Wire | undefined; readonly names: ReadonlyArray<string> } }
   | { readonly fault: Fault }
   | { readonly thrown: Thrown }
-  /** `heap`: bytes in use after it. */
-  | { readonly told: readonly [Told, Told]; readonly heap: number }
+  | { readonly told: Told }
   /** The text of a file is needed: a line with `text`, or with none where there is no such file. */
   | { readonly file: string }
-
-/** On the first line of each file, so that all others keep their places. */
-const pureNames = "Date,Math,process,fetch,setTimeout,setInterval,performance,crypto,console,globalThis"
-export const header = `import{pureGlobals as $pure}from"cofferer:pure";const{${pureNames}}=$pure;`
 
 /** A text as a pattern that finds it. */
 export const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")

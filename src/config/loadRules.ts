@@ -1,21 +1,18 @@
 import { createHash } from "node:crypto"
 import { dirname, relative } from "node:path"
 import type { CodeSeen } from "../rules/code.ts"
-import { askLoaded, askLoadedLater, loadCode, loadCodeLater, type Reading } from "./CodeProcess.ts"
 import type { Problem } from "./ConfigError.ts"
-import { decode, header, literally, placeAt, type Request, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
+import { askCode, loadCode } from "./codeProcess.ts"
+import { decode, literally, placeAt, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 import { nearest } from "./nearest.ts"
 import { readUtf8 } from "./readBytes.ts"
 
-/** What two askings gave, or why there is nothing. */
-export type Heard = readonly [Told, Told] | { readonly ended: string }
+/** What asking gave, or why there is nothing. */
+export type Heard = Told | { readonly ended: string }
 
 /** A function of a file of rules, wherever it runs. */
 export interface LoadedFunction {
-  /** Asks it and waits. */
-  readonly now: (seen: CodeSeen) => Heard
-  /** Asks it without keeping the program, where that takes any time. */
-  readonly later: (seen: CodeSeen) => Heard | Promise<Heard>
+  readonly ask: (seen: CodeSeen) => Heard | Promise<Heard>
 }
 
 const functions = new WeakSet<object>()
@@ -43,9 +40,6 @@ type Texts = ReadonlyMap<string, string>
 const bytesMax = 4_000_000
 const wordsMax = 2_000
 
-/** Processor time that a run of the files may take: they are run anew at each asking. */
-const runMillisMax = 500
-
 const held = new Map<string, { readonly texts: Texts; readonly module: RulesModule }>()
 
 /** Where in a file of rules an error arose; undefined where it does not say. */
@@ -56,9 +50,7 @@ export const placeOfStack = (said: string) => {
     /\/cofferer-rules\/[0-9]+(\/[^\n]+?):([0-9]+):([0-9]+)[)\n]/.exec(stack) ??
     /\/cofferer-rules\/[0-9]+(\/[^\n]+?):([0-9]+)\n/.exec(stack)
   if (found === null) return undefined
-  const [line, column] = [Number(found[2]), Number(found[3] ?? 1)]
-  const shift = line === 1 ? header.length : 0
-  return { file: pathOf(found[1]!), line, column: Math.max(1, column - shift) }
+  return { file: pathOf(found[1]!), line: Number(found[2]), column: Number(found[3] ?? 1) }
 }
 
 const pathOf = (coded: string): string => {
@@ -76,22 +68,17 @@ const isAsRead = (texts: Texts): boolean => [...texts].every(([path, text]) => r
 
 export type Read = RulesModule | { readonly problem: Problem }
 
-const asBefore = (file: string): RulesModule | undefined => {
+/** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run in a process of its own. */
+export const loadRules = async (file: string): Promise<Read> => {
   const known = held.get(file)
-  return known !== undefined && isAsRead(known.texts) ? known.module : undefined
+  if (known !== undefined && isAsRead(known.texts)) return known.module
+  return readIn(file, await loadCode(file))
 }
 
-/** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run in a process of its own. */
-export const loadRules = (file: string): Read => asBefore(file) ?? readIn(file, loadCode(file))
-
-/** The same without keeping the program, which a file that does not end would keep for seconds. */
-export const loadRulesLater = async (file: string): Promise<Read> =>
-  asBefore(file) ?? readIn(file, await loadCodeLater(file))
-
-const readIn = (file: string, loaded: Reading | { readonly ended: string }): Read => {
+const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Read => {
   if ("ended" in loaded) return { problem: { ...whole(file), ...endedWords(loaded.ended) } }
-  const { reply } = loaded
-  const texts = new Map(loaded.texts)
+  const { reply, reading } = loaded
+  const { texts } = reading
   const text = texts.get(file) ?? ""
   // Its process may say anything: what has not the form of a reply throws somewhere here.
   try {
@@ -99,14 +86,10 @@ const readIn = (file: string, loaded: Reading | { readonly ended: string }): Rea
     if ("thrown" in reply) return { problem: thrown(file, reply.thrown, texts) }
     if (!("loaded" in reply))
       return { problem: { ...whole(file), message: "it says what nobody says", remedy: "mend it" } }
-    const { names, millis } = reply.loaded
-    if (!(millis <= runMillisMax)) {
-      const message = `to run it takes ${Math.round(millis)} ms of processor time, and it is run at each asking`
-      return {
-        problem: { ...whole(file), message, remedy: `let less than ${runMillisMax} ms stand outside functions` },
-      }
-    }
-    const rules = reply.loaded.rules === undefined ? undefined : decode(reply.loaded.rules, (f) => askerOf(loaded, f))
+    const { names } = reply.loaded
+    const askerOf = (f: number): LoadedFunction =>
+      asFunction({ ask: (seen) => askCode(reading, f, wireOf(seen)).then(heardIn) })
+    const rules = reply.loaded.rules === undefined ? undefined : decode(reply.loaded.rules, askerOf)
     if (!Array.isArray(rules)) return { problem: withoutRules(file, text, rules !== undefined, names) }
     const module = { rules, text, hash: hashOf(file, texts) }
     held.set(file, { texts, module })
@@ -116,19 +99,10 @@ const readIn = (file: string, loaded: Reading | { readonly ended: string }): Rea
   }
 }
 
-const askerOf = (reading: Reading, f: number): LoadedFunction => {
-  const request = (seen: CodeSeen): Request => ({ op: "ask", f, seen: wireOf(seen) })
-  return asFunction({
-    now: (seen) => heardIn(askLoaded(reading, request(seen))),
-    later: (seen) => askLoadedLater(reading, request(seen)).then(heardIn),
-  })
-}
-
 /** What its process says of an asking, in its form: it may say anything, and one that lies ends nobody but itself. */
 const heardIn = (reply: unknown): Heard => {
   const { told, ended } = (reply ?? {}) as { readonly told?: unknown; readonly ended?: unknown }
-  const isTold = (one: unknown): boolean => typeof one === "object" && one !== null
-  if (Array.isArray(told) && told.length === 2 && told.every(isTold)) return told as unknown as Heard
+  if (typeof told === "object" && told !== null && ("v" in told || "e" in told)) return told as Told
   return { ended: typeof ended === "string" ? ended : "it says what nobody says" }
 }
 

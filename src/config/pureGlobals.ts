@@ -15,23 +15,7 @@ const PureDate = new Proxy(globalThis.Date, {
   apply: () => refuse("Date()"),
   construct: (target, given: ReadonlyArray<unknown>) =>
     given.length === 0 ? refuse("new Date()") : (Reflect.construct(target, given) as Date),
-  get: (target, key, receiver) => (key === "now" ? refuse("Date.now") : Reflect.get(target, key, receiver)),
 })
-
-const PureMath = new Proxy(globalThis.Math, {
-  get: (target, key, receiver) => (key === "random" ? refuse("Math.random") : Reflect.get(target, key, receiver)),
-})
-
-export const pureGlobals = {
-  Date: PureDate,
-  Math: PureMath,
-  ...Object.fromEntries(
-    ["process", "fetch", "setTimeout", "setInterval", "performance", "crypto", "console", "globalThis"].map((name) => [
-      name,
-      refused(name),
-    ]),
-  ),
-}
 
 /** A format without a date is one of now. Changed at its prototype, since its instances lead there. */
 const withholdNow = ({ prototype }: typeof Intl.DateTimeFormat): void => {
@@ -55,10 +39,15 @@ const withholdNow = ({ prototype }: typeof Intl.DateTimeFormat): void => {
   })
 }
 
-withholdNow(globalThis.Intl.DateTimeFormat)
+const names = ["process", "fetch", "setTimeout", "setInterval", "performance", "crypto", "console", "globalThis"]
 
-// What reads a property without getting it goes past what stands in front of it.
-Object.defineProperty(globalThis.Date, "now", { value: () => refuse("Date.now") })
-
-// A date leads to its constructor: the clock must not be there by that name either.
-Object.defineProperty(globalThis.Date.prototype, "constructor", { value: PureDate })
+/** Puts it there. Nothing leads past it: neither what has the same prototype, nor a property that is read as it is. */
+export const purify = (world: typeof globalThis): void => {
+  const put = (on: object, name: string, value: unknown) => Object.defineProperty(on, name, { value, writable: true })
+  withholdNow(world.Intl.DateTimeFormat)
+  put(world.Math, "random", () => refuse("Math.random"))
+  put(world.Date, "now", () => refuse("Date.now"))
+  put(world.Date.prototype, "constructor", PureDate)
+  put(world, "Date", PureDate)
+  for (const name of names) put(world, name, refused(name))
+}

@@ -2,10 +2,9 @@ import { readdirSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
 import { Effect } from "effect"
 import { ConfigError, configProblem, type Problem } from "./ConfigError.ts"
-import { loadRulesLater } from "./loadRules.ts"
 import { type Entry, type Placed, parsePlaced } from "./Placed.ts"
-import { codeFilesOf, listedRules, withCode } from "./withCode.ts"
-import { documentOf, readText, type YamlDocument } from "./Yaml.ts"
+import { listedRules, withCode } from "./withCode.ts"
+import { documentOf, readText } from "./Yaml.ts"
 
 /** One file, or a folder of parts, as named on the command line. */
 interface Source {
@@ -38,14 +37,7 @@ export const readSources = Effect.fnUntraced(function* (files: readonly [string,
   const replaced = new Map<string, string>()
   const tree = overlays.reduce<Placed>((under, { tree: over }) => overlaid(under, over, "", replaced), first!.tree)
   const problems = sources.flatMap((source) => source.problems)
-  const document = documentOf({ file: files[0], text: first!.text, tree, problems, replaced })
-  const read = yield* Effect.forEach(codeFilesOf(document), (file) =>
-    Effect.map(
-      Effect.promise(() => loadRulesLater(file)),
-      (rules) => [file, rules] as const,
-    ),
-  )
-  return withCode(document, new Map(read)) satisfies YamlDocument
+  return yield* withCode(documentOf({ file: files[0], text: first!.text, tree, problems, replaced }))
 })
 
 const isFolder = (file: string): boolean => {

@@ -49,13 +49,16 @@ interface Fault {
 }
 
 /** Its faults, each once with the balances that first showed it, and whether there was one each time. */
-const faultsOf = (rule: CodeRule, now: number): { readonly faults: ReadonlyArray<Fault>; readonly always: boolean } => {
+const faultsOf = async (
+  rule: CodeRule,
+  now: number,
+): Promise<{ readonly faults: ReadonlyArray<Fault>; readonly always: boolean }> => {
   const found = new Map<string, Fault>()
   let sound = 0
   for (const status of ["enabled", "unknown"] as const) {
     for (const units of trials(rule.accounts.length)) {
       const balances = units.map((each, i) => each * 10n ** BigInt(rule.accounts[i]!.asset.decimals))
-      const answer = rule.code.ask(seenOf(rule, balances, status, now), now)
+      const { answer } = await rule.code.ask(seenOf(rule, balances, status, now), now)
       if (answer._tag === "Pays") sound++
       else if (!found.has(answer.detail))
         found.set(answer.detail, { detail: answer.detail, with: shown(rule, balances) })
@@ -81,12 +84,12 @@ const isThrown = ({ detail }: Fault): boolean =>
 const remedy = "mend it: the rule would hold as locked, and pay nothing"
 
 /** Asks the functions of all rules on balances that are made up, so that a mistake is seen before the first round. */
-export const tryCode = ({ rules, document }: Treasury, now: number): Tried => {
+export const tryCode = async ({ rules, document }: Treasury, now: number): Promise<Tried> => {
   const errors: Array<Problem> = []
   const warnings: Array<Problem> = []
   for (const [i, rule] of rules.entries()) {
     if (rule.kind !== "code") continue
-    const { faults, always } = faultsOf(rule, now)
+    const { faults, always } = await faultsOf(rule, now)
     const [first] = faults.toSorted((a, b) => Number(isThrown(a)) - Number(isThrown(b)))
     if (first === undefined) continue
     const message = `rule ${rule.name}: ${first.detail} (tried with ${first.with})`

@@ -1,6 +1,7 @@
 import { basename, dirname, resolve } from "node:path"
+import { Effect } from "effect"
 import type { Problem } from "./ConfigError.ts"
-import { loadRules, type Read } from "./loadRules.ts"
+import { loadRules } from "./loadRules.ts"
 import type { Placed } from "./Placed.ts"
 import { placedRules } from "./placedRules.ts"
 import { documentOf, type YamlDocument } from "./Yaml.ts"
@@ -13,56 +14,42 @@ export const listedRules = (tree: Placed): Placed => {
   return { ...tree, entries: new Map(tree.entries).set("rules", { ...rules, value }) }
 }
 
-/** The list of rules of a document, where it has one. */
-const listIn = (document: YamlDocument) => {
+type Named = Extract<Placed, { kind: "text" }>
+
+/** The document with the rules of its TypeScript files in their places; these files are read and run. */
+export const withCode = Effect.fnUntraced(function* (document: YamlDocument) {
   const tree = listedRules(document.tree)
   const rules = tree.kind === "map" ? tree.entries.get("rules") : undefined
-  return tree.kind === "map" && rules?.value.kind === "list" ? { tree, rules, list: rules.value } : undefined
-}
-
-/** Absolute paths of the files of rules in TypeScript that a document names. */
-export const codeFilesOf = (document: YamlDocument): ReadonlyArray<string> => {
-  const items = listIn(document)?.list.items ?? []
-  return [...new Set(items.flatMap((item) => (item.kind === "text" && isCode(item.text) ? [fileOf(item)] : [])))]
-}
-
-type Named = Extract<Placed, { kind: "text" }>
-const isCode = (text: string): boolean => text.endsWith(".ts")
-const fileOf = ({ at, text }: Named): string => resolve(dirname(at.file), text)
-
-/**
- * The document with the rules of its TypeScript files in their places. Files are read and run, but those that `read`
- * has by their paths.
- */
-export const withCode = (document: YamlDocument, read: ReadonlyMap<string, Read> = new Map()): YamlDocument => {
-  const found = listIn(document)
-  if (found === undefined) return document
-  const { tree, rules, list } = found
-  const { items } = list
-  if (items.every(({ kind }) => kind !== "text")) return document
+  if (tree.kind !== "map" || rules?.value.kind !== "list") return document
+  const { value: list } = rules
+  if (list.items.every(({ kind }) => kind !== "text")) return document
   const code = new Map(document.code)
   const problems: Array<Problem> = [...document.problems]
-  const placed = items.flatMap((item): ReadonlyArray<Placed> => {
-    if (item.kind !== "text") return [item]
-    const own = rulesOf(item, read)
+  const placed: Array<Placed> = []
+  for (const item of list.items) {
+    if (item.kind !== "text") {
+      placed.push(item)
+      continue
+    }
+    const own = yield* Effect.promise(() => rulesOf(item))
     problems.push(...own.problems)
     for (const [name, need] of own.code) code.set(name, need)
-    return own.items
-  })
+    placed.push(...own.items)
+  }
   const value: Placed = { ...list, items: placed }
   const entries = new Map(tree.entries).set("rules", { ...rules, value })
   return documentOf({ ...document, problems, code, tree: { ...tree, entries } })
-}
+})
 
-const rulesOf = (item: Named, read: ReadonlyMap<string, Read>): ReturnType<typeof placedRules> => {
+const rulesOf = async (item: Named): Promise<ReturnType<typeof placedRules>> => {
   const { at, text } = item
   const failed = (problem: Problem) => ({ items: [], code: new Map(), problems: [problem] })
-  if (!isCode(text)) {
+  if (!text.endsWith(".ts")) {
     const message = `"${text}" is no rule, and no file of rules in TypeScript`
     return failed({ ...at, message, remedy: "write a rule, or name a file that ends in .ts" })
   }
-  const file = fileOf(item)
-  const loaded = read.get(file) ?? loadRules(file)
+  const file = resolve(dirname(at.file), text)
+  const loaded = await loadRules(file)
   if (!("problem" in loaded)) return placedRules(file, basename(file), loaded)
   const { problem } = loaded
   const isWhole = problem.file === file && problem.line === 0

@@ -10,6 +10,7 @@ export const holdReasons = [
   "outside_hours",
   "not_due",
   "locked",
+  "code",
   "inhibited",
   "no_data",
   "stale",

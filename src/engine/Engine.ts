@@ -1,4 +1,4 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import type { Decision, RuleState } from "../domain/Decision.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { isOn } from "../rules/alerting.ts"
@@ -19,7 +19,7 @@ import { Metrics } from "../telemetry/Metrics.ts"
 import { Attention } from "./Attention.ts"
 import { askPeople, endAsk } from "./askPeople.ts"
 import { decidingInForce, EngineOptions } from "./EngineOptions.ts"
-import { gatherAnswers, hasMoved, waitMillis } from "./gatherAnswers.ts"
+import { gatherAnswers } from "./gatherAnswers.ts"
 import { isRehearsed, judgeOn } from "./judgeAll.ts"
 import { lockRules } from "./lockRules.ts"
 import { notifyAssets } from "./notifyAssets.ts"
@@ -27,15 +27,13 @@ import { isMadeUp, tellLate, tellLetGo, tellUnseen } from "./plannedTimes.ts"
 import { record } from "./record.ts"
 import { reportTrials } from "./reportTrials.ts"
 import { takeSnapshot } from "./snapshot.ts"
-import { tellBroken, tellUnanswered } from "./tellBroken.ts"
+import { tellCode } from "./tellCode.ts"
 import { type Change, tellDecisions } from "./tellDecisions.ts"
 import { tellUnknown } from "./tellUnknown.ts"
 import { watchConditions } from "./watchConditions.ts"
 
 /** Conditions are looked at again this often even without news: timers run and knowledge grows old. */
 const restMillis = 1_000
-/** How often code is asked in one look at most: what it is told may change while it thinks. */
-const askedMax = 3
 
 /** What one evaluation came to. */
 interface Evaluated extends Change {
@@ -50,11 +48,10 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   const states = yield* RuleStates
   const attention = yield* Attention
   yield* checkDiskSpace()
-  const { outcomes, changes, alerts } = yield* lookAsked((answers, isLast) =>
-    database.atomically(evaluateAll(answers, isLast)).pipe(
-      // What was not committed did not happen: memory must not know more than the store.
-      Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
-    ),
+  const answers = yield* gatherAnswers()
+  const { outcomes, changes, alerts } = yield* database.atomically(evaluateAll(answers)).pipe(
+    // What was not committed did not happen: memory must not know more than the store.
+    Effect.onError(() => Effect.andThen(Effect.sync(attention.forget), states.forget)),
   )
   attention.looked(outcomes)
   const metrics = yield* Metrics
@@ -75,32 +72,13 @@ export const decideOnce = Effect.fn("Engine.decide")(function* () {
   if (isPaid || changes.some(isPendingNow)) yield* signals.wake("balances")
 })
 
-/**
- * Looks with the answers of all code; again, while there is time, where what it was told has changed meanwhile and the
- * look came to nothing.
- */
-const lookAsked = Effect.fnUntraced(function* <A, E, R>(
-  look: (answers: Answers, isLast: boolean) => Effect.Effect<A | undefined, E, R>,
-) {
-  const clock = yield* Clock.Clock
-  const begun = clock.monotonicTimeNanosUnsafe()
-  for (let asked = 1; ; asked++) {
-    const spent = Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
-    const answers = yield* gatherAnswers({ patienceMillis: Math.max(0, waitMillis - spent) })
-    const found = yield* look(answers, asked >= askedMax || spent >= waitMillis)
-    if (found !== undefined) return found
-  }
-})
-
-/** Undefined where code was asked about what has changed since, unless it is the last time that it was asked. */
-const evaluateAll = Effect.fnUntraced(function* (answers: Answers, isLast: boolean) {
+const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   const { rules, mode } = yield* EngineOptions
   const { memories, reading } = yield* (yield* RuleStates).byKey
   const attention = yield* Attention
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories.values())
   // Memories are shared: who may not sign leaves them to who may.
   if (snapshot.standby !== undefined) return { outcomes: [], changes: [], alerts: [] }
-  if (!isLast && (yield* hasMoved(snapshot, answers))) return undefined
   const alerts = yield* watchConditions(snapshot, memories)
   const firing = new Set(snapshot.firing)
   for (const { memory } of alerts) {
@@ -115,6 +93,7 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers, isLast: boole
     return keep(outcome, memories.get(memoryKey(rule.name, name)))
   })
   yield* tellUnknown(memories, snapshot)
+  yield* tellCode(memories, answers)
   return { outcomes, changes, alerts }
 })
 
@@ -161,8 +140,6 @@ const keep = Effect.fn("Engine.evaluate")(function* (outcome: Outcome, before: R
     yield* tellUnseen(outcome, before)
   }
   const isBroken = outcome.look.need?._tag === "Broken"
-  if (isBroken) yield* tellBroken(memory, before)
-  if (outcome.look.need?._tag === "Unanswered") yield* tellUnanswered(memory)
   return { memory, before, intents, asked, isBroken } satisfies Evaluated
 })
 

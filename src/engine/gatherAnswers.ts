@@ -1,8 +1,8 @@
 import { Clock, Effect } from "effect"
-import { type Answered, type Answers, holdsFor } from "../rules/code.ts"
+import type { Answers } from "../rules/code.ts"
 import type { Knowledge } from "../rules/known.ts"
 import { overlaidBalance, type Rehearsal } from "../rules/overlay.ts"
-import { type Question, questionsOf } from "../rules/questions.ts"
+import { askAll, type Question, questionsOf } from "../rules/questions.ts"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../rules/Subject.ts"
@@ -16,7 +16,7 @@ import { balanceOf, listedOf } from "./snapshot.ts"
 type Moment = Knowledge & Pick<Snapshot, "now" | "listed">
 
 /** How long a look waits for code in all; who answers later is held in this look, and answers the next one. */
-export const waitMillis = 1_000
+const waitMillis = 2_000
 
 const noAnswers: Answers = new Map()
 const known = new WeakMap<ReadonlyArray<Rule>, ReadonlyArray<Subject>>()
@@ -46,13 +46,10 @@ const questionsFor = (
 
 /**
  * Asks the code of all rules about what is known now, in one batch and outside of any transaction: code that takes its
- * time, or never ends, keeps nobody but its own rule. `rule`: this one alone. `patienceMillis`: how long it waits.
+ * time, or never ends, keeps nobody but its own rule. `rule`: this one alone.
  */
-export const gatherAnswers = Effect.fn("Engine.askCode")(function* (
-  asked: { readonly rule?: string; readonly patienceMillis?: number } = {},
-) {
-  const { rule, patienceMillis = waitMillis } = asked
-  const { rules } = yield* EngineOptions
+export const gatherAnswers = Effect.fn("Engine.askCode")(function* (rule?: string) {
+  const { rules, mode } = yield* EngineOptions
   if (codeSubjects(rules).length === 0) return noAnswers
   const observations = yield* Observations
   const watermark = yield* observations.watermark
@@ -62,41 +59,11 @@ export const gatherAnswers = Effect.fn("Engine.askCode")(function* (
     balance: balanceOf(yield* observations.accounts),
     listed: listedOf(yield* (yield* Listings).assets),
   }
-  const questions = yield* questionsAt(moment)
-  const own = rule === undefined ? questions : questions.filter((one) => one.rule === rule)
-  return yield* answersTo(own, patienceMillis)
-})
-
-const questionsAt = Effect.fnUntraced(function* (moment: Moment) {
-  const options = yield* EngineOptions
-  const rehearsing = options.rules.filter(isPaying).filter((rule) => isRehearsed(options.mode, rule))
+  const rehearsing = rules.filter(isPaying).filter((one) => isRehearsed(mode, one))
   const rehearsals = yield* (yield* Rehearsals).peek(rehearsing.map(({ name }) => name))
-  return questionsFor(options, moment, rehearsals)
-})
-
-/** Whether an answer is there to something else than what would be asked at this moment. */
-export const hasMoved = Effect.fnUntraced(function* (moment: Moment, answers: Answers) {
-  if (answers.size === 0) return false
-  return (yield* questionsAt(moment)).some(({ rule, seen }) => {
-    const answered = answers.get(rule)
-    return answered !== undefined && !holdsFor(answered, seen)
-  })
-})
-
-const answersTo = Effect.fnUntraced(function* (questions: ReadonlyArray<Question>, patienceMillis: number) {
-  const answers = new Map<string, Answered & { readonly hash: string }>()
-  const thinking = questions.flatMap(({ rule, code, seen, now }) => {
-    const put = (one: Answered) => {
-      answers.set(rule, { ...one, hash: code.hash })
-    }
-    const said = code.askLater(seen, now)
-    if (said instanceof Promise) return [said.then(put)]
-    put(said)
-    return []
-  })
-  if (thinking.length > 0) {
-    yield* Effect.promise(() => Promise.all(thinking)).pipe(Effect.timeoutOption(patienceMillis))
-  }
+  const questions = questionsFor({ rules, mode }, moment, rehearsals)
+  const { answers, waited } = askAll(rule === undefined ? questions : questions.filter((one) => one.rule === rule))
+  if (waited.length > 0) yield* Effect.promise(() => Promise.all(waited)).pipe(Effect.timeoutOption(waitMillis))
   // Who answers later changes nothing of this look.
   return new Map(answers) as Answers
 })

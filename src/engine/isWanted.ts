@@ -42,7 +42,7 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
   const memories = yield* (yield* RuleStates).all
   const subject = subjectOf(options.rules, intent)
   if (subject === undefined) return gone("no rule in force pays it any more")
-  const answers = subject.kind === "code" ? yield* gatherAnswers({ rule: subject.rule.name }) : undefined
+  const answers = subject.kind === "code" ? yield* gatherAnswers(subject.rule.name) : undefined
   const seen = yield* takeSnapshot(memories)
   const snapshot = answers === undefined ? seen : { ...seen, answers }
   const begun = yield* begunBy(intent, subject)

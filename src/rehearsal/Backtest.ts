@@ -107,11 +107,11 @@ export interface BacktestAsked {
 }
 
 /** Plays rules over the past. */
-export const runBacktest = (asked: BacktestAsked): Backtest => {
+export const runBacktest = async (asked: BacktestAsked): Promise<Backtest> => {
   const { settings, events, until } = asked
   const drawing = asked.draws === true ? makeDrawing(settings.start, until) : undefined
   const rehearsal = makeRehearsal(settings, drawing?.listener)
-  rehearsal.advance(events, until)
+  await rehearsal.advance(events, until)
   rehearsal.end()
   const { ledger, told, windows, entries } = rehearsal
   const payments = ledger.paid.filter(isSigned)

@@ -1,7 +1,7 @@
 import type { Alerted } from "../rules/alerting.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { madeUp } from "../rules/payout.ts"
-import { answered } from "../rules/questions.ts"
+import { askAll, questionsOf } from "../rules/questions.ts"
 import { commandOf } from "../rules/Subject.ts"
 import { type Outcome, step } from "../rules/step.ts"
 import type { Alarms } from "./Alarms.ts"
@@ -20,7 +20,7 @@ import type { Miss, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 /** Rules over a treasury in memory and a clock that jumps. */
 export interface Rehearsal {
   /** Plays events, oldest first, and all that follows from them, up to and with `until` (Unix milliseconds). */
-  readonly advance: (events: Iterable<WorldEvent>, until: number) => void
+  readonly advance: (events: Iterable<WorldEvent>, until: number) => Promise<void>
   readonly now: () => number
   readonly ledger: Ledger
   readonly windows: Windows
@@ -60,7 +60,8 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}):
       const entry = entries.find((e) => e.subject.rule.name === rule && e.subject.name === subject)
       if (entry?.outcome === undefined) return undefined
       // Between two looks only the words of the same answer change: how long it still takes.
-      const now = answered([entry.subject], snapshotOf(play, firingOf(play)))
+      const { answers } = entry.outcome.look.snapshot
+      const now = { ...snapshotOf(play, firingOf(play)), ...(answers === undefined ? {} : { answers }) }
       const again = step([entry.subject], now, () => entry.memory)[0]!
       return isSameReason(again, entry.outcome) ? again : entry.outcome
     },
@@ -74,7 +75,7 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}):
 const isSameReason = ({ judgement: { decision: a } }: Outcome, { judgement: { decision: b } }: Outcome): boolean =>
   a._tag === "Hold" && b._tag === "Hold" && a.reason === b.reason
 
-const advance = (play: Play, events: Iterator<WorldEvent>, until: number): void => {
+const advance = async (play: Play, events: Iterator<WorldEvent>, until: number): Promise<void> => {
   const { state, settings, ledger } = play
   const { start, everySecond } = settings
   let next = events.next()
@@ -94,7 +95,7 @@ const advance = (play: Play, events: Iterator<WorldEvent>, until: number): void 
         next = events.next()
       }
     }
-    lookAround(play)
+    await lookAround(play)
   }
   state.now = Math.max(state.now, tickAt(start, until - tickMillis + 1))
 }
@@ -120,7 +121,7 @@ const settle = (play: Play, block: number): void => {
 }
 
 /** Asks the rules about whoever may say something new. */
-const lookAround = (play: Play): void => {
+const lookAround = async (play: Play): Promise<void> => {
   const { state, entries, settings } = play
   const { now } = state
   const everybody = !state.begun || settings.everySecond === true
@@ -141,7 +142,10 @@ const lookAround = (play: Play): void => {
   const byKey = new Map(asked.map((entry) => [entry.subject, entry]))
   const firing = firingOf(play)
   const subjects = asked.map(({ subject }) => subject)
-  const outcomes = step(subjects, answered(subjects, snapshotOf(play, firing)), (subject) => byKey.get(subject)?.memory)
+  const snapshot = snapshotOf(play, firing)
+  const { answers, waited } = askAll(questionsOf(subjects, snapshot))
+  await Promise.all(waited)
+  const outcomes = step(subjects, { ...snapshot, answers }, (subject) => byKey.get(subject)?.memory)
   for (const outcome of outcomes) keep(play, byKey.get(outcome.look.subject)!, outcome)
   if (isSame(firing, firingOf(play))) return
   state.restless = true

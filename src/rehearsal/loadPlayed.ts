@@ -32,7 +32,8 @@ export const playedOf = (document: YamlDocument, tree: PlacedMap): Effect.Effect
   offer("version", text("1"))
   offer("name", text("played"))
   offer("network", map({ chainId: text("played"), gateways: map({ none: text("https://gateway.invalid") }) }))
-  return treasuryOf(withoutSecrets(withCode(documentOf({ ...document, tree: { ...tree, entries } }))))
+  const whole = withCode(documentOf({ ...document, tree: { ...tree, entries } }))
+  return Effect.flatMap(whole, (played) => treasuryOf(withoutSecrets(played)))
 }
 
 const withoutSecrets = (document: YamlDocument, asksGateways = false): YamlDocument => {

@@ -8,13 +8,13 @@ import { makeRehearsal } from "./Rehearsal.ts"
 import type { Paid, Told } from "./World.ts"
 
 /** Plays a test and compares what happened with what it expects. */
-export const runPlan = (plan: Plan): TestResult => {
+export const runPlan = async (plan: Plan): Promise<TestResult> => {
   const { start } = plan.settings
   const rehearsal = makeRehearsal(plan.settings)
   const course: Course = { plan, rehearsal, paid: new Set(), told: new Set(), faults: [], since: -1 }
   for (const { after, events, expected } of plan.moments) {
     const missed = rehearsal.misses.length
-    rehearsal.advance(events, start + after)
+    await rehearsal.advance(events, start + after)
     for (const miss of rehearsal.misses.slice(missed)) course.faults.push(missFault(course, miss))
     for (const { at, expectation } of expected) {
       const fault = judge(course, expectation, after)

@@ -51,13 +51,11 @@ export interface Answered {
 export interface Code {
   /** SHA-256 in hex over its file and all files that it imports. */
   readonly hash: string
-  /** Asks it and waits. `now` is the time of the look, Unix milliseconds; if not given, the start of the minute. */
-  readonly ask: (seen: CodeSeen, now?: number) => CodeAnswer
   /**
-   * Asks it without keeping the program. One question at a time: while it thinks about another one the promise is that
-   * one's, and its answer says so.
+   * Asks it; `now` is the time of the look, Unix milliseconds. One question at a time: while it thinks about another
+   * one the promise is that one's, and its answer says so.
    */
-  readonly askLater: (seen: CodeSeen, now: number) => Answered | Promise<Answered>
+  readonly ask: (seen: CodeSeen, now: number) => Answered | Promise<Answered>
 }
 
 /** What was answered before a look, all in one batch, by the rules' names. Who has not answered yet is not in it. */

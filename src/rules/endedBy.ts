@@ -42,16 +42,14 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   maintenance: fixed("the window ends"),
   outside_hours: fixed("the hours open"),
   not_due: fixed("the planned time comes"),
-  locked: ({ subject, need }) =>
+  locked: ({ subject }) => `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
+  code: ({ need }) =>
     need?._tag === "Broken"
       ? "its code answers soundly: mend it, then cofferer reload --reason …"
-      : `a person unlocks it: cofferer resume --scope ${lockScope(subject.rule.name)} --reason …`,
+      : "its code answers in time",
   inhibited: ({ subject, snapshot }) =>
     `${subject.rule.inhibitedBy.filter((name) => snapshot.firing.has(name)).join(" and ")} no longer fires`,
-  no_data: ({ subject, need }) => {
-    if (need?._tag === "Unanswered") return "its code answers"
-    return `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`
-  },
+  no_data: ({ subject }) => `a balance of ${subject.accounts.map(accountName).join(", ") || subject.name} is seen`,
   stale: fixed("a newer block is read"),
   catching_up: fixed("all is read and compared"),
   disagreement: fixed("enough gateways agree"),

@@ -16,9 +16,9 @@ export const isUnseen = (noDataWords: string): boolean => noDataWords.endsWith(e
 export const knowledge: ReadonlyArray<Check> = [
   {
     reason: "no_data",
-    held: ({ subject, snapshot, balances, need }) => {
+    held: ({ subject, snapshot, balances }) => {
       if (snapshot.asOf === undefined) return "no balance was read yet"
-      if (balances !== undefined) return need?._tag === "Unanswered" ? need.detail : undefined
+      if (balances !== undefined) return undefined
       const unseen = subject.accounts.find(
         ({ party, asset, balance }) => snapshot.balance(party.publicKey, asset.id, balance) === undefined,
       )

@@ -1,4 +1,4 @@
-import { type Answers, type Code, type CodeSeen, toldOf } from "./code.ts"
+import { type Answered, type Answers, type Code, type CodeSeen, toldOf } from "./code.ts"
 import { balancesOf, type Knowledge } from "./known.ts"
 import type { Snapshot } from "./Snapshot.ts"
 import type { Subject } from "./Subject.ts"
@@ -28,12 +28,17 @@ export const questionsOf = (
 
 const isCode = (subject: Subject): subject is Extract<Subject, { kind: "code" }> => subject.kind === "code"
 
-/** Asks all of them in one go and waits: for programs that do nothing else meanwhile. */
-export const answersNow = (questions: ReadonlyArray<Question>): Answers =>
-  new Map(questions.map(({ rule, code, seen, now }) => [rule, { hash: code.hash, seen, answer: code.ask(seen, now) }]))
-
-/** The moment with the answers of the subjects' code: what decisions of rules in code are made of. */
-export const answered = (subjects: ReadonlyArray<Subject>, snapshot: Snapshot): Snapshot => {
-  const questions = questionsOf(subjects, snapshot)
-  return questions.length === 0 ? snapshot : { ...snapshot, answers: answersNow(questions) }
+/** Asks all of them. The answers are there once what is waited for has ended. */
+export const askAll = (questions: ReadonlyArray<Question>) => {
+  const answers = new Map<string, Answered & Pick<Code, "hash">>()
+  const waited = questions.flatMap(({ rule, code, seen, now }) => {
+    const put = (one: Answered) => {
+      answers.set(rule, { ...one, hash: code.hash })
+    }
+    const said = code.ask(seen, now)
+    if (said instanceof Promise) return [said.then(put)]
+    put(said)
+    return []
+  })
+  return { answers: answers as Answers, waited }
 }

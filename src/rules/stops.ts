@@ -112,10 +112,14 @@ export const stops: ReadonlyArray<Check> = [
     reason: "locked",
     held: (look) => {
       const lock = lockOf(look)
-      if (look.need?._tag === "Broken") return look.need.detail
       return lock === undefined ? undefined : `${lock.reason}; unlock: cofferer resume --scope ${lock.scope} --reason …`
     },
     passed: () => "not locked",
+  },
+  {
+    reason: "code",
+    held: ({ need }) => (need?._tag === "Broken" || need?._tag === "Unanswered" ? need.detail : undefined),
+    passed: ({ subject: { kind } }) => (kind === "code" ? "its code has answered" : "has no code of its own"),
   },
   {
     reason: "inhibited",

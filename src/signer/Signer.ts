@@ -23,9 +23,9 @@ import { bodyText, Journal, type JournalHead } from "../store/Journal.ts"
 import { Lease } from "../store/Lease.ts"
 import { type Signed, SpendLog } from "../store/SpendLog.ts"
 import type { StoreError } from "../store/StoreError.ts"
+import { type ApprovalClaim, judgeApproval } from "../tx/Approval.ts"
 import { signingDigest } from "../tx/Transaction.ts"
 import { attemptRefused } from "./attemptRefused.ts"
-import { type ApprovalClaim, checkApproval } from "./checkApproval.ts"
 import { nonceKeyOf, openKeyFile, type SigningKey, tagKeyOf } from "./KeyFile.ts"
 import { nameFacts, type Permitted, permitFacts, permitRefused } from "./permitFacts.ts"
 import { type PaymentRead, readBytes, readPayment } from "./readPayment.ts"
@@ -325,7 +325,7 @@ const approvalOf = Effect.fnUntraced(function* (
   const fee = feeMax(share, payment.amount)
   const named = namesIn(policy, payment)
   const known = { ...payment, ...named, treasury, chainId, intentId, feeMax: fee, policy: policy.digest }
-  const approved = checkApproval(group, known, approval, yield* Clock.currentTimeMillis)
+  const approved = judgeApproval(group, known, approval, yield* Clock.currentTimeMillis)
   if ("lacking" in approved) return yield* refuse("approval", approved.lacking)
   return { group: group.name, need: group.need, by: approved.by }
 })

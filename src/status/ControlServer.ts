@@ -30,7 +30,7 @@ import { json, pathOf, refusal } from "./respond.ts"
 import { connectionsMax, ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
 import { listIntents } from "./stories.ts"
-import { ApproveTermsBody, approveTerms, findTerms, TermsBody } from "./termsApproval.ts"
+import { ApproveTermsBody, approveTerms } from "./termsApproval.ts"
 import { AcceptBody, acceptTerms } from "./termsHalt.ts"
 
 export interface ControlServerOptions {
@@ -163,7 +163,7 @@ const body = Effect.fnUntraced(function* <A>(
   return yield* Schema.decodeEffect(Schema.fromJsonString(schema))(text, { onExcessProperty: "error" })
 })
 
-const approvalPath = /^\/api\/v1\/(?:terms(?:\/approve)?|intents\/([0-9a-z]{3,64})\/(approval|approve))$/
+const approvalPath = /^\/api\/v1\/(?:terms\/approve|intents\/([0-9a-z]{3,64})\/(approval|approve))$/
 
 /** What operators are asked to sign, and what they signed. */
 const approvals = Effect.fnUntraced(function* (
@@ -173,13 +173,11 @@ const approvals = Effect.fnUntraced(function* (
 ) {
   if (request.method !== (word === "approval" ? "GET" : "POST")) return refusal(404, `no ${request.method} ${path}`)
   const done =
-    path === "/api/v1/terms"
-      ? yield* findTerms(options, yield* body(request, TermsBody))
-      : id === undefined
-        ? yield* approveTerms(options, yield* body(request, ApproveTermsBody))
-        : word === "approval"
-          ? yield* findApproval(options.treasury, id)
-          : yield* approve(options.treasury, id, yield* body(request, ApproveBody))
+    id === undefined
+      ? yield* approveTerms(options, yield* body(request, ApproveTermsBody))
+      : word === "approval"
+        ? yield* findApproval(options.treasury, id)
+        : yield* approve(options.treasury, id, yield* body(request, ApproveBody))
   return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
 })
 

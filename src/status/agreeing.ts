@@ -1,8 +1,97 @@
-import { Data, Effect } from "effect"
+import { Clock, Data, Effect } from "effect"
+import { inForceOr } from "../config/ConfigInForce.ts"
 import type { Treasury } from "../config/Treasury.ts"
-import type { Agreement, HaltNamed, Place } from "../tx/Agreement.ts"
-import { neededOf, operatorsInForce } from "./operatorsInForce.ts"
-import { agreementOf, type SharedApproval, takeAgreement } from "./sharedApprovals.ts"
+import type { Terms } from "../rules/weakens.ts"
+import { Approvals } from "../store/Approvals.ts"
+import { TermsLog } from "../store/TermsLog.ts"
+import {
+  type Agreement,
+  agreementText,
+  approversOf,
+  expiriesAt,
+  expiryFrom,
+  type HaltNamed,
+  type Operators,
+  type Place,
+  signerOf,
+} from "../tx/Approval.ts"
+import { problem } from "./stories.ts"
+
+/** Operators whom terms name, whatever the group. */
+export const operatorsIn = ({ policy }: Pick<Terms, "policy">): Operators =>
+  new Map((policy.groups ?? []).flatMap(({ of }) => [...of]))
+
+/** How many operators must agree to what is nobody's own: two, or all where there is one; 0 where there is none. */
+export const neededOf = (operators: Operators): number => Math.min(2, operators.size)
+
+/**
+ * The operators whose agreement counts now: those of the terms in force, whatever the file of this process names. In a
+ * store that was never live, those of the configuration in force.
+ */
+export const operatorsInForce = Effect.fnUntraced(function* (treasury: Treasury) {
+  const known = yield* (yield* TermsLog).inForce
+  if (known !== undefined) return operatorsIn(known.terms)
+  const { approvals } = (yield* inForceOr({ treasury, mode: treasury.mode })).treasury
+  return new Map([...approvals.values()].flatMap(({ of }) => [...of])) satisfies Operators as Operators
+})
+
+/** How far operators have agreed to something that is no payment. */
+export interface SharedApproval {
+  /** What is signed now: its UTF-8 bytes, the last line break included. */
+  readonly text: string
+  readonly by: ReadonlyArray<string>
+  readonly missing: number
+  readonly others: ReadonlyArray<string>
+}
+
+/** By what signatures over it are found again. The text decides what they are worth. */
+const subjectOf = (asked: Agreement): string => {
+  switch (asked.kind) {
+    case "terms":
+      return `terms ${asked.terms}`
+    case "resume":
+      return `resume ${[...asked.halts, ...asked.stops].map(({ seq }) => seq).join(",")}`
+    case "adopt":
+    case "recover":
+      return `${asked.kind} ${asked.list}`
+    case "resolve":
+      return `resolve ${asked.payment}`
+  }
+}
+
+export const placeOf = ({ name, network }: Treasury): Place => ({ treasury: name, chainId: network.chainId })
+
+/** How far the operators agree, on the signatures that hold now. `missing` is 0 where there are no operators. */
+export const agreementOf = Effect.fnUntraced(function* (operators: Operators, place: Place, asked: Agreement) {
+  const now = yield* Clock.currentTimeMillis
+  const textUntil = (expires: number) => agreementText(place, asked, expires)
+  const given = yield* (yield* Approvals).about(subjectOf(asked))
+  const by = approversOf(operators, expiriesAt(now).map(textUntil), given)
+  const others = [...operators.keys()].filter((name) => !by.includes(name))
+  const missing = Math.max(0, neededOf(operators) - by.length)
+  return { text: textUntil(expiryFrom(now)), by, others, missing } satisfies SharedApproval
+})
+
+/**
+ * Stores an operator's signature over a text that is printed now, or was within a day; `problem` where it is nobody's.
+ * Says how far they agree then.
+ */
+export const takeAgreement = Effect.fnUntraced(function* (
+  operators: Operators,
+  place: Place,
+  asked: Agreement,
+  given: string,
+) {
+  const signature = given.toLowerCase()
+  const texts = expiriesAt(yield* Clock.currentTimeMillis).map((expires) => agreementText(place, asked, expires))
+  const signer = signerOf(operators, texts, signature)
+  if (signer === undefined) {
+    const remedy = "sign the text that is printed now, with the key of an operator in force"
+    return problem("the signature is of no operator over this", 403, remedy)
+  }
+  const isNew = yield* (yield* Approvals).give({ subject: subjectOf(asked), ...signer, signature })
+  return { operator: signer.operator, isNew, ...(yield* agreementOf(operators, place, asked)) }
+})
 
 /** Operators have not agreed to it yet: nothing was done. */
 export class NotAgreed extends Data.TaggedError("NotAgreed")<{
@@ -12,8 +101,6 @@ export class NotAgreed extends Data.TaggedError("NotAgreed")<{
 
 /** What a verb that waits for operators answers: what is signed, who has, and who still may. */
 export type Waiting = SharedApproval & { readonly waits: Agreement["kind"] }
-
-export const placeOf = ({ name, network }: Treasury): Place => ({ treasury: name, chainId: network.chainId })
 
 /** A halt or a stop, as it stands in what operators sign: one held in memory has no number of its own. */
 export const haltNamed = ({

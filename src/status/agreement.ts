@@ -33,7 +33,6 @@ export const agreements = {
   submit: { agrees: "the policy", why: "it is a payment" },
   "intents/*/approve": { agrees: "nobody", why: "it is an operator's own signature" },
   "terms/approve": { agrees: "nobody", why: "it is an operator's own signature" },
-  terms: looks,
   plan: looks,
   backfill: looks,
   reconcile: looks,

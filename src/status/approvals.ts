@@ -7,8 +7,8 @@ import { Approvals } from "../store/Approvals.ts"
 import { Database } from "../store/Database.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
-import { approvalOf, type NeededApproval, progressOf } from "../submitter/approvalOf.ts"
-import { isApproval } from "../tx/Approval.ts"
+import { approvalOf, progressOf } from "../submitter/approvalOf.ts"
+import { signerOf } from "../tx/Approval.ts"
 import { findIntent, problem, storyOf } from "./stories.ts"
 
 export const SignatureText = Schema.String.check(
@@ -33,7 +33,7 @@ export interface ApprovalView {
   readonly missing: number
   /** Who may still approve. */
   readonly others: ReadonlyArray<string>
-  /** Who signed a text that counts no longer, and is asked again. */
+  /** Who signed other terms, which count no longer, and is asked again. */
   readonly again: ReadonlyArray<string>
   readonly proposer: string | null
   readonly expires: string
@@ -104,30 +104,19 @@ const take = Effect.fnUntraced(function* (treasury: Treasury, id: string, signat
   const intent = Option.getOrThrow(yield* (yield* Outbox).byId(id))
   const needed = approvalOf(inForce(treasury), intent)
   if (needed === undefined) return problem("it needs nobody's approval", 409)
-  const who = signerOf(needed, signature, intent, yield* Clock.currentTimeMillis)
-  if ("problem" in who) return who
-  const { operator, key } = who
-  const { group, text, terms } = needed
-  const { chainId, policy, proposer, expires, fromName, toName, symbol, decimals } = terms
-  const named = { version: 2, fromName, toName, symbol, decimals }
-  const facts = { group: group.name, need: group.need, policy, proposer, expires, chainId, ...named }
-  const isNew = yield* (yield* Approvals).give({ subject: id, operator, key, text, signature }, facts)
-  const view = yield* approvalViewOf(treasury, intent)
-  return { operator, isNew, approval: view }
-})
-
-/** The operator who made the signature, while it still counts. */
-const signerOf = ({ group, terms, text }: NeededApproval, signature: string, intent: Intent, now: number) => {
+  const { group, terms, text } = needed
   const { state } = intent
   if (state !== "awaiting_approval" && state !== "proposed") {
     return problem(`it is ${state.replaceAll("_", " ")}: nothing is left to approve`, 409)
   }
-  if (now >= terms.expires) return problem("the time to approve it is over", 409)
-  const [operator, key] = [...group.of].find(([, one]) => isApproval(one, text, signature)) ?? []
-  if (operator === undefined || key === undefined) {
+  if ((yield* Clock.currentTimeMillis) >= terms.expires) return problem("the time to approve it is over", 409)
+  const signer = signerOf(group.of, [text], signature)
+  if (signer === undefined) {
     const remedy = 'sign what "approve ID --print" shows now, with the key of an operator'
     return problem(`the signature is of nobody of ${group.name} over this payment and this policy`, 403, remedy)
   }
+  const { operator } = signer
   if (operator === terms.proposer) return problem(`${operator} proposed it, and does not approve it`, 403, "ask others")
-  return { operator, key }
-}
+  const isNew = yield* (yield* Approvals).give({ subject: id, ...signer, signature })
+  return { operator, isNew, approval: yield* approvalViewOf(treasury, intent) }
+})

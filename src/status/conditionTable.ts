@@ -135,11 +135,17 @@ const outOfBand = (facts: Facts): Found | undefined => {
 const live = ({ rules }: Facts) => rules.filter(({ trial }) => !trial)
 
 const ruleLocked = (facts: Facts): Found | undefined => {
-  const locked = live(facts).filter(({ reason }) => reason === "locked")
+  const locked = live(facts).filter(({ reason }) => reason === "locked" || reason === "code")
   const [first] = locked
   if (first === undefined) return undefined
-  const text = several(locked.map(({ name, detail }) => `${name} is locked: ${detail}`))
-  return warn(text, `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`)
+  const text = several(
+    locked.map(({ name, reason, detail }) => `${name} ${reason === "code" ? "pays nothing" : "is locked"}: ${detail}`),
+  )
+  const remedy =
+    first.reason === "code"
+      ? 'mend its file, then "cofferer reload --reason TEXT"'
+      : `once the cause is gone: "cofferer resume --scope lock:${first.name} --reason TEXT"`
+  return warn(text, remedy)
 }
 
 const paused = ({ pauses }: Facts): Found | undefined => {

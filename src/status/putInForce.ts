@@ -13,7 +13,7 @@ import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { TermsLog } from "../store/TermsLog.ts"
-import { operatorsIn } from "./operatorsInForce.ts"
+import { operatorsIn } from "./agreeing.ts"
 
 const hashKey = "configHash"
 

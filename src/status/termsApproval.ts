@@ -3,11 +3,10 @@ import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts
 import { termsHash } from "../rules/storedTerms.ts"
 import { weakens } from "../rules/weakens.ts"
 import { TermsLog } from "../store/TermsLog.ts"
-import type { TermsChange } from "../tx/Agreement.ts"
+import type { Agreement } from "../tx/Approval.ts"
+import { agreementOf, operatorsInForce, placeOf, takeAgreement } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
 import { loadAsked } from "./loadAsked.ts"
-import { operatorsInForce } from "./operatorsInForce.ts"
-import { takeTerms, termsApprovalOf } from "./sharedApprovals.ts"
 import { problem } from "./stories.ts"
 
 /**
@@ -19,31 +18,44 @@ export const weakerIn = Effect.fnUntraced(function* ({ treasury, mode }: InForce
   return known === undefined || mode !== "live" ? [] : weakens(known.terms, termsOf({ treasury }))
 })
 
-/** What another configuration changes in the terms in force, as operators agree to it. */
+/**
+ * What another configuration changes in the terms in force, as operators agree to it. Nothing is used up by that: once
+ * the terms are in force, journalled in the same transaction, `replaces` is another number and no signature fits.
+ */
 export const termsChangeOf = Effect.fnUntraced(function* (old: InForce, next: Pick<InForce, "treasury">) {
   const known = yield* (yield* TermsLog).inForce
   return {
-    treasury: old.treasury.name,
-    chainId: old.treasury.network.chainId,
+    kind: "terms",
     replaces: known?.seq ?? 0,
     terms: termsHash(termsOf(next)),
     weaker: weakens(known?.terms ?? termsOf(old), termsOf(next)),
-  } satisfies TermsChange
+  } as const satisfies Agreement
 })
 
-/** How far the operators in force agree to another configuration. */
-export const agreementToTerms = Effect.fnUntraced(function* (old: InForce, next: Pick<InForce, "treasury">) {
+/** Whether the operators in force agreed to exactly these terms; else what they can do about it. */
+export const approvalOfTerms = Effect.fnUntraced(function* (old: InForce, next: InForce) {
   const change = yield* termsChangeOf(old, next)
-  return { ...(yield* termsApprovalOf(yield* operatorsInForce(old.treasury), change)), change }
+  const operators = yield* operatorsInForce(old.treasury)
+  const { by, others, missing } = yield* agreementOf(operators, placeOf(old.treasury), change)
+  if (operators.size === 0) return { isEnough: false, by, advice: "" }
+  const so = by.length === 0 ? `${missing} of` : `approved by ${by.join(", ")}, ${missing} more of`
+  const advice = `operators "cofferer approve terms ${change.terms.slice(0, 8)}" (${so} ${others.join(", ")})`
+  return { isEnough: missing === 0, by, advice }
 })
 
-const Files = Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//)))
-/** Absolute paths of the changed file and what lies over it. */
-export const TermsBody = Schema.Struct({ files: Files })
-export const ApproveTermsBody = Schema.Struct({ files: Files, signature: SignatureText })
+/** Absolute paths of the changed file and what lies over it; without a signature it is told what would be signed. */
+export const ApproveTermsBody = Schema.Struct({
+  files: Schema.NonEmptyArray(Schema.String.check(Schema.isPattern(/^\//))),
+  signature: Schema.optional(SignatureText),
+})
 
-/** The configuration of files, as it would come into force here. */
-const changeIn = Effect.fnUntraced(function* (old: InForce, files: typeof Files.Type) {
+/** What operators would sign for the terms of files, how far they have, and what is weaker in them. */
+export const approveTerms = Effect.fn("People.approveTerms")(function* (
+  given: InForce,
+  { files, signature }: typeof ApproveTermsBody.Type,
+) {
+  const held = yield* Effect.serviceOption(ConfigInForce)
+  const old = Option.isSome(held) ? held.value.now() : given
   const loaded = yield* loadAsked(files)
   if ("problem" in loaded) return problem(loaded.problem, 422, loaded.remedy)
   const { treasury } = loaded
@@ -54,29 +66,9 @@ const changeIn = Effect.fnUntraced(function* (old: InForce, files: typeof Files.
   if (change.terms === ((yield* (yield* TermsLog).inForce)?.hash ?? termsHash(termsOf(old)))) {
     return problem("these terms are in force already", 409, "nothing is left to approve")
   }
-  return { change, policy: treasury.policy.digest }
-})
-
-const inForceHere = (given: InForce) =>
-  Effect.map(Effect.serviceOption(ConfigInForce), (held) => (Option.isSome(held) ? held.value.now() : given))
-
-/** What operators would sign for the terms of files, how far they have, and what is weaker in them. */
-export const findTerms = Effect.fnUntraced(function* (given: InForce, { files }: typeof TermsBody.Type) {
-  const old = yield* inForceHere(given)
-  const found = yield* changeIn(old, files)
-  if ("problem" in found) return found
-  const { terms, weaker } = found.change
-  const done = yield* termsApprovalOf(yield* operatorsInForce(old.treasury), found.change)
-  return { terms, policy: found.policy, weaker, ...done }
-})
-
-/** Takes an operator's signature for the terms of files. */
-export const approveTerms = Effect.fn("People.approveTerms")(function* (
-  given: InForce,
-  { files, signature }: typeof ApproveTermsBody.Type,
-) {
-  const old = yield* inForceHere(given)
-  const found = yield* changeIn(old, files)
-  if ("problem" in found) return found
-  return yield* takeTerms(yield* operatorsInForce(old.treasury), found.change, signature)
+  const operators = yield* operatorsInForce(old.treasury)
+  const place = placeOf(old.treasury)
+  if (signature !== undefined) return yield* takeAgreement(operators, place, change, signature)
+  const { terms, weaker } = change
+  return { terms, policy: treasury.policy.digest, weaker, ...(yield* agreementOf(operators, place, change)) }
 })

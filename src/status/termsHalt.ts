@@ -11,14 +11,13 @@ import { Signals } from "../store/Signals.ts"
 import { type Acceptance, TermsLog } from "../store/TermsLog.ts"
 import { trip } from "../store/trip.ts"
 import { say } from "../telemetry/say.ts"
-import { approvalOfTerms } from "./approvalOfTerms.ts"
+import { operatorsInForce } from "./agreeing.ts"
 import { loadAsked } from "./loadAsked.ts"
-import { operatorsInForce } from "./operatorsInForce.ts"
 import { Words } from "./people.ts"
 import { asOne, putInForce } from "./putInForce.ts"
 import { listed } from "./refuseReload.ts"
 import { problem } from "./stories.ts"
-import { weakerIn } from "./termsApproval.ts"
+import { approvalOfTerms, weakerIn } from "./termsApproval.ts"
 
 /** From an acceptance without the operators' keys until its terms are in force: anybody can halt meanwhile. */
 const hourMillis = 3_600_000

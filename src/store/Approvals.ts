@@ -6,7 +6,7 @@ import { type StoreError, storeError } from "./StoreError.ts"
 
 /** One operator's signature over a text. Whoever relies on it verifies it: a row proves nothing. */
 export interface Approval {
-  /** What it is about: an intent id, "policy DIGEST", "resume SEQS". */
+  /** What it is about: an intent id, "terms HASH", "resume SEQS". */
   readonly subject: string
   /** Name of the operator at that time. */
   readonly operator: string
@@ -33,14 +33,8 @@ export const approvalColumns = "subject, operator, key, text, signature, at"
 export class Approvals extends Context.Service<
   Approvals,
   {
-    /**
-     * Stores a signature, and journals it with the facts that its text is made of. False where the key has signed the
-     * same text before.
-     */
-    readonly give: (
-      approval: Omit<Approval, "at">,
-      facts: Readonly<Record<string, unknown>>,
-    ) => Effect.Effect<boolean, StoreError>
+    /** Stores a signature, and journals it with its text. False where the key has signed the same text before. */
+    readonly give: (approval: Omit<Approval, "at">) => Effect.Effect<boolean, StoreError>
     /** Oldest first. */
     readonly about: (subject: string) => Effect.Effect<ReadonlyArray<Approval>, StoreError>
   }
@@ -52,13 +46,13 @@ export class Approvals extends Context.Service<
       const journal = yield* Journal
       return Approvals.of({
         give: Effect.fn("Approvals.give")(
-          function* (approval, facts) {
+          function* (approval) {
             const row = { ...approval, at: yield* Clock.currentTimeMillis }
             const done = yield* sql`INSERT INTO approvals ${sql.insert(row)} ON CONFLICT (key, text) DO NOTHING
               RETURNING seq`
             if (done.length === 0) return false
-            const { subject, operator, key, signature } = approval
-            yield* journal.append({ kind: "approval", subject, body: { operator, key, ...facts, signature } })
+            const { subject, ...body } = approval
+            yield* journal.append({ kind: "approval", subject, body })
             return true
           },
           (effect) => effect.pipe(sql.withTransaction, storeError("Approvals.give")),

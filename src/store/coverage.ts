@@ -84,7 +84,7 @@ const decided = ({ intent }: Kept, entries: ReadonlyArray<Body>): string | undef
 }
 
 const approved = ({ approvals }: Kept, entries: ReadonlyArray<Body>): string | undefined => {
-  const given = approvals.map(({ operator, key, signature }) => ({ operator, key, signature }))
+  const given = approvals.map(({ operator, key, text, signature }) => ({ operator, key, text, signature }))
   const forged = approvals.find(({ key, text, signature }) => !isApproval(key, text, signature))
   if (forged !== undefined) return `the approval of ${forged.operator} is not signed with their key`
   return unpaired("an approval", given, entries)

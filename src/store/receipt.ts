@@ -60,14 +60,10 @@ interface Relied {
   readonly by: ReadonlyArray<string>
 }
 
-/** One operator's signature, and what its text is made of beside the payment. */
+/** One operator's signature, and the text that they signed. */
 export type ReceiptApproval = { readonly at: string } & Readonly<
-  Record<"operator" | "key" | "group" | "need" | "policy" | "expires" | "chainId" | "signature", Plain>
-> &
-  Readonly<Partial<Record<(typeof named)[number], Plain>>>
-
-/** What the text of version 2 says beyond that of version 1, which has no version in its entry. */
-const named = ["version", "fromName", "toName", "symbol", "decimals"] as const
+  Record<"operator" | "key" | "text" | "signature", Plain>
+>
 
 /** Everything about one payment that its journal entries say. */
 export interface Statement {
@@ -140,8 +136,7 @@ const relied = ({ approval }: Body): { readonly approval?: Relied } => {
 
 const approvalOf = ({ at, body }: Told): ReceiptApproval => ({
   at,
-  ...pick(body, "operator", "key", "group", "need", "policy", "expires", "chainId", "signature"),
-  ...(body["version"] === undefined ? {} : pick(body, ...named)),
+  ...pick(body, "operator", "key", "text", "signature"),
 })
 
 interface Told {

@@ -1,7 +1,7 @@
 import { type ApprovalGroup, lateFrom, signAgainText, waitText } from "../domain/Approval.ts"
 import { askedFrom, type Intent } from "../domain/Intent.ts"
 import { approvalFor, lineFor, namesIn, type Policy } from "../rules/Policy.ts"
-import { approversOf, type GivenApproval, isFormerText, type PaymentTerms, paymentText } from "../tx/Approval.ts"
+import { approversOf, type GivenApproval, type PaymentTerms, paymentText } from "../tx/Approval.ts"
 
 /** What the policy in force asks people to sign for a payment. */
 export interface NeededApproval {
@@ -49,7 +49,7 @@ export interface Progress {
   readonly by: ReadonlyArray<string>
   /** Operators who may still approve. */
   readonly others: ReadonlyArray<string>
-  /** Those of them whose signature was for other terms or of a former version, and counts no longer. */
+  /** Those of them whose signature was for other terms, and counts no longer. */
   readonly again: ReadonlyArray<string>
   /** How many signatures count no longer. */
   readonly voided: number
@@ -64,12 +64,10 @@ export interface Progress {
 /** How far the approval has come, on the signatures that hold. */
 export const progressOf = (needed: NeededApproval, given: ReadonlyArray<SignedText>, now: number): Progress => {
   const { group, terms, text } = needed
-  const by = approversOf(group.of, text, given, terms.proposer)
+  const by = approversOf(group.of, [text], given, terms.proposer)
   const others = [...group.of.keys()].filter((name) => name !== terms.proposer && !by.includes(name))
   const other = given.filter((one) => one.text !== text)
   const again = others.filter((name) => other.some(({ key }) => key === group.of.get(name)))
-  const isFormer = other.some((one) => isFormerText(one.text))
-  const why = isFormer ? "the text has another version now" : "what they signed has changed"
   const words = waitText(group, by, others, terms.expires)
   return {
     by,
@@ -79,6 +77,6 @@ export const progressOf = (needed: NeededApproval, given: ReadonlyArray<SignedTe
     isEnough: by.length >= group.need,
     hasLapsed: now >= terms.expires,
     isLate: now >= lateFrom(group, terms.expires),
-    words: `${words}${signAgainText(again, why)}`,
+    words: `${words}${signAgainText(again, "what they signed has changed")}`,
   }
 }

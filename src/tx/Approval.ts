@@ -3,10 +3,14 @@ import { formatAmount } from "../domain/Amount.ts"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { verifySignature } from "./Transaction.ts"
 
-/** All that an approval of a payment is bound to: with any of it changed, a signature says nothing. */
-export interface PaymentTerms {
+/** Where what operators agree to is done. */
+export interface Place {
   readonly treasury: string
   readonly chainId: string
+}
+
+/** All that an approval of a payment is bound to: with any of it changed, a signature says nothing. */
+export interface PaymentTerms extends Place {
   readonly intentId: string
   readonly rule: string
   /** Operator or user who handed it in; undefined where a rule decided it. */
@@ -30,47 +34,77 @@ export interface PaymentTerms {
   readonly expires: number
 }
 
-/** A signature as it was handed in; whose it is, its key says. */
-export interface GivenApproval {
-  readonly key: string
-  /** 128 hex characters. */
-  readonly signature: string
+/** A halt as operators see it before they end it. */
+export interface HaltNamed {
+  readonly seq: number
+  readonly reason: string
 }
 
-/** What operators sign. Each text begins with its kind: none can be taken for another, or for a network's command. */
+/** What operators agree on beside payments. The place is in every text, and the time at which it is void. */
+export type Agreement =
+  | {
+      /** Other terms, of which something is weaker than in those in force. */
+      readonly kind: "terms"
+      /** Journal number of the configuration in force, which they replace: it is used up once they are in force. */
+      readonly replaces: number
+      /** 64 hex characters: all that bounds the money under them. */
+      readonly terms: string
+      /** What is weaker, in words, the most important first. */
+      readonly weaker: ReadonlyArray<string>
+    }
+  | {
+      readonly kind: "resume"
+      readonly scope: string
+      readonly halts: ReadonlyArray<HaltNamed>
+      /** The machine's own stops of an asset or a rule that it ends. */
+      readonly stops: ReadonlyArray<HaltNamed>
+      readonly reason: string
+    }
+  | {
+      /** `list`: 64 hex characters over the ids of the payments that it takes for known. */
+      readonly kind: "adopt" | "recover"
+      readonly halts: ReadonlyArray<HaltNamed>
+      readonly payments: number
+      readonly list: string
+      readonly reason: string
+    }
+  | {
+      readonly kind: "resolve"
+      readonly payment: string
+      /** "150.00 USDT alice -> bob" */
+      readonly words: string
+      /** "executed HASH", "never executed" */
+      readonly outcome: string
+      readonly reason: string
+    }
+
+/** Kinds of what operators sign: each text begins with its own, so that none can be taken for another. */
 export const approvalKinds = ["payment", "terms", "resume", "adopt", "recover", "resolve"] as const
 export type ApprovalKind = (typeof approvalKinds)[number]
-
-const domains: Readonly<Record<ApprovalKind, string>> = {
-  payment: "cofferer approval of a payment, version 2",
-  terms: "cofferer approval of terms, version 2",
-  resume: "cofferer approval of a resume, version 2",
-  adopt: "cofferer approval of an adoption, version 2",
-  recover: "cofferer approval of a recovery, version 2",
-  resolve: "cofferer approval of a resolution, version 2",
-}
-
-/** First line of a text of the kind. */
-export const approvalDomain = (kind: ApprovalKind): string => domains[kind]
-
-/** Whether a text is of a form that counts no longer: who signed it must sign again. */
-export const isFormerText = (text: string): boolean =>
-  /^cofferer approval of a (payment|policy|resume), version 1\n/.test(text)
 
 export type Fact = readonly [name: string, value: string]
 
 /** One fact a line; a line break inside a value cannot pass for the next fact. */
-export const factLines = (domain: string, facts: ReadonlyArray<Fact>): string =>
-  `${[domain, ...facts.map(([name, value]) => `${name}: ${JSON.stringify(value).slice(1, -1)}`)].join("\n")}\n`
+export const factLines = (kind: ApprovalKind, facts: ReadonlyArray<Fact>): string =>
+  [
+    `cofferer approval: ${kind}`,
+    ...facts.map(([name, value]) => `${name}: ${JSON.stringify(value).slice(1, -1)}`),
+    "",
+  ].join("\n")
 
-export const voidFrom = (expires: number): Fact => ["void from", new Date(expires).toISOString()]
+/** What operators sign: the UTF-8 bytes of this text, its last line break included. */
+const textOf = (kind: ApprovalKind, place: Place, facts: ReadonlyArray<Fact>, expires: number): string =>
+  factLines(kind, [
+    ["treasury", place.treasury],
+    ["chain", place.chainId],
+    ...facts,
+    ["void from", new Date(expires).toISOString()],
+  ])
 
-/** What operators sign to approve a payment: the UTF-8 bytes of this text, its last line break included. */
+/** What operators sign to approve a payment. */
 export const paymentText = (terms: PaymentTerms): string => {
   const { symbol, decimals, amount, feeMax } = terms
-  return factLines(approvalDomain("payment"), [
-    ["treasury", terms.treasury],
-    ["chain", terms.chainId],
+  const facts: ReadonlyArray<Fact> = [
     ["payment", terms.intentId],
     ["rule", terms.rule],
     ["proposed by", terms.proposer ?? "its rule"],
@@ -86,43 +120,102 @@ export const paymentText = (terms: PaymentTerms): string => {
     ["fee in base units, at most", String(feeMax)],
     ["policy", terms.policy],
     ["group", terms.group],
-    voidFrom(terms.expires),
-  ])
+  ]
+  return textOf("payment", terms, facts, terms.expires)
 }
 
-/** The text of version 1, without names and units: receipts of its time are verified with it, and nothing else. */
-export const formerPaymentText = (terms: Omit<PaymentTerms, "fromName" | "toName" | "symbol" | "decimals">): string =>
-  factLines("cofferer approval of a payment, version 1", [
-    ["treasury", terms.treasury],
-    ["chain", terms.chainId],
-    ["payment", terms.intentId],
-    ["rule", terms.rule],
-    ["proposed by", terms.proposer ?? "its rule"],
-    ["from", terms.from],
-    ["to", terms.to],
-    ["asset", terms.assetId],
-    ["amount in base units", String(terms.amount)],
-    ["fee in base units, at most", String(terms.feeMax)],
-    ["policy", terms.policy],
-    ["group", terms.group],
-    voidFrom(terms.expires),
-  ])
+const numbered = (name: string, all: ReadonlyArray<HaltNamed>): ReadonlyArray<Fact> =>
+  all.map(({ seq, reason }) => [`${name} ${seq}`, reason] as const)
+
+const factsOf = (asked: Agreement): ReadonlyArray<Fact> => {
+  switch (asked.kind) {
+    case "terms":
+      return [
+        ["terms", asked.terms],
+        ["in place of the configuration of journal entry", String(asked.replaces)],
+        ...asked.weaker.map((words, i): Fact => [`weaker ${i + 1} of ${asked.weaker.length}`, words]),
+      ]
+    case "resume":
+      return [
+        ["scope", asked.scope],
+        ...numbered("ends halt", asked.halts),
+        ...numbered("ends stop", asked.stops),
+        ["reason", asked.reason],
+      ]
+    case "adopt":
+    case "recover":
+      return [
+        ...numbered("ends halt", asked.halts),
+        [asked.kind === "adopt" ? "payments made elsewhere" : "payments to import", String(asked.payments)],
+        ["SHA-256 of their ids, sorted, one a line", asked.list],
+        ["reason", asked.reason],
+      ]
+    case "resolve":
+      return [
+        ["payment", asked.payment],
+        ["which is", asked.words],
+        ["outcome", asked.outcome],
+        ["reason", asked.reason],
+      ]
+  }
+}
+
+/** What operators sign to agree to terms, or to a verb. */
+export const agreementText = (place: Place, asked: Agreement, expires: number): string =>
+  textOf(asked.kind, place, factsOf(asked), expires)
+
+const slotMillis = 21_600_000
+const slotsAhead = 4
+
+/** Until when what is signed now holds: for 18 to 24 hours, to a full quarter of a day, alike for who asks next. */
+export const expiryFrom = (now: number): number => (Math.floor(now / slotMillis) + slotsAhead) * slotMillis
+
+/** The ends at which a text that was printed before can still hold: a signature need not say which it names. */
+export const expiriesAt = (now: number): ReadonlyArray<number> =>
+  Array.from({ length: slotsAhead }, (_, i) => expiryFrom(now) - i * slotMillis).filter((expires) => expires > now)
+
+/** A signature as it was handed in; whose it is, its key says. */
+export interface GivenApproval {
+  readonly key: string
+  /** 128 hex characters. */
+  readonly signature: string
+}
 
 /** Whether the key's holder signed the text. */
 export const isApproval = (key: string, text: string, signature: string): boolean =>
   verifySignature(key, utf8ToBytes(text), signature)
 
-/** Operators whose valid signature over the text is among the given ones: each once, never the excluded one. */
+/** Names to public keys. */
+export type Operators = ReadonlyMap<string, string>
+
+/** The operator who made the signature, and over which of the texts. */
+export const signerOf = (operators: Operators, texts: ReadonlyArray<string>, signature: string) =>
+  texts
+    .flatMap((text) => [...operators].map(([operator, key]) => ({ operator, key, text })))
+    .find(({ key, text }) => isApproval(key, text, signature))
+
+/** Operators whose valid signature over one of the texts is among the given ones: each once, never the excluded one. */
 export const approversOf = (
-  operators: ReadonlyMap<string, string>,
-  text: string,
+  operators: Operators,
+  texts: ReadonlyArray<string>,
   given: ReadonlyArray<GivenApproval>,
   except?: string,
 ): ReadonlyArray<string> =>
   [...operators]
     .filter(([name]) => name !== except)
-    .filter(([, key]) => given.some((one) => one.key === key && isApproval(key, text, one.signature)))
+    .filter(([, key]) =>
+      given.some((one) => one.key === key && texts.some((text) => isApproval(key, text, one.signature))),
+    )
     .map(([name]) => name)
+
+/** What the signer cannot read from the bytes of a payment. Said wrongly, no signature of an operator fits. */
+export interface ApprovalClaim {
+  readonly rule: string
+  readonly proposer: string | undefined
+  /** Unix milliseconds: the time of the group runs from here. */
+  readonly askedAt: number
+  readonly given: ReadonlyArray<GivenApproval>
+}
 
 /** By whom a payment is approved, or why it is not. */
 export type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacking: string }
@@ -130,16 +223,88 @@ export type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacki
 /** Clocks differ by less. */
 const slackMillis = 60_000
 
-/** Whether the group has approved exactly these terms at this time (Unix milliseconds). Deny by default. */
+/** Whether the group has approved exactly this payment at this time (Unix milliseconds). Deny by default. */
 export const judgeApproval = (
   group: ApprovalGroup,
-  terms: PaymentTerms,
-  given: ReadonlyArray<GivenApproval>,
+  known: Omit<PaymentTerms, "rule" | "proposer" | "group" | "expires">,
+  claim: ApprovalClaim | undefined,
   now: number,
 ): Approved => {
-  if (terms.group !== group.name) return { lacking: `the policy asks for ${group.name}, not ${terms.group}` }
-  if (!(now < terms.expires)) return { lacking: "the approval lapsed before it was signed" }
-  if (terms.expires > now + group.withinMillis + slackMillis) return { lacking: "it would be valid for too long" }
-  const by = approversOf(group.of, paymentText(terms), given, terms.proposer)
+  if (claim === undefined) return { lacking: `nobody of ${group.name} has approved it` }
+  const { rule, proposer, askedAt, given } = claim
+  const expires = askedAt + group.withinMillis
+  if (!(now < expires)) return { lacking: "the approval lapsed before it was signed" }
+  if (expires > now + group.withinMillis + slackMillis) return { lacking: "it would be valid for too long" }
+  const text = paymentText({ ...known, rule, proposer, group: group.name, expires })
+  const by = approversOf(group.of, [text], given, proposer)
   return by.length >= group.need ? { by } : { lacking: `${by.length} of ${group.need} approvals of ${group.name} hold` }
+}
+
+/** What a text says that operators sign. */
+export interface ApprovalRead {
+  readonly kind: ApprovalKind
+  /** In their order; the same name may stand there more than once. */
+  readonly facts: ReadonlyArray<Fact>
+}
+
+/**
+ * Reads what operators are asked to sign. Undefined where it is no such text to the byte: no line of it stands outside
+ * of its facts, and none of them is written in another way than they are.
+ */
+export const readApproval = (text: string): ApprovalRead | undefined => {
+  const kind = approvalKinds.find((one) => text.startsWith(factLines(one, [])))
+  if (kind === undefined) return undefined
+  const facts = text.split("\n").slice(1, -1).map(factOf)
+  if (!facts.every((fact) => fact !== undefined)) return undefined
+  return factLines(kind, facts) === text ? { kind, facts } : undefined
+}
+
+const factOf = (line: string): Fact | undefined => {
+  const [, name, written] = /^([^:]+): (.*)$/s.exec(line) ?? []
+  if (name === undefined) return undefined
+  try {
+    return [name, JSON.parse(`"${written}"`) as string]
+  } catch {
+    return undefined
+  }
+}
+
+/** The value of a fact that stands there once; undefined where it does not. */
+export const factIn = ({ facts }: ApprovalRead, name: string): string | undefined => {
+  const found = facts.filter(([one]) => one === name)
+  return found.length === 1 ? found[0]?.[1] : undefined
+}
+
+const wholeNumber = (text: string | undefined): bigint => (/^[0-9]{1,78}$/.test(text ?? "") ? BigInt(text!) : -1n)
+
+/** The terms of an approval of a payment; undefined where a text is none, or says the same thing in two ways. */
+export const readPaymentTerms = (text: string): PaymentTerms | undefined => {
+  const read = readApproval(text)
+  if (read?.kind !== "payment") return undefined
+  const said = (name: string) => factIn(read, name) ?? ""
+  const [, symbol = "", decimals = ""] = /^(.*), ([0-9]{1,2}) decimals$/s.exec(said("asset")) ?? []
+  const proposer = said("proposed by")
+  const terms = {
+    treasury: said("treasury"),
+    chainId: said("chain"),
+    intentId: said("payment"),
+    rule: said("rule"),
+    proposer: proposer === "its rule" ? undefined : proposer,
+    from: said("from key"),
+    fromName: said("from"),
+    to: said("to key"),
+    toName: said("to"),
+    assetId: said("asset id"),
+    symbol,
+    decimals: Number(decimals),
+    amount: wholeNumber(said("amount in base units")),
+    feeMax: wholeNumber(said("fee in base units, at most")),
+    policy: said("policy"),
+    group: said("group"),
+    expires: Date.parse(said("void from")),
+  }
+  // Amounts in units and in base units are one, and so on: what is written must be what these terms are written as.
+  return !Number.isNaN(terms.expires) && terms.amount >= 0n && terms.feeMax >= 0n && paymentText(terms) === text
+    ? terms
+    : undefined
 }

@@ -71,15 +71,15 @@ describe("operators at the command line", () => {
         writeFileSync(file, text.replace('per24h: "400"', 'per24h: "900"'))
         const args = ["-c", file, "--data", options.dataDir]
         const checked = JSON.parse((yield* run("check", file, "-o", "json")).stdout) as { readonly policy: string }
-        const printed = yield* run("approve", "policy", checked.policy, "--print", ...args)
+        const printed = yield* run("approve", "terms", checked.policy, "--print", ...args)
         assert.strictEqual(printed.code, 0, printed.stderr)
-        assert.match(printed.stdout, /^cofferer approval of terms, version 2\n(.+\n)+$/)
-        const without = yield* run("approve", "policy", checked.policy, ...args)
+        assert.match(printed.stdout, /^cofferer approval: terms\n(.+\n)+$/)
+        const without = yield* run("approve", "terms", checked.policy, ...args)
         assert.deepStrictEqual([without.code, without.stdout], [2, ""])
         assert.include(without.stderr, "say one of --key FILE, --signature HEX and --print")
         writeFileSync(file, text)
         const { hash } = options.treasury.policy
-        const same = yield* run("approve", "policy", hash, "--print", ...args)
+        const same = yield* run("approve", "terms", hash, "--print", ...args)
         assert.strictEqual(same.code, 6)
         assert.include(same.stderr, `these terms are in force already`)
       }),
@@ -96,7 +96,7 @@ describe("operators at the command line", () => {
           const printed = yield* run("approve", id.slice(0, 8), "--print", ...data)
           assert.strictEqual(printed.code, 0, printed.stderr)
           assert.match(printed.stderr, /keep-bob: 150\.00 USDT alice -> bob, fee at most 0\.30/)
-          assert.match(printed.stdout, /^cofferer approval of a payment, version 2\n(.+\n)+$/)
+          assert.match(printed.stdout, /^cofferer approval: payment\n(.+\n)+$/)
           const signature = yield* signElsewhere("chloe", printed.stdout)
           const first = yield* run("approve", id, "--signature", signature, ...data)
           assert.match(first.stdout, /^approved by chloe; 1 more of ana, ben\n$/, first.stderr)
@@ -157,10 +157,7 @@ describe("operators at the command line", () => {
           yield* brake.halt("operator", "stop")
           const asked = yield* resume("looked at it")
           assert.strictEqual(asked.code, 7)
-          assert.match(
-            asked.stdout,
-            /^cofferer approval of a resume, version 2\n(.+\n)*reason: looked at it\nvoid from: .+\n$/,
-          )
+          assert.match(asked.stdout, /^cofferer approval: resume\n(.+\n)*reason: looked at it\nvoid from: .+\n$/)
           assert.match(asked.stderr, /2 of ana, ben, chloe must say "resume" with the same reason/)
           assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7)
           assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7, "one is one")

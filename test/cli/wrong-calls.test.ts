@@ -9,7 +9,7 @@ describe("a wrong call is told in one line", () => {
     ],
     [["object", "0123abcd", "--reason", "x"], /^cofferer: object is gone; weaker terms .* halt a start; "halt" stops/],
     [["halt", "--reasn", "x"], /^cofferer: Unrecognized flag: --reasn.*; did you mean --reason\?$/],
-    [["approve", "policy", "xyz"], /^cofferer: Invalid value for argument <hash>: "xyz"\. Expected 8 to 64 hex/],
+    [["approve", "terms", "xyz"], /^cofferer: Invalid value for argument <hash>: "xyz"\. Expected 8 to 64 hex/],
     [["pause", "--reason", "x", "--for", "soon"], /^cofferer: Invalid value for flag --for: "soon"\. Expected/],
   ]
   it.each(calls)("%j", async (args, says) => {

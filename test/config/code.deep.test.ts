@@ -130,8 +130,13 @@ describe("a file of rules in TypeScript", () => {
         assert.deepStrictEqual(other.rules, one.rules)
         assert.strictEqual(partHashes(other.document.value).rules, partHashes(one.document.value).rules)
         const played = (name: string) =>
-          Effect.map(readTests(join(at, "tests.yaml"), [join(at, name)]), (plans) =>
-            plans.map(runPlan).map(({ faults, paid, told }) => ({ faults, paid, told })),
+          Effect.flatMap(readTests(join(at, "tests.yaml"), [join(at, name)]), (plans) =>
+            Effect.forEach(plans, (plan) =>
+              Effect.map(
+                Effect.promise(() => runPlan(plan)),
+                ({ faults, paid, told }) => ({ faults, paid, told }),
+              ),
+            ),
           )
         assert.deepStrictEqual(yield* played("code.yaml"), yield* played("yaml.yaml"))
       }
@@ -169,10 +174,15 @@ describe("a file of rules in TypeScript", () => {
       const answer = (treasury: typeof before) => {
         const rule = treasury.rules[1]
         if (rule?.kind !== "code") return assert.fail("no code")
-        return rule.code.ask({ balances: { "maker-2/USDT": 0n }, one: 10n, assets: {}, time: 0 })
+        const { code } = rule
+        return Effect.promise(async () => {
+          const told = { balances: { "maker-2/USDT": 0n }, one: 10n, assets: {}, time: 0 }
+          const { answer: said } = await code.ask(told, 0)
+          return said._tag === "Pays" ? said.payments : said.detail
+        })
       }
       assert.deepStrictEqual(
-        [answer(before), answer(after)].map((said) => (said._tag === "Pays" ? said.payments : said.detail)),
+        [yield* answer(before), yield* answer(after)],
         [[{ to: 0, amount: 200_000n }], [{ to: 0, amount: 50_000n }]],
       )
       file("rules.ts", `${good}// a word\n`)

@@ -36,18 +36,6 @@ interface Case {
   readonly timed?: true
 }
 
-/** Pays between its two bounds if it was asked below the lower one before: in one life of its process alone. */
-const remembers = "by what it was asked before"
-const armed = (): Need => {
-  let isArmed = false
-  return ({ balances }) => {
-    const has = balances["hot/TOK"]!
-    if (has < 10_000n) isArmed = true
-    if (has >= 20_000n) isArmed = false
-    return isArmed ? { pay: 20_000n - has, to: "hot" } : undefined
-  }
-}
-
 const cases: ReadonlyArray<Case> = [
   { title: "nothing", make: () => () => undefined, says: "" },
   { title: "no payments", make: () => () => [], says: "" },
@@ -126,14 +114,6 @@ const cases: ReadonlyArray<Case> = [
     says: /^its code answers with a promise/,
   },
   {
-    title: "another thing each time",
-    make: () => {
-      let count = 0
-      return () => ({ pay: BigInt(++count), to: "hot" })
-    },
-    says: /^asked twice on the same balances, its code gives two/,
-  },
-  {
     title: "by changing what it is told",
     make: () => (seen) => Object.assign(seen.balances, { "hot/TOK": 1n }),
     says: /^its code fails: Cannot assign/,
@@ -184,7 +164,6 @@ const cases: ReadonlyArray<Case> = [
     },
     says: /^its code answers/,
   },
-  { title: remembers, make: armed, says: "" },
   {
     title: "never",
     make: () => () => {
@@ -198,20 +177,20 @@ const dir = mkdtempSync(join(tmpdir(), "cofferer-code-contract-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 /** Functions in the process of their file. */
-const there = (): ReadonlyArray<LoadedFunction> => {
+const there = async (): Promise<ReadonlyArray<LoadedFunction>> => {
   const file = join(dir, "rules.ts")
   const rules = cases.map(({ make }, i) => `{ name: "case ${i}", code: { need: (${make.toString()})() } }`)
   writeFileSync(file, `export const rules = [\n${rules.join(",\n")}\n]\n`)
-  const loaded = loadRules(file)
+  const loaded = await loadRules(file)
   if ("problem" in loaded) return assert.fail(loaded.problem.message)
   return (loaded.rules as ReadonlyArray<{ readonly code: { readonly need: LoadedFunction } }>).map(
     ({ code }) => code.need,
   )
 }
 
-const adapters: ReadonlyArray<readonly [name: string, functions: () => ReadonlyArray<LoadedFunction>]> = [
+const adapters: ReadonlyArray<readonly [name: string, functions: () => Promise<ReadonlyArray<LoadedFunction>>]> = [
   ["in a process of its own", there],
-  ["in this process", () => cases.map(({ make }) => codeHere(make(), make))],
+  ["in this process", async () => cases.map(({ make }) => codeHere(make()))],
 ]
 
 /** Where it fails is told by the process of a file alone. */
@@ -229,35 +208,14 @@ const holds = (answer: CodeAnswer, { says, timed }: Case): void => {
 
 describe.each(adapters)("an operator's function %s", (_, functions) => {
   let all: ReadonlyArray<LoadedFunction> = []
-  beforeAll(() => {
-    all = functions()
+  beforeAll(async () => {
+    all = await functions()
   })
   const code = (i: number): Code => codeOf(all[i]!, { to, asset }, "")
 
-  it.each(cases.map((one, i) => [one.title, i] as const))("answers %s, waited for or not", async (_title, i) => {
-    const one = cases[i]!
-    const waited = code(i).ask(told)
-    holds(waited, one)
-    const { seen, answer } = await code(i).askLater(told, told.time)
-    holds(answer, one)
-    assert.deepStrictEqual(answer, waited)
+  it.each(cases.map((one, i) => [one.title, i] as const))("answers %s", async (_title, i) => {
+    const { seen, answer } = await code(i).ask(told, told.time)
+    holds(answer, cases[i]!)
     assert.strictEqual(seen, told)
-  })
-
-  it("pays nothing by earlier questions, which a restart would forget", () => {
-    const { ask } = code(cases.findIndex(({ title }) => title === remembers))
-    const answerAt = (units: bigint) => wordsOf(ask({ ...told, balances: { "hot/TOK": units } }))
-    assert.strictEqual(answerAt(12_345n), "")
-    assert.strictEqual(answerAt(9_000n), "hot 11000")
-    assert.match(answerAt(12_345n), /^asked twice .* two answers: .* keeps it from one asking to the next$/)
-    assert.strictEqual(answerAt(21_000n), "")
-    assert.strictEqual(answerAt(12_345n), "")
-  })
-
-  it("answers another who waits for it while somebody else is still thought about", async () => {
-    const [slow, quick] = ["never", "text"].map((title) => code(cases.findIndex((one) => one.title === title)))
-    const thinking = slow!.askLater(told, told.time)
-    assert.strictEqual(wordsOf(quick!.ask(told)), "hot 100050")
-    assert.strictEqual((await thinking).answer._tag, "Broken")
   })
 })

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, beforeEach, describe, it } from "vitest"
-import { isCodeIsolated } from "../../src/config/CodeProcess.ts"
+import { isCodeIsolated } from "../../src/config/codeProcess.ts"
 import { loadRules } from "../../src/config/loadRules.ts"
 import { root } from "../support/Cofferer.ts"
 import { inTime, waitUntil } from "../support/until.ts"
@@ -37,8 +37,8 @@ const childrenOf = (parent: number): ReadonlyArray<number> =>
 describe("the process of rules in code", () => {
   beforeEach(({ skip }) => skip(!existsSync("/proc/self/task"), "needs /proc"))
 
-  it("has no environment, memory image or foreign file, and its own network", () => {
-    assert.property(loadRules(file), "rules")
+  it("has no environment, memory image or foreign file, and its own network", async () => {
+    assert.property(await loadRules(file), "rules")
     const [pid, ...others] = childrenOf(process.pid)
     assert.isDefined(pid)
     assert.lengthOf(others, 0)
@@ -55,7 +55,7 @@ describe("the process of rules in code", () => {
   it("ends with the program, however that ends", async () => {
     const text = `
       import { loadRules } from ${JSON.stringify(join(root, "src/config/loadRules.ts"))}
-      loadRules(${JSON.stringify(file)})
+      await loadRules(${JSON.stringify(file)})
       console.log("loaded")
       setInterval(() => {}, 1_000)`
     const program = spawn(process.execPath, ["--input-type=module-typescript", "-e", text], {

@@ -9,7 +9,8 @@ import { goodText } from "./Broken.ts"
 
 const terms = (fee: string) =>
   parseYaml("t.yaml", goodText.replace("  submitType: sync\n", `  submitType: sync\n${fee}`)).pipe(
-    Effect.flatMap((document) => treasuryOf(withCode(document))),
+    Effect.flatMap(withCode),
+    Effect.flatMap(treasuryOf),
     Effect.map((treasury) => ({ ...termsOf({ treasury }), written: treasury.network.fee })),
   )
 

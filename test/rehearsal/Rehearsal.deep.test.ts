@@ -3,10 +3,10 @@ import { makeRehearsal } from "../../src/rehearsal/Rehearsal.ts"
 import type { Said } from "../../src/rehearsal/World.ts"
 import { worldOf } from "./worlds.ts"
 
-const play = ({ settings, events, until }: ReturnType<typeof worldOf>, everySecond: boolean) => {
+const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, everySecond: boolean) => {
   const said: Array<Said> = []
   const rehearsal = makeRehearsal({ ...settings, everySecond }, { said: (one) => said.push(one) })
-  rehearsal.advance(events, until)
+  await rehearsal.advance(events, until)
   rehearsal.end()
   const { ledger, told, misses, entries, alarms, asked } = rehearsal
   return {
@@ -33,17 +33,17 @@ const play = ({ settings, events, until }: ReturnType<typeof worldOf>, everySeco
 
 describe("a rehearsal", () => {
   const seeds = Array.from({ length: Number(process.env["REHEARSAL_SEEDS"] ?? 10) }, (_, i) => i + 1)
-  it.each(seeds)("says by jumping what it says by looking in every second (world %i)", (seed) => {
+  it.each(seeds)("says by jumping what it says by looking in every second (world %i)", async (seed) => {
     const world = worldOf(seed, Number(process.env["REHEARSAL_DAYS"] ?? 1))
-    const { asked: jumped, ...fast } = play(world, false)
-    const { asked: stepped, ...slow } = play(world, true)
+    const { asked: jumped, ...fast } = await play(world, false)
+    const { asked: stepped, ...slow } = await play(world, true)
     assert.deepStrictEqual(fast.said, slow.said)
     assert.deepStrictEqual(fast, slow)
     assert.isBelow(jumped.subjects * 3, stepped.subjects)
   })
 
-  it("pays, fails, holds and asks in those worlds for most reasons there are", () => {
-    const worlds = Array.from({ length: 40 }, (_, i) => play(worldOf(i + 1, 6), false))
+  it("pays, fails, holds and asks in those worlds for most reasons there are", async () => {
+    const worlds = await Promise.all(Array.from({ length: 40 }, (_, i) => play(worldOf(i + 1, 6), false)))
     const reasons = new Set(worlds.flatMap(({ said }) => said.map(({ reason }) => reason ?? "acting")))
     const paid = worlds.flatMap((world) => world.paid)
     const told = worlds.flatMap((world) => world.told)

@@ -184,7 +184,7 @@ describe("an explanation", () => {
       }
     }
     const missed = holdReasons.filter((one: HoldReason) => !reached.has(one))
-    assert.includeMembers(["not_due", "drift", "yielded"], missed, JSON.stringify([...reached]))
+    assert.includeMembers(["not_due", "code", "drift", "yielded"], missed, JSON.stringify([...reached]))
     assert.isAbove(reached.get("acts") ?? 0, 100)
   })
 })

@@ -1,7 +1,7 @@
 import { Effect, Schedule } from "effect"
 import { ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
 import { termsHash } from "../../src/rules/storedTerms.ts"
-import { approveTerms, findTerms } from "../../src/status/termsApproval.ts"
+import { approveTerms } from "../../src/status/termsApproval.ts"
 import { acceptTerms, settleTerms } from "../../src/status/termsHalt.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { operatorNames, operatorSigns } from "../support/Operators.ts"
@@ -15,7 +15,7 @@ const termsHalt = Effect.map(
 export const signTerms = Effect.fnUntraced(function* (file: string) {
   const now = (yield* ConfigInForce).now()
   for (const name of operatorNames) {
-    const found = yield* findTerms(now, { files: [file] })
+    const found = yield* approveTerms(now, { files: [file] })
     if ("problem" in found || found.missing === 0) return
     yield* approveTerms(now, { files: [file], signature: operatorSigns(name, found.text) })
   }

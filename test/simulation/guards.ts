@@ -121,7 +121,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   {
     name: "lets the approval of terms hold after they came into force",
     test: "test/status/termsApproval.test.ts",
-    title: "uses its approvals up",
+    title: "use their approvals up",
     edits: [
       { file: "status/termsApproval.ts", source: "    replaces: known?.seq ?? 0,\n", instead: "    replaces: 1,\n" },
     ],
@@ -129,10 +129,10 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   {
     name: "lets the approval of terms hold for ever",
     test: "test/status/termsApproval.test.ts",
-    title: "is approved for a day at most",
+    title: "are approved for a day at most",
     edits: [
       {
-        file: "tx/Agreement.ts",
+        file: "tx/Approval.ts",
         source: ".filter((expires) => expires > now)",
         instead: ".flatMap((expires) => [expires - 86_400_000, expires])",
       },

@@ -59,7 +59,7 @@ const walks: ReadonlyArray<Walk> = [
     args: ["resume"],
     begin: halted("operator"),
     waits: isHalted("operator"),
-    says: /of a resume, version 2\n(.+\n)*scope: all\nends halt 1: operator, since .+\nreason: looked at it\n/,
+    says: /approval: resume\n(.+\n)*scope: all\nends halt 1: operator, since .+\nreason: looked at it\n/,
   },
   {
     verb: "resume",
@@ -68,7 +68,7 @@ const walks: ReadonlyArray<Walk> = [
     args: ["resume", "--scope", stop.scope],
     begin: Effect.flatMap(Brake, (brake) => brake.pause(stop)),
     waits: isStopped,
-    says: /of a resume, version 2\n(.+\n)*scope: lock:keep-bob\nends stop 1: three failed, since .+\n/,
+    says: /approval: resume\n(.+\n)*scope: lock:keep-bob\nends stop 1: three failed, since .+\n/,
   },
   {
     verb: "adopt",
@@ -77,7 +77,7 @@ const walks: ReadonlyArray<Walk> = [
     args: ["adopt"],
     begin: halted("foreign_payment"),
     waits: isHalted("foreign_payment"),
-    says: /of an adoption, version 2\n(.+\n)*ends halt 1: foreign_payment, since .+\npayments made elsewhere: 0\n/,
+    says: /approval: adopt\n(.+\n)*ends halt 1: foreign_payment, since .+\npayments made elsewhere: 0\n/,
   },
   {
     verb: "recover",
@@ -86,7 +86,7 @@ const walks: ReadonlyArray<Walk> = [
     args: ["recover"],
     begin: halted("restored_store"),
     waits: isHalted("restored_store"),
-    says: /of a recovery, version 2\n(.+\n)*ends halt 1: restored_store, since .+\npayments to import: 0\n/,
+    says: /approval: recover\n(.+\n)*ends halt 1: restored_store, since .+\npayments to import: 0\n/,
   },
   {
     verb: "intents/*/resolve",
@@ -97,7 +97,7 @@ const walks: ReadonlyArray<Walk> = [
     waits: Effect.flatMap(Outbox, (outbox) =>
       Effect.map(outbox.open, (open) => open.some(({ id }) => id === manual.id)),
     ),
-    says: /of a resolution, version 2\n(.+\n)*payment: .+\nwhich is: .+ -> .+\noutcome: never executed\n/,
+    says: /approval: resolve\n(.+\n)*payment: .+\nwhich is: .+ -> .+\noutcome: never executed\n/,
   },
 ]
 
@@ -158,7 +158,7 @@ describe("the table of agreement", () => {
       explain: [],
       plan: ["plan"],
       intents: ["intents/*/cancel", "intents/*/abandon", "intents/*/resolve"],
-      approve: ["intents/*/approve", "terms", "terms/approve"],
+      approve: ["intents/*/approve", "terms/approve"],
       reject: ["intents/*/reject"],
       keys: [],
       pause: ["pause"],

@@ -257,6 +257,12 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Facts
     'even is locked: its code throws; once the cause is gone: "cofferer resume --scope lock:even --reason TEXT".',
   ],
   [
+    "rule_locked",
+    "warn",
+    { rules: [rule("code")] },
+    'even pays nothing: its code throws; mend its file, then "cofferer reload --reason TEXT".',
+  ],
+  [
     "paused",
     "warn",
     pause("all", null),

@@ -1,4 +1,7 @@
-import { assert, describe, it } from "@effect/vitest"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { type Explained, explainText } from "../../src/cli/explainText.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
@@ -99,6 +102,19 @@ const sentInEpoch = Effect.gen(function* () {
   }
 })
 
+const dir = mkdtempSync(join(tmpdir(), "cofferer-explain-"))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const codeFile = join(dir, "rules.ts")
+writeFileSync(
+  codeFile,
+  `const of = { from: "reserve", to: "hot", asset: "USDT", accounts: [{ party: "hot", asset: "USDT" }] }
+const need = () => {
+  throw new Error("not today")
+}
+export const rules = [{ name: "keep", code: { ...of, need } }]
+`,
+)
+
 const cases = {
   halted: {
     store: Effect.flatMap(Brake, (brake) => brake.halt("foreign_payment", "who was that")),
@@ -145,6 +161,11 @@ const cases = {
     endsIn: 3_600,
   },
   locked: { store: pause("lock:keep"), says: /^audit of May; unlock: .*lock:keep/, after: /unlocks it: .*lock:keep/ },
+  code: {
+    words: { instead: [codeFile] },
+    says: /^its code fails at rules\.ts:3:\d+: not today$/,
+    after: /^its code answers soundly: mend it, then cofferer reload/,
+  },
   inhibited: {
     words: {
       keep: { inhibitedBy: "alarm" },

@@ -14,19 +14,18 @@ import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { pollAssets } from "../../src/poller/AssetPoller.ts"
 import { termsHash } from "../../src/rules/storedTerms.ts"
 import { type DaemonOptions, daemonLayer, storeLayer } from "../../src/services.ts"
+import { operatorsInForce, placeOf, takeAgreement } from "../../src/status/agreeing.ts"
 import { haltAll } from "../../src/status/brakeVerbs.ts"
 import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
-import { operatorsInForce } from "../../src/status/operatorsInForce.ts"
 import { reloadConfig } from "../../src/status/reloadConfig.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
-import { takeTerms } from "../../src/status/sharedApprovals.ts"
 import { termsChangeOf } from "../../src/status/termsApproval.ts"
 import { acceptTerms, settleTerms } from "../../src/status/termsHalt.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { TermsLog } from "../../src/store/TermsLog.ts"
 import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
-import { expiryFrom, termsText } from "../../src/tx/Agreement.ts"
+import { agreementText, expiryFrom } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round } from "../support/Flow.ts"
 import { knowsChain } from "../support/knowsChain.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
@@ -94,9 +93,11 @@ const agree = Effect.fnUntraced(function* (file: DaemonOptions, names: ReadonlyA
   const inForce = (yield* ConfigInForce).now()
   const change = yield* termsChangeOf(inForce, file)
   const operators = yield* operatorsInForce(inForce.treasury)
+  const place = placeOf(inForce.treasury)
   const now = yield* Clock.currentTimeMillis
   for (const name of names) {
-    yield* takeTerms(operators, change, operatorSigns(name, termsText(change, expiryFrom(now))))
+    const signature = operatorSigns(name, agreementText(place, change, expiryFrom(now)))
+    yield* takeAgreement(operators, place, change, signature)
   }
 })
 

@@ -7,11 +7,11 @@ import { TestClock } from "effect/testing"
 import { ConfigInForce, termsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { reloadConfig } from "../../src/status/reloadConfig.ts"
-import { approveTerms, findTerms } from "../../src/status/termsApproval.ts"
+import { approveTerms } from "../../src/status/termsApproval.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { TermsLog } from "../../src/store/TermsLog.ts"
-import { expiryFrom, type TermsChange, termsText } from "../../src/tx/Agreement.ts"
+import { type Agreement, agreementText, expiryFrom } from "../../src/tx/Approval.ts"
 import { flow } from "../support/Flow.ts"
 import { deskFields, operatorSigns } from "../support/Operators.ts"
 import { aliceKey, assetId, bobKey, type Fields, treasuryText } from "../support/treasury.ts"
@@ -81,7 +81,7 @@ const withFile = <A, E, R>(text: string, use: (files: readonly [string]) => Effe
 }
 
 const asked = (text: string) =>
-  withFile(text, (files) => Effect.flatMap(ConfigInForce, ({ now }) => findTerms(now(), { files })))
+  withFile(text, (files) => Effect.flatMap(ConfigInForce, ({ now }) => approveTerms(now(), { files })))
 
 const handIn = (text: string, signature: string) =>
   withFile(text, (files) => Effect.flatMap(ConfigInForce, ({ now }) => approveTerms(now(), { files, signature })))
@@ -157,7 +157,7 @@ describe("terms that permit more", () => {
         assert.include(refused._tag === "Refused" ? refused.remedy : "", "(2 of ana, ben, chloe)")
         const found = yield* asked(wider)
         const { text } = found as { readonly text: string }
-        assert.match(text, /^cofferer approval of terms, version 2\ntreasury: flow\nchain: c-1\nterms: [0-9a-f]{64}\n/)
+        assert.match(text, /^cofferer approval: terms\ntreasury: flow\nchain: c-1\nterms: [0-9a-f]{64}\n/)
         assert.match(text, /\nweaker 1 of 2: policy line 1, alice -> bob, TOK: 200 in 24 h, before 100\n/)
         assert.match(text, /\nweaker 2 of 2: knowledge of 600 s moves money, before of [0-9]+ s\nvoid from: /)
         for (const name of ["ana", "ben"]) yield* signs(name, wider)
@@ -192,23 +192,23 @@ describe("terms that permit more", () => {
         const found = yield* asked(wider)
         const text = "text" in found ? found.text : ""
         const now = yield* Clock.currentTimeMillis
-        const change: TermsChange = {
-          treasury: "flow",
-          chainId: "c-1",
+        const place = { treasury: "flow", chainId: "c-1" }
+        const change = {
+          kind: "terms",
           replaces: Number(/journal entry: ([0-9]+)/.exec(text)?.[1]),
           terms: /terms: ([0-9a-f]{64})/.exec(text)?.[1] ?? "",
           weaker: [...text.matchAll(/weaker [0-9]+ of [0-9]+: (.*)/g)].map(([, words]) => words!),
-        }
+        } as const satisfies Agreement
         const expires = expiryFrom(now)
-        assert.strictEqual(termsText(change, expires), text)
+        assert.strictEqual(agreementText(place, change, expires), text)
         const wrong: ReadonlyArray<string> = [
-          termsText({ ...change, chainId: "c-2" }, expires),
-          termsText({ ...change, treasury: "other" }, expires),
-          termsText({ ...change, replaces: change.replaces - 1 }, expires),
-          termsText({ ...change, weaker: [] }, expires),
-          termsText(change, expires + 21_600_000),
-          termsText(change, expires + 1),
-          text.replace("version 2", "version 1"),
+          agreementText({ ...place, chainId: "c-2" }, change, expires),
+          agreementText({ ...place, treasury: "other" }, change, expires),
+          agreementText(place, { ...change, replaces: change.replaces - 1 }, expires),
+          agreementText(place, { ...change, weaker: [] }, expires),
+          agreementText(place, change, expires + 21_600_000),
+          agreementText(place, change, expires + 1),
+          text.replace("approval: terms", "approval: resume"),
         ]
         for (const other of wrong) {
           assert.containSubset(yield* handIn(wider, operatorSigns("ana", other)), { status: 403 }, other)

@@ -237,8 +237,8 @@ describe("an operator's signature", () => {
       Effect.gen(function* () {
         const [approvals, journal] = [yield* Approvals, yield* Journal]
         const approval = { subject: "s", operator: "ana", key: "k", text: "t", signature: "x" }
-        assert.isTrue(yield* approvals.give(approval, {}))
-        assert.isFalse(yield* approvals.give(approval, {}))
+        assert.isTrue(yield* approvals.give(approval))
+        assert.isFalse(yield* approvals.give(approval))
         assert.lengthOf(yield* approvals.about("s"), 1)
         assert.lengthOf(yield* journal.about("s"), 1)
       }),

@@ -24,7 +24,6 @@ import { verifyStore } from "../../src/store/verifyStore.ts"
 import { approvalOf } from "../../src/submitter/approvalOf.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { payingInForce } from "../../src/submitter/SubmitterOptions.ts"
-import { formerPaymentText } from "../../src/tx/Approval.ts"
 import { type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { knowsChain } from "../support/knowsChain.ts"
 import { deskFields, operatorKey, operatorSigns } from "../support/Operators.ts"
@@ -134,7 +133,11 @@ describe("a payment that people must approve", () => {
           assert.containSubset(receipt.proven.recorded, [{ k: 1, approval: { group: "desk", need: 2, by } }])
           assert.containSubset(receipt.claimed, {
             decision: { approval: "desk" },
-            approvals: by.map((operator) => ({ operator, group: "desk", key: operatorKey(operator).publicKey })),
+            approvals: by.map((operator) => ({
+              operator,
+              key: operatorKey(operator).publicKey,
+              text: neededBy(options, intent).text,
+            })),
             attempts: [{ permit: { approval: { group: "desk", need: 2, by } } }],
           })
           assert.isNull((yield* verifyStore()).problem)
@@ -393,33 +396,6 @@ describe("approvals and another policy", () => {
             said,
             /^keep-bob: 150\.00 USDT alice -> bob is denied: the approval lapsed.*; the rule decides anew$/,
           )
-        }),
-      desk,
-    ),
-  )
-
-  it.effect("of version 1 do not count, and one alert asks to sign again", () =>
-    flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const intent = yield* proposed(options, sandbox)
-          const { terms } = neededBy(options, intent)
-          const text = formerPaymentText(terms)
-          for (const name of ["ana", "ben"]) {
-            const signature = operatorSigns(name, text)
-            assert.containSubset(yield* approve(options.treasury, intent.id, { signature }), { status: 403 })
-            const row = { subject: intent.id, operator: name, key: operatorKey(name).publicKey, text, signature }
-            yield* (yield* Approvals).give(row, {})
-          }
-          yield* rounds(options, sandbox, 3)
-          const says = "ana, ben must sign again: the text has another version now"
-          assert.match((yield* newest).detail, new RegExp(`^waits for 2 of ana, ben, chloe, until .*; ${says}$`))
-          assert.containSubset(yield* findApproval(options.treasury, intent.id), { again: ["ana", "ben"], missing: 2 })
-          assert.deepStrictEqual(yield* alerts, ["ticket approval", "ticket approval-again-2"])
-          for (const name of ["ana", "ben"]) yield* signs(options, intent, name)
-          yield* rounds(options, sandbox, 6)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.deepStrictEqual(yield* alerts, ["ticket approval", "ticket approval-again-2", "info approved"])
         }),
       desk,
     ),

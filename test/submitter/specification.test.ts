@@ -180,7 +180,7 @@ const weakerTermsNeedOperators = Effect.fnUntraced(function* ({ options, reload,
   const refused = yield* reload(change)
   assert.notStrictEqual(refused.status, 200, refused.text)
   for (const name of ["ana", "chloe"]) {
-    const text = String(at(yield* ask(options, "/api/v1/terms", { files: [file] }), "text"))
+    const text = String(at(yield* ask(options, "/api/v1/terms/approve", { files: [file] }), "text"))
     const given = { files: [file], signature: operatorSigns(name, text) }
     assert.strictEqual((yield* ask(options, "/api/v1/terms/approve", given)).status, 200)
   }

@@ -23,8 +23,8 @@ export const keys = { reserve: "a".repeat(64), hot: "b".repeat(64), eve: "e".rep
 export interface Words {
   /** More keys of the rule "keep". */
   readonly keep?: Fields
-  /** Instead of the whole rule "keep". */
-  readonly instead?: ReadonlyArray<Fields>
+  /** Instead of the whole rule "keep"; a text names a file of rules. */
+  readonly instead?: ReadonlyArray<Fields | string>
   /** More rules. */
   readonly rules?: ReadonlyArray<Fields>
   readonly policy?: Fields

@@ -27,7 +27,7 @@ export const treasuryText = (fields: Fields): string => yamlText({ version: 1, .
 
 /** The treasury of a file that says this. */
 export const treasuryFrom = (fields: Fields) =>
-  Effect.flatMap(parseYaml("t.yaml", treasuryText(fields)), (document) => treasuryOf(withCode(document)))
+  parseYaml("t.yaml", treasuryText(fields)).pipe(Effect.flatMap(withCode), Effect.flatMap(treasuryOf))
 
 export const aliceKey = "a".repeat(64)
 export const bobKey = "b".repeat(64)

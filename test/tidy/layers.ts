@@ -137,7 +137,7 @@ const outsides: ReadonlyArray<Outside> = [
     folders: ["gateway", "notify", "cli"],
   },
   { what: "WebSocket client", module: /^(ws|@effect\/platform-node\/NodeWS)$/, folders: ["gateway"] },
-  { what: "thread", module: /^(node:)?worker_threads$/, folders: ["pow", "config"] },
+  { what: "thread", module: /^(node:)?worker_threads$/, folders: ["pow"] },
   { what: "metrics and log library", module: /^(prom-client|pino)$/, folders: ["telemetry"] },
   {
     what: "file",
@@ -159,7 +159,7 @@ const outsides: ReadonlyArray<Outside> = [
   { what: "mail", module: /^nodemailer$/, folders: ["notify"] },
   { what: "cluster", module: /^effect\/cluster(\/.*)?$/, folders: ["cluster"] },
   { what: "page library", module: /^(preact|htm)(\/.*)?$/, folders: ["status"] },
-  // Of rules in code alone: config/codeThread.ts.
+  // Of rules in code alone: config/codeProcess.ts.
   { what: "child process", module: /^(node:)?child_process$/, folders: ["config"] },
 ]
 

@@ -1,17 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type ApprovalGroup, groupText, isWeakKey } from "../../src/domain/Approval.ts"
-import { type Agreement, agreementText, expiriesAt, expiryFrom } from "../../src/tx/Agreement.ts"
 import {
+  type Agreement,
+  agreementText,
   approvalKinds,
   approversOf,
-  formerPaymentText,
+  expiriesAt,
+  expiryFrom,
+  type GivenApproval,
   isApproval,
-  isFormerText,
   judgeApproval,
   type PaymentTerms,
   paymentText,
+  readApproval,
+  readPaymentTerms,
+  signerOf,
 } from "../../src/tx/Approval.ts"
-import { readApproval } from "../../src/tx/readApproval.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
 
@@ -40,7 +44,14 @@ const terms: PaymentTerms = {
 const given = (text: string, names: ReadonlyArray<string>) =>
   names.map((name) => ({ key: operatorKey(name).publicKey, signature: operatorSigns(name, text) }))
 const heldBy = (names: ReadonlyArray<string>, changed: Partial<PaymentTerms> = {}) =>
-  judgeApproval(desk, terms, given(paymentText({ ...terms, ...changed }), names), now)
+  judgeApproval(desk, terms, claimOf(given(paymentText({ ...terms, ...changed }), names)), now)
+/** What the signer is told of the payment, by which its terms are those of above. */
+const claimOf = (all: ReadonlyArray<GivenApproval>) => ({
+  rule: terms.rule,
+  proposer: terms.proposer,
+  askedAt: now,
+  given: all,
+})
 
 const text = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value)
 
@@ -77,7 +88,7 @@ describe("an approval", () => {
     assert.strictEqual(
       paymentText(terms),
       [
-        "cofferer approval of a payment, version 2",
+        "cofferer approval: payment",
         "treasury: main",
         "chain: chain-1",
         `payment: ${"1".repeat(64)}`,
@@ -138,6 +149,12 @@ describe("an approval", () => {
     }
   })
 
+  it("is read as the terms that it was written from", () => {
+    assert.deepStrictEqual(readPaymentTerms(paymentText(terms)), terms)
+    const asked = { ...terms, proposer: "zoe", decimals: 0, symbol: "a, 3 decimals" }
+    assert.deepStrictEqual(readPaymentTerms(paymentText(asked)), asked)
+  })
+
   it("is of nobody where a byte of text, key or signature is another", () => {
     const message = paymentText(terms)
     const [one] = given(message, ["ana"])
@@ -153,12 +170,15 @@ describe("an approval", () => {
 
   it("counts each operator once, and neither strangers nor the proposer", () => {
     const message = paymentText(terms)
-    assert.deepStrictEqual(approversOf(people, message, given(message, ["ana", "ana", "eve"])), ["ana"])
-    assert.deepStrictEqual(approversOf(people, message, given(message, ["ana", "ben"]), "ana"), ["ben"])
+    assert.deepStrictEqual(approversOf(people, [message], given(message, ["ana", "ana", "eve"])), ["ana"])
+    assert.deepStrictEqual(approversOf(people, [message], given(message, ["ana", "ben"]), "ana"), ["ben"])
+    const [one] = given(message, ["ben"])
+    assert.containSubset(signerOf(people, ["", message], one!.signature), { operator: "ben", text: message })
+    assert.isUndefined(signerOf(people, [""], one!.signature))
   })
 
   it("lapses, and is not for another group nor for too long", () => {
-    const all = given(paymentText(terms), operatorNames)
+    const all = claimOf(given(paymentText(terms), operatorNames))
     assert.property(judgeApproval(desk, terms, all, terms.expires), "lacking")
     assert.property(judgeApproval(desk, terms, all, Number.NaN), "lacking")
     assert.property(judgeApproval({ ...desk, name: "night" }, terms, all, now), "lacking")
@@ -166,7 +186,7 @@ describe("an approval", () => {
     assert.property(judgeApproval(desk, terms, all, now), "by")
   })
 
-  it("of one kind is never one of another, nor of a former version", () => {
+  it("of one kind is never one of another", () => {
     const place = { treasury: "main", chainId: "chain-1" }
     const halts = [{ seq: 3, reason: "operator" }]
     const list = { halts, payments: 2, list: "e".repeat(64), reason: "ours" }
@@ -194,7 +214,6 @@ describe("an approval", () => {
     const later = now + 21_600_000
     const texts = [
       paymentText(terms),
-      formerPaymentText(terms),
       ...asked.map((one) => agreementText(place, one, now)),
       ...asked.map((one) => agreementText(place, one, later)),
       ...asked.map((one) => agreementText({ ...place, chainId: "chain-2" }, one, now)),
@@ -202,11 +221,10 @@ describe("an approval", () => {
     ]
     assert.strictEqual(new Set(texts).size, texts.length)
     const firsts = new Set(texts.map((each) => each.split("\n")[0]))
-    assert.strictEqual(firsts.size, approvalKinds.length + 1)
+    assert.strictEqual(firsts.size, approvalKinds.length)
     for (const each of texts) {
       assert.include(each, "\nvoid from: ")
-      assert.strictEqual(readApproval(each) !== undefined, each.split("\n")[0]!.endsWith(", version 2"))
-      assert.strictEqual(isFormerText(each), each.split("\n")[0]!.endsWith(", version 1"))
+      assert.strictEqual(`cofferer approval: ${readApproval(each)?.kind}`, each.split("\n")[0])
     }
   })
 

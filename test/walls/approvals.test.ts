@@ -6,8 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { termsOf } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { termsHash } from "../../src/rules/storedTerms.ts"
-import { type Agreement, agreementText, termsText } from "../../src/tx/Agreement.ts"
-import { approvalDomain, formerPaymentText, type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
+import { type Agreement, agreementText, type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { startFakeDaemon } from "./FakeDaemon.ts"
@@ -41,7 +40,7 @@ const terms: PaymentTerms = {
 const good = paymentText(terms)
 const agreed = (asked: Agreement) => agreementText(place, asked, expires)
 const list = "55".repeat(32)
-const wider = termsText({ ...place, replaces: 7, terms: list, weaker: ["per24h of USDT: 900,000 for 400"] }, expires)
+const wider = agreed({ kind: "terms", replaces: 7, terms: list, weaker: ["per24h of USDT: 900,000 for 400"] })
 const reason = "looked"
 const none = { halts: [], stops: [] }
 const texts = {
@@ -58,7 +57,7 @@ const viewed = (text: unknown) => ({
   ...{ text, group: "desk", need: 2, approved: [], missing: 2, others: ["ana", "ben"], again: [] },
   ...{ proposer: null, expires: "2030-01-01T00:00:00.000Z", millisLeft: 1_000_000 },
 })
-const waiting = (waits: string) => (text: string) => ({ waits, text, by: [], others: ["ana"], again: [], missing: 1 })
+const waiting = (waits: string) => (text: string) => ({ waits, text, by: [], others: ["ana"], missing: 1 })
 
 type Attack = readonly [title: string, args: ReadonlyArray<string>, answer: unknown]
 
@@ -76,8 +75,7 @@ const ofPayments: ReadonlyArray<Attack> = [
   shows("a fact that no payment has", changed("group: ", "weaker 1 of 1: nothing\ngroup: ")),
   shows("a fact less", changed(/policy: .*\n/, "")),
   shows("facts in another order", changed(/(policy: .*\n)(group: .*\n)/, "$2$1")),
-  shows("the form of version 1", formerPaymentText(terms)),
-  shows("another first line", changed("version 2", "version 3")),
+  shows("another first line", changed("cofferer approval", "cofferer approvals")),
   shows("a byte order mark", `\uFEFF${good}`),
   shows("lines of another system", good.replaceAll("\n", "\r\n")),
   shows("a line break inside of a value", changed("to: hot", "to: hot\u2028amount: 11.00 USDT")),
@@ -121,11 +119,11 @@ describe("a daemon that is somebody else", () => {
   let ownTerms = ""
   let policy = ""
   const ofTerms = (): ReadonlyArray<Attack> => {
-    const right = termsText({ ...place, replaces: 7, terms: ownTerms, weaker: [] }, expires)
+    const right = agreed({ kind: "terms", replaces: 7, terms: ownTerms, weaker: [] })
     const asked = (title: string, text: string, as = ownTerms): Attack => [
       `terms: ${title}`,
       ["approve", "terms", ownTerms.slice(0, 16), "-c", file],
-      { terms: as, policy, weaker: [], text, again: [] },
+      { terms: as, policy, weaker: [], text },
     ]
     return [
       asked("a payment that names them in a line", good.replace("group: ", `terms: ${ownTerms}\ngroup: `)),
@@ -192,8 +190,7 @@ describe("a daemon that is somebody else", () => {
   })
 
   it("is not believed by who signs on another machine either", async () => {
-    for (const text of [good, ...Object.values(texts)]) assert.match(text, /^cofferer approval of /)
-    assert.isTrue(good.startsWith(approvalDomain("payment")))
+    for (const text of [good, ...Object.values(texts)]) assert.match(text, /^cofferer approval: [a-z]+\n/)
     daemon.become(() => viewed(texts.terms))
     const printed = await callCofferer(["approve", id, "--print", "--data", dir])
     assert.deepStrictEqual([printed.code, printed.stdout], [6, ""])

@@ -69,7 +69,7 @@ ${rule("own", "warm", 'return has < 10_000n * seen.one ? { pay: "20_000", becaus
 ]
 `
 
-/** What it changes makes its answers unreadable: in a file of its own, so that it speaks for itself alone. */
+/** What it would change is of the language of all files. */
 const liar = `export const rules = [
 ${rule("lies", "warm", "if (has > 4_000n * seen.one) { (Array as any).from = () => 5; return [] }")}
 ]
@@ -133,7 +133,7 @@ describe("a daemon among whose rules in code most do harm", () => {
     assert.include(await run("verify", ...own), "journal whole")
   })
 
-  const told = { ...harm, lies: ["", /^asked twice on the same balances, its code gives two answers/] as const }
+  const told = { ...harm, lies: ["", /^its code fails at lies\.ts:\d+:\d+: Cannot assign to read only/] as const }
   it.each(Object.keys(told))("tells people why %s pays nothing", { timeout: 120_000 }, async (name) => {
     const [, says] = told[name as keyof typeof told]!
     const words = String((await daemon!.line(isOf("ALERT", name)))["detail"])

@@ -28,11 +28,11 @@ describe("the process of rules in code", () => {
     const program = [
       `import { loadRules } from ${JSON.stringify(join(root, "src/config/loadRules.ts"))}`,
       'import { readdirSync, readFileSync } from "node:fs"',
-      `const { rules } = loadRules(${JSON.stringify(rules)})`,
+      `const { rules } = await loadRules(${JSON.stringify(rules)})`,
       'const told = (task) => readFileSync(["/proc", process.pid, "task", task, "children"].join("/"), "utf8").trim()',
       'const all = readdirSync("/proc/self/task").flatMap((task) => told(task).split(" ").filter(Boolean))',
       "const seen = { balances: {}, one: 1n, assets: {}, time: 0 }",
-      'process.stdout.write(all.join(" "), () => { for (;;) rules[0].code.need.now(seen) })',
+      'process.stdout.write(all.join(" "), () => { void (async () => { for (;;) await rules[0].code.need.ask(seen) })() })',
     ].join("\n")
     const parent = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program])
     const [data] = await inTime("a line", once(parent.stdout, "data"))

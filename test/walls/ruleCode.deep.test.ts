@@ -66,12 +66,12 @@ interface Ruled {
 }
 
 /** What becomes of a file of rules whose first rule is asked: all that leaves its process, as text. */
-const outcome = (file: string): string => {
-  const loaded = loadRules(file)
+const outcome = async (file: string): Promise<string> => {
+  const loaded = await loadRules(file)
   if ("problem" in loaded) return `refused: ${loaded.problem.message}; ${loaded.problem.remedy}`
   const [rule] = loaded.rules as ReadonlyArray<Ruled | undefined>
   if (!isLoadedFunction(rule?.code?.need)) return `no function: ${JSON.stringify(loaded.rules)}`
-  const answer = codeOf(rule.code.need, { to: [hot], asset }, "").ask(seen)
+  const { answer } = await codeOf(rule.code.need, { to: [hot], asset }, "").ask(seen, seen.time)
   return JSON.stringify(answer, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value))
 }
 
@@ -141,7 +141,7 @@ const imports: ReadonlyArray<readonly [string, string]> = [
   ["an absolute path", 'import * as it from "/etc/passwd"'],
   ["an address", 'import * as it from "https://127.0.0.1/x.ts"'],
   ["a file that is no TypeScript", 'import * as it from "../key"'],
-  ["the program's own loader", 'import * as it from "cofferer:pure/../codeThread.ts"'],
+  ["the program's own loader", 'import * as it from "cofferer/rules/../codeProcess.ts"'],
 ]
 const ofImports = Object.fromEntries(
   imports.map(([title, line]) => [
@@ -176,11 +176,6 @@ const harm: Readonly<Record<string, string>> = {
   "an amount beyond all": asked("return { pay: 2n ** 300n }"),
   "a receiver who is none of its own": asked('return { pay: 1n, to: "thief" }'),
   "a receiver by prototype": asked('return JSON.parse(\'{"pay":"1","__proto__":{"to":"thief"},"to":"thief"}\')'),
-  "another answer the second time": asked("n++; return { pay: BigInt(n) }", "let n = 0"),
-  "another answer by the clock": asked(
-    "return { pay: BigInt(new Date(0).constructor === Date ? n++ : n++) }",
-    "let n = 1",
-  ),
   "the clock by the constructor of a date": asked(
     "const Real: any = Object.getPrototypeOf(new Date(0)).constructor; return { pay: BigInt(new Real().getTime()) }",
   ),
@@ -227,13 +222,13 @@ const harm: Readonly<Record<string, string>> = {
 /** Whether an answer pays: of harm none may. */
 const pays = (text: string): boolean => /"_tag":"Pays","payments":\[\{/.test(text)
 
-type Attack = readonly [title: string, strike: () => string | undefined]
+type Attack = readonly [title: string, strike: () => Promise<string | undefined>]
 const attacks: ReadonlyArray<Attack> = [
   ...Object.entries({ ...capabilities, ...ofImports }).map(
     ([title, text]): Attack => [
       `reaches for ${title}`,
-      () => {
-        const said = outcome(written(text))
+      async () => {
+        const said = await outcome(written(text))
         return said.includes("GOT") || said.includes(secret) ? said : undefined
       },
     ],
@@ -241,27 +236,27 @@ const attacks: ReadonlyArray<Attack> = [
   ...Object.entries(harm).map(
     ([title, text]): Attack => [
       `answers with ${title}`,
-      () => {
-        const said = outcome(written(text))
+      async () => {
+        const said = await outcome(written(text))
         return pays(said) ? said : undefined
       },
     ],
   ),
   [
     "imports a key by a link that is called TypeScript",
-    () => {
+    async () => {
       const file = written('import "./levels.ts"\nexport const rules = []\n')
       symlinkSync(keyFile, join(file, "../levels.ts"))
-      const said = outcome(file)
+      const said = await outcome(file)
       return said.includes(secret.slice(0, 8)) || !said.startsWith("refused") ? said : undefined
     },
   ],
   [
     "is a link to a key",
-    () => {
+    async () => {
       const file = join(dir, "linked.ts")
       symlinkSync(keyFile, file)
-      const said = outcome(file)
+      const said = await outcome(file)
       return said.includes(secret.slice(0, 8)) || !said.startsWith("refused") ? said : undefined
     },
   ],
@@ -275,38 +270,43 @@ const attacks: ReadonlyArray<Attack> = [
     "Object.prototype.toJSON = () => ({ told: null })",
     "Object.prototype.toJSON = () => ({ ended: 5 })",
     "Object.prototype.toJSON = () => null",
-  ].map((lie): readonly [string, () => string | undefined] => [
-    `lies about the form of its answers when it is asked (${lie})`,
-    () => {
-      const said = outcome(written(asked(`${lie}; return { pay: 1n }`)))
-      return said.includes('"_tag":"Broken"') ? undefined : said
-    },
-  ]),
+  ].map(
+    (lie): Attack => [
+      `lies about the form of its answers when it is asked (${lie})`,
+      async () => {
+        const said = await outcome(written(asked(`${lie}; return { pay: 1n }`)))
+        return said.includes('"_tag":"Broken"') ? undefined : said
+      },
+    ],
+  ),
   ...[
     'new Intl.DateTimeFormat("en", { weekday: "long" }).format()',
     "new Intl.DateTimeFormat().format(undefined)",
     "new Intl.DateTimeFormat().formatToParts()",
     'Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, "format").get.call(new Intl.DateTimeFormat())()',
     'Object.getOwnPropertyDescriptor(Date, "now").value()',
-  ].map((clock): readonly [string, () => string | undefined] => [
-    `looks at the clock (${clock})`,
-    () => {
-      const said = outcome(written(asked(`return { pay: 1n, because: String(${clock}) }`)))
-      return /not for rules/.test(said) ? undefined : said
-    },
-  ]),
+  ].map(
+    (clock): Attack => [
+      `looks at the clock (${clock})`,
+      async () => {
+        const said = await outcome(written(asked(`return { pay: 1n, because: String(${clock}) }`)))
+        return /not for rules/.test(said) ? undefined : said
+      },
+    ],
+  ),
   [
     "was changed after it was read",
-    () => {
+    async () => {
       const file = written(asked("return { pay: 1n }"))
-      const loaded = loadRules(file)
+      const loaded = await loadRules(file)
       if ("problem" in loaded) return loaded.problem.message
       writeFileSync(file, asked('return { pay: 2n, because: "GOT" }'))
       const [rule] = loaded.rules as ReadonlyArray<Ruled>
       const { ask } = codeOf(rule!.code.need, { to: [hot], asset }, "")
       // Its process ends, and is started anew from what was read.
-      outcome(written(harm["a loop"]!))
-      const said = JSON.stringify(ask(seen), (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value))
+      await outcome(written(harm["a loop"]!))
+      const { answer } = await ask(seen, seen.time)
+      const said = JSON.stringify(answer, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value))
       return said.includes("GOT") || !said.includes('"1n"') ? said : undefined
     },
   ],
@@ -317,18 +317,18 @@ let tried = 0
 let through = 0
 
 describe("rules in code", () => {
-  it("that are sound are asked", () => {
-    assert.match(outcome(good), /"amount":"100n"/)
+  it("that are sound are asked", async () => {
+    assert.match(await outcome(good), /"amount":"100n"/)
   })
 
   it.each([...attacks])(
     "are held where one %s",
-    (_, strike) => {
+    async (_, strike) => {
       tried++
       through++
       const before = readdirSync(process.cwd()).length
-      assert.isUndefined(strike())
-      assert.match(outcome(good), /"amount":"100n"/, "another file's rules are asked as before")
+      assert.isUndefined(await strike())
+      assert.match(await outcome(good), /"amount":"100n"/, "another file's rules are asked as before")
       assert.strictEqual(connections, 0, `something connected to port ${port}`)
       assert.strictEqual(readdirSync(process.cwd()).length, before, "a file was written")
       assert.strictEqual(readFileSync(keyFile, "utf8"), secret)

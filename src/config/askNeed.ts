@@ -1,6 +1,5 @@
 import { encode, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 
-const { stringify } = JSON
 const wordsMax = 4_000
 
 /** What an error says, in bounds; errors of foreign code may be anything. */
@@ -45,31 +44,15 @@ const toldOf = ({ balances, one, assets, time }: WireSeen, looked: () => void) =
   })
 }
 
-const ask = (needOf: () => unknown, seen: WireSeen): Told => {
+/** Asks an operator's function, and notes whether it looked at the time. */
+export const askNeed = (need: unknown, seen: WireSeen): Told => {
   let timed = false
   const told = toldOf(seen, () => {
     timed = true
   })
   try {
-    return { v: encode((needOf() as (seen: unknown) => unknown)(told), []), timed }
+    return { v: encode((need as (seen: unknown) => unknown)(told), []), timed }
   } catch (error) {
     return { e: thrownBy(error), timed }
   }
 }
-
-/**
- * Asks an operator's function the same twice, and then as it was before it was ever asked: one that goes by what it is
- * told says the same each time. One that keeps something from one asking to the next would answer otherwise after a
- * restart than before. Two answers, which differ where any two of them do.
- */
-export const askTwice = (need: unknown, anew: () => unknown, seen: WireSeen): readonly [Told, Told] => {
-  const [first, second, third] = [ask(() => need, seen), ask(() => need, seen), ask(anew, seen)]
-  const timed = first.timed || second.timed || third.timed
-  const other = said(first) === said(second) ? third : second
-  return [
-    { ...first, timed },
-    { ...other, timed },
-  ]
-}
-
-const said = (told: Told): string => stringify("v" in told ? [told.v] : told.e.message)
