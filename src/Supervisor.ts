@@ -1,4 +1,6 @@
-import { Cause, Clock, Duration, Effect, Exit, FiberSet, Random } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, FiberSet, Option, Random } from "effect"
+import { isUnwritten } from "./store/guarded.ts"
+import type { StoreError } from "./store/StoreError.ts"
 
 /** A named endless effect. */
 export interface SupervisedLoop<E, R> {
@@ -27,24 +29,25 @@ export class LoopGaveUp extends Error {
 
 /**
  * Runs loops side by side and starts one again when it fails: after 200 ms, doubling to 30 s, with jitter. Failures and
- * defects count alike. Never succeeds; fails with the first loop that gave up, which ends the others.
+ * defects count alike. Never succeeds; fails with the first loop that gave up, or whose store takes no writes, which
+ * ends the others.
  */
 export const supervise = <const Loops extends ReadonlyArray<SupervisedLoop<unknown, unknown>>>(
   loops: Loops,
-): Effect.Effect<never, LoopGaveUp, Needs<Loops[number]>> =>
+): Effect.Effect<never, LoopGaveUp | StoreError, Needs<Loops[number]>> =>
   run(loops as ReadonlyArray<SupervisedLoop<unknown, Needs<Loops[number]>>>)
 
 type Needs<L> = L extends SupervisedLoop<unknown, infer R> ? R : never
 
-const run = <R>(loops: ReadonlyArray<SupervisedLoop<unknown, R>>): Effect.Effect<never, LoopGaveUp, R> =>
+const run = <R>(loops: ReadonlyArray<SupervisedLoop<unknown, R>>): Effect.Effect<never, LoopGaveUp | StoreError, R> =>
   Effect.gen(function* () {
-    const fibers = yield* FiberSet.make<never, LoopGaveUp>()
+    const fibers = yield* FiberSet.make<never, LoopGaveUp | StoreError>()
     for (const loop of loops) yield* FiberSet.run(fibers, restarting(loop))
     yield* FiberSet.join(fibers)
     return yield* Effect.never
   }).pipe(Effect.scoped)
 
-const restarting = <E, R>({ name, loop }: SupervisedLoop<E, R>): Effect.Effect<never, LoopGaveUp, R> =>
+const restarting = <E, R>({ name, loop }: SupervisedLoop<E, R>): Effect.Effect<never, LoopGaveUp | StoreError, R> =>
   Effect.gen(function* () {
     let failures: ReadonlyArray<number> = []
     let wait = restartMillisMin
@@ -52,6 +55,8 @@ const restarting = <E, R>({ name, loop }: SupervisedLoop<E, R>): Effect.Effect<n
       const startedAt = yield* Clock.currentTimeMillis
       const exit = yield* Effect.exit(loop)
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
+      const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : Option.none()
+      if (Option.isSome(error) && isUnwritten(error.value)) return yield* error.value
       const now = yield* Clock.currentTimeMillis
       if (now - startedAt >= healthyMillis) wait = restartMillisMin
       failures = [...failures.filter((at) => now - at < failuresWithinMillis), now]

@@ -23,9 +23,8 @@ import { healthLoop } from "./status/watchHealth.ts"
 import { Brake } from "./store/Brake.ts"
 import * as Database from "./store/Database.ts"
 import { watchDiskSpace } from "./store/fullDisk.ts"
-import { guarded, isUnwritten, tripFor, untilWritten, whileWritten } from "./store/guarded.ts"
+import { guarded } from "./store/guarded.ts"
 import { Journal } from "./store/Journal.ts"
-import { leaseLoop, whileHeld } from "./store/Lease.ts"
 import { Settings } from "./store/Settings.ts"
 import { storeFileProblem } from "./store/StoreFile.ts"
 import { trip } from "./store/trip.ts"
@@ -56,31 +55,6 @@ export const prepare = Effect.fn("Daemon.prepare")(function* (options: DaemonOpt
     body: { version, mode, policy: treasury.policy.hash, at: yield* Clock.currentTimeMillis },
   })
 })
-
-/**
- * Prepares the store, and returns what is left to do before the loops begin: nothing, or to wait for space on its disk.
- * Meanwhile all is halted, and page, metrics and alerts are there.
- */
-export const prepareOrWait = (options: DaemonOptions) =>
-  prepare(options).pipe(
-    Effect.as(Effect.void),
-    Effect.catchIf(isUnwritten, (error) => Effect.as(tripFor(error), prepareOnceWritten(options))),
-  )
-
-const prepareOnceWritten = (options: DaemonOptions) => {
-  const { treasury, dataDir } = options
-  const telling = supervise([
-    lasting("overdue", overdueLoop),
-    lasting("health", healthLoop),
-    lasting("alerts", alertLoop(treasury.name)),
-    lasting(
-      "halt",
-      haltLoop(dataDir, () => treasury),
-    ),
-  ])
-  const prepared = untilWritten.pipe(Effect.andThen(prepare(options)), Effect.retry({ while: isUnwritten }))
-  return Effect.raceFirst(prepared, telling)
-}
 
 /** A store that a copy was put in place of signs nothing: what it does not know may be under way. */
 const checkStore = Effect.fnUntraced(function* ({ mode, dataDir }: DaemonOptions) {
@@ -116,8 +90,8 @@ const live = <A extends object>(read: () => A): A =>
     ),
   ) as A
 
-/** A loop that halts what the store fails, waits for the disk, and begins anew after any other failure. */
-const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, whileWritten(guarded(loop)))
+/** A loop that halts on mistakes in the store, and begins anew after any failure but one of a store without writes. */
+const lasting = <E, R>(name: string, loop: Effect.Effect<never, E, R>) => supervised(name, guarded(loop))
 
 /** The loops of the treasury, supervised. Never succeeds. */
 export const runLoops = (options: DaemonOptions) =>
@@ -132,7 +106,7 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     pins: [...now().assets.values()],
     payers: payersOf(now().parties.values()),
   }))
-  const work = supervise([
+  return supervise([
     lasting("chain", chainLoop(pinned)),
     lasting("balances", balanceLoop(poller)),
     lasting("backfill", backfillLoop(poller)),
@@ -148,8 +122,6 @@ const loopsOf = (options: DaemonOptions, now: () => Treasury) => {
     lasting("terms", termsLoop),
     lasting("halt", haltLoop(options.dataDir, now)),
   ])
-  if (options.replica === undefined) return work
-  return supervise([supervised("lease", leaseLoop), supervised("work", whileHeld(work))])
 }
 
 /** Waits until no answer is awaited, at most the given time: what was sent is written down before the end. */

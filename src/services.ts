@@ -67,8 +67,6 @@ export interface DaemonOptions {
   readonly dataDir: string
   /** Where every gateway really is, if not where the file says: the embedded network has one address for all. */
   readonly gatewayUrl?: string | undefined
-  /** Name of this process among several on one store, no other's, past or to come; undefined: it is the only one. */
-  readonly replica?: string
 }
 
 /** Alerts go where the configuration in force says when they are raised. */
@@ -84,7 +82,7 @@ const alertQueueLayer = Layer.unwrap(
 
 /** Every table of the treasury, behind its ports. The command line uses the same when no daemon holds the file. */
 export const storeLayer = (
-  options: Pick<DaemonOptions, "treasury" | "dataDir" | "replica"> & Partial<Pick<DaemonOptions, "mode">>,
+  options: Pick<DaemonOptions, "treasury" | "dataDir"> & Partial<Pick<DaemonOptions, "mode">>,
 ) => {
   const { treasury, mode = treasury.mode } = options
   const plain = Layer.mergeAll(
@@ -110,7 +108,7 @@ export const storeLayer = (
     Rehearsals.layerNoDeps,
     Approvals.layerNoDeps,
     Witness.layerNoDeps(treasury.watermarkFile),
-    options.replica === undefined ? Lease.layerSole : Lease.layerShared(options.replica),
+    Lease.layerSole,
   ).pipe(Layer.provideMerge(Layer.merge(Journal.layer(treasury.name), Settings.layer)))
   return Layer.mergeAll(
     Comparisons.layerNoDeps,
@@ -121,12 +119,7 @@ export const storeLayer = (
   ).pipe(
     Layer.provideMerge(Layer.merge(plain, journalled)),
     Layer.provideMerge(inForceLayer({ treasury, mode })),
-    Layer.provideMerge(
-      Database.layer({
-        filename: join(options.dataDir, Database.databaseFile),
-        shared: options.replica !== undefined,
-      }),
-    ),
+    Layer.provideMerge(Database.layer({ filename: join(options.dataDir, Database.databaseFile) })),
   )
 }
 

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { supervise, supervised } from "../src/Supervisor.ts"
+import { StoreError } from "../src/store/StoreError.ts"
 
 const silent = Effect.provide(Logger.layer([]))
 
@@ -17,6 +18,18 @@ const watch = (runsMillis: number, end: Effect.Effect<never, unknown>) => {
 }
 
 describe("the supervisor", () => {
+  it.effect("ends with a loop whose store takes no writes, and restarts none", () =>
+    Effect.gen(function* () {
+      const full = Object.assign(new Error("database or disk is full"), { errcode: 13 })
+      const error = new StoreError({ operation: "move", cause: full })
+      const good = watch(1_000_000, Effect.never)
+      const bad = watch(0, Effect.fail(error))
+      const ended = yield* Effect.flip(supervise([supervised("good", good.loop), supervised("bad", bad.loop)]))
+      assert.strictEqual(ended, error)
+      assert.lengthOf(bad.starts, 1)
+    }).pipe(silent),
+  )
+
   for (const [what, end] of [
     ["a failure", Effect.fail("boom")],
     ["a defect", Effect.die(new Error("bug"))],

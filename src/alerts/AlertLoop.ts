@@ -39,10 +39,9 @@ export const deliverOnce = Effect.fn("Alerts.deliverOnce")(function* (treasury: 
   yield* Effect.forEach(all, (receiver) => deliverTo(treasury, receiver), { concurrency: "unbounded", discard: true })
 })
 
-/** A store that fails halts signing, and delays no alert. */
+/** A mistake in the store halts signing, and delays no alert. */
 const withoutStore = <A, R>(effect: Effect.Effect<A, StoreError, R>) => Effect.catchTag(effect, "StoreError", tripFor)
 
-/** What the store does not take is remembered by the queue: that stops payments, and no alert. */
 const deliver = (treasury: string, delivery: Delivery) => withoutStore(deliverOne(treasury, delivery))
 
 const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, delivery: Delivery) {
@@ -52,6 +51,9 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   const { receiver } = delivery
   // Without it an alert of a new store would have the id of one that a lost store sent, and be dropped as known.
   const installation = yield* Effect.orElseSucceed((yield* Settings).get("installation"), () => undefined)
+  const ceiling = Math.min(backoffMillisMax, backoffMillisMin * 2 ** Math.min(delivery.tries, 20))
+  const wait = Math.round(ceiling * (0.5 + (yield* Random.next) / 2))
+  yield* queue.begin(delivery, (yield* Clock.currentTimeMillis) + wait)
   const sent = yield* Effect.result(
     notifier.send(receiver, {
       id: `${treasury}/${installation ?? "00000000"}/${delivery.seq}/${delivery.at.toString(36)}`,
@@ -71,10 +73,8 @@ const deliverOne = Effect.fn("Alerts.deliverOne")(function* (treasury: string, d
   const known = notifier.receivers.includes(receiver)
   if (known) metrics.notifications.inc({ receiver, outcome: "failed" })
   yield* Effect.logWarning("an alert was not delivered", { receiver, reason: sent.failure.detail })
-  if (!known) return yield* queue.failed(delivery, sent.failure.detail, undefined)
-  const ceiling = Math.min(backoffMillisMax, backoffMillisMin * 2 ** Math.min(delivery.tries, 20))
-  const wait = Math.round(ceiling * (0.5 + (yield* Random.next) / 2))
-  yield* queue.failed(delivery, sent.failure.detail, (yield* Clock.currentTimeMillis) + wait)
+  const nextAt = known ? (yield* Clock.currentTimeMillis) + wait : undefined
+  yield* queue.failed(delivery, sent.failure.detail, nextAt)
 })
 
 /**

@@ -25,3 +25,13 @@ export const reloadOnHangup = Effect.gen(function* () {
     else yield* Effect.logError(words, done.cause)
   }
 }).pipe(Effect.scoped)
+
+/** Keeps the process alive at a SIGHUP that nobody reads files for, as while its store takes no writes. */
+export const outliveHangups = Effect.suspend(() => {
+  if (process.stdout.isTTY) return Effect.void
+  const ignore = () => {}
+  return Effect.acquireRelease(
+    Effect.sync(() => void process.on("SIGHUP", ignore)),
+    () => Effect.sync(() => process.off("SIGHUP", ignore)),
+  )
+})

@@ -9,16 +9,15 @@ import { refuseSharedFolder, secureDataDir } from "../config/ownFiles.ts"
 import { ProcessContext } from "../config/ProcessContext.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { version } from "../config/version.ts"
-import { drain, prepare, prepareOrWait, runLoops } from "../daemon.ts"
+import { drain, prepare, runLoops } from "../daemon.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
-import { type DaemonOptions, daemonLayer } from "../services.ts"
+import { type DaemonOptions, daemonLayer, realMachine } from "../services.ts"
 import { layerControl } from "../status/ControlServer.ts"
 import { StatusServer } from "../status/StatusServer.ts"
 import { StatusView } from "../status/StatusView.ts"
-import { DiskSpace } from "../store/DiskSpace.ts"
 import { Observations } from "../store/Observations.ts"
 import { say } from "../telemetry/say.ts"
 import { failWith } from "./CliFailure.ts"
@@ -32,6 +31,7 @@ import { runOnce } from "./runOnce.ts"
 import { sandboxDir } from "./sandboxClient.ts"
 import { withSandboxFaults } from "./sandboxFaults.ts"
 import { type Chosen, configFlag, dataFlag, fileArgument, filesOf, type Setup, setup, typedFiles } from "./setup.ts"
+import { type Address, outlastOutages } from "./storeOutage.ts"
 import { mayPay } from "./worstCase.ts"
 
 /** Time for answers that are awaited when a stop is asked for. The whole end is bounded at 10 s in main. */
@@ -106,21 +106,9 @@ const withSandbox = Effect.fnUntraced(function* (found: Setup, once: boolean) {
 
 const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sandbox["Service"] | undefined) =>
   Effect.gen(function* () {
-    const { treasury, mode } = (yield* ConfigInForce).now()
-    yield* introduce({ ...options, treasury, mode }, sandbox)
-    if (!(yield* (yield* DiskSpace).keepReserve))
-      yield* Effect.logWarning("the disk has no room for the reserve", {
-        remedy: `free space under ${options.dataDir}`,
-      })
-    if (once) yield* prepare(options)
-    const prepared = once ? Effect.void : yield* prepareOrWait(options)
-    yield* checkChain(options.treasury, { isBeside: sandbox !== undefined, once })
-    if (once) return yield* runOnce(options)
-    return yield* serve(options, found, sandbox, prepared).pipe(
-      Effect.provide(surfaces(options, found, sandbox !== undefined)),
-    )
+    if (once) yield* payOnce(options, sandbox)
+    else yield* lives(options, found, sandbox)
   }).pipe(
-    Effect.provide(daemonLayer(options)),
     Effect.catchTags({
       LoopGaveUp: (error) => failWith("failure", error.message),
       ListenError: (error) => failWith("failure", error.message),
@@ -128,26 +116,42 @@ const daemon = (options: DaemonOptions, found: Setup, once: boolean, sandbox: Sa
     }),
   )
 
-/** Page, probes, metrics and the socket of the command line. In the demonstration a busy port is no reason to stop. */
-const surfaces = (options: DaemonOptions, found: Setup, demo: boolean) => {
-  const { treasury, dataDir, mode } = options
-  const { host, port } = found.listen
-  return Layer.merge(
-    StatusServer.layer({ treasury, host, port, portBusy: demo ? "free" : "error", dataDir }),
-    layerControl({ treasury, mode, dataDir }),
-  ).pipe(Layer.provide(StatusView.layer({ treasury, mode, version })))
+const payOnce = (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) =>
+  Effect.gen(function* () {
+    yield* introduce(options, sandbox)
+    yield* prepare(options)
+    yield* checkChain(options.treasury, { isBeside: sandbox !== undefined, once: true })
+    return yield* runOnce(options)
+  }).pipe(Effect.provide(daemonLayer(options)))
+
+/** The daemon, which begins anew where its store took no writes for a while: at the same address. */
+const lives = (options: DaemonOptions, found: Setup, sandbox: Sandbox["Service"] | undefined) => {
+  const isDemo = sandbox !== undefined
+  let isFirst = true
+  const life = (current: DaemonOptions, address: Address, sayPage: (url: string) => Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      if (isFirst) yield* introduce(current, sandbox)
+      isFirst = false
+      yield* prepare(current)
+      yield* checkChain(current.treasury, { isBeside: isDemo, once: false })
+      const surfaces = Layer.merge(StatusServer.layer({ ...current, ...address }), layerControl(current)).pipe(
+        Layer.provide(StatusView.layer({ ...current, version })),
+      )
+      return yield* Effect.provide(serve(current, found, sandbox, sayPage), surfaces)
+    })
+  const address = { ...found.listen, portBusy: isDemo ? "free" : "error" } as const
+  return outlastOutages(options, address, life).pipe(Effect.scoped, Effect.provide(realMachine(options).metrics))
 }
 
-const serve = <E, R>(
+const serve = (
   options: DaemonOptions,
   found: Setup,
   sandbox: Sandbox["Service"] | undefined,
-  prepared: Effect.Effect<void, E, R>,
+  sayPage: (url: string) => Effect.Effect<void>,
 ) =>
   Effect.gen(function* () {
-    const page = yield* StatusServer
-    yield* say("page", { detail: page.url, url: page.url })
-    const loops = yield* Effect.forkScoped(Effect.andThen(prepared, runLoops(options)))
+    yield* sayPage((yield* StatusServer).url)
+    const loops = yield* Effect.forkScoped(runLoops(options))
     yield* Effect.forkScoped(reloadOnHangup)
     yield* Effect.forkScoped(sayReady(options.treasury))
     yield* Effect.forkScoped(summaries(found, sandbox))
@@ -199,7 +203,8 @@ const checkChain = Effect.fnUntraced(function* (
 })
 
 const introduce = Effect.fnUntraced(function* (options: DaemonOptions, sandbox: Sandbox["Service"] | undefined) {
-  const { treasury, mode, dataDir } = options
+  const { dataDir } = options
+  const { treasury, mode } = (yield* ConfigInForce).now()
   const kind = sandbox === undefined ? "" : " (embedded, play money)"
   const data = relative(process.cwd(), dataDir) || "."
   const network = `network ${treasury.network.chainId}${kind}`

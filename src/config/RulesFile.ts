@@ -202,7 +202,6 @@ export interface Condition {
 /** Why a rule is silent. */
 export type HoldReason =
   | "halted"
-  | "standby"
   | "paused"
   | "maintenance"
   | "outside_hours"

@@ -45,8 +45,8 @@ export const waitText = (
 }
 
 /** Who must sign again, as the end of a sentence: their signatures were for another text. */
-export const signAgainText = (names: ReadonlyArray<string>, why: string): string =>
-  names.length === 0 ? "" : `; ${names.join(", ")} must sign again: ${why}`
+export const signAgainText = (names: ReadonlyArray<string>): string =>
+  names.length === 0 ? "" : `; ${names.join(", ")} must sign again: what they signed has changed`
 
 /** Who must sign again, in a sentence that ends so; undefined where nobody must. */
 export const signAgainIn = (sentence: string): string | undefined => /; ([^;]+ must sign again): /.exec(sentence)?.[1]

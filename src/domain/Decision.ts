@@ -4,7 +4,6 @@ import type { ExternalAddress, PublicKey } from "./Hex.ts"
 /** Why a rule is silent, in order of precedence: the first that applies is the reason. */
 export const holdReasons = [
   "halted",
-  "standby",
   "paused",
   "maintenance",
   "outside_hours",

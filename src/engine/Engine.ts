@@ -77,8 +77,6 @@ const evaluateAll = Effect.fnUntraced(function* (answers: Answers) {
   const { memories, reading } = yield* (yield* RuleStates).byKey
   const attention = yield* Attention
   const { accounts, stops, ...snapshot } = yield* takeSnapshot(memories.values())
-  // Memories are shared: who may not sign leaves them to who may.
-  if (snapshot.standby !== undefined) return { outcomes: [], changes: [], alerts: [] }
   const alerts = yield* watchConditions(snapshot, memories)
   const firing = new Set(snapshot.firing)
   for (const { memory } of alerts) {

@@ -11,7 +11,6 @@ import { ChainRules } from "../store/ChainRules.ts"
 import { Disagreement } from "../store/Disagreement.ts"
 import { type Drift, Drifts } from "../store/Drifts.ts"
 import { Epochs } from "../store/Epochs.ts"
-import { Lease } from "../store/Lease.ts"
 import { Listings } from "../store/Listings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -30,7 +29,6 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const outbox = yield* Outbox
   const brake = yield* Brake
   const drifts = yield* Drifts
-  const lease = yield* Lease
   const now = yield* Clock.currentTimeMillis
   const watermark = yield* observations.watermark
   const accounts = yield* observations.accounts
@@ -45,7 +43,6 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
   const drifting = yield* drifts.all
   const disagreement = (yield* (yield* Disagreement).now)?.detail
-  const standby = (yield* lease.isHeld) ? undefined : "another process holds the right to sign"
   const halts = (yield* brake.halts).map((h) => h.reason)
   const pauses = yield* brake.pauses
   const chainUnsettled = yield* (yield* ChainRules).odd
@@ -53,7 +50,7 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   return {
     accounts,
     /** All that stops or blinds rules whatever their own balances are, to be compared with the last round's. */
-    stops: JSON.stringify([catchingUp, drifted, disagreement, standby, chainUnsettled, halts, pauses]),
+    stops: JSON.stringify([catchingUp, drifted, disagreement, chainUnsettled, halts, pauses]),
     now,
     asOf: watermark?.timestamp,
     maxAgeMillis: options.maxAgeMillis,
@@ -67,7 +64,6 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     open: [...open, ...(yield* outbox.unmoved)],
     settled: yield* outbox.settledSince(Math.min(now, blockTime) - Math.max(dayMillis, cooldownMax)),
     asked: yield* (yield* Asks).since(now - cooldownMax),
-    standby,
     chainUnsettled,
     firing: new Set(firingOf(memories, options.rules)),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),

@@ -58,7 +58,7 @@ const pollEpoch = Effect.fnUntraced(function* (payers: ReadonlyArray<string>) {
   const epochs = yield* Epochs
   const known = yield* epochs.now
   const now = yield* Clock.currentTimeMillis
-  const isAsking = known !== undefined && (known.readAt === undefined || now >= known.endsAtMillis)
+  const isAsking = known !== undefined && now >= known.endsAtMillis
   if (!isAsking && !(yield* isDue(epochKey))) return
   const current = yield* orNone((yield* NetworkEpoch).current)
   if (current === undefined) {

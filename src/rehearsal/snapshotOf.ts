@@ -55,7 +55,6 @@ export const snapshotOf = (play: Play, firing: ReadonlySet<string>): Snapshot =>
     settled: ledger.settledSince(now - play.keepMillis),
     asked: asks.since(now - play.cooldownMax),
     halts: state.halts,
-    standby: undefined,
     chainUnsettled: undefined,
     firing,
     priorities: play.priorities,

@@ -68,8 +68,6 @@ export interface Snapshot {
   /** What people were asked for and have not sent yet. */
   readonly asked: ReadonlyArray<Asked>
   readonly halts: ReadonlyArray<string>
-  /** Why this process may not sign, in words; undefined while it holds the lease. */
-  readonly standby: string | undefined
   /** Why the network's rules for transactions are not to be relied on yet, in words. */
   readonly chainUnsettled: string | undefined
   /** Rules whose condition holds, whatever keeps them from acting. */

@@ -33,7 +33,6 @@ const needBegins = (look: Look): string => {
 /** What has to happen where time alone does not end a reason; `needs` are what people do. */
 export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   halted: fixed("a person ends the halt: cofferer resume --scope all --reason …"),
-  standby: fixed("the other process lets go of the right to sign"),
   paused: (look) => {
     const scopes = [...new Set(pausesOf(look).map(({ scope }) => scope))]
     const commands = scopes.map((scope) => `cofferer resume --scope ${scope} --reason …`)

@@ -57,11 +57,6 @@ export const stops: ReadonlyArray<Check> = [
     passed: () => "nothing is halted",
   },
   {
-    reason: "standby",
-    held: ({ snapshot }) => snapshot.standby,
-    passed: () => "this process holds the right to sign",
-  },
-  {
     reason: "paused",
     held: (look) => pausesText(pausesOf(look)),
     passed: (look) => `no pause of ${scopesOf(look).join(", ")}`,

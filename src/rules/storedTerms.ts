@@ -194,8 +194,6 @@ export const termsHash = (terms: Terms): string => {
     policy.maxFee.numerator,
     policy.maxFee.denominator,
     lines.map((line) => JSON.stringify(Object.entries(line))),
-    // Version 1 of the text has a place here, which is empty.
-    [],
     byText(groups),
     ...(plain.fee === undefined ? [] : [plain.fee]),
   ]

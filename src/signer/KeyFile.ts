@@ -132,7 +132,7 @@ const tagText = Buffer.from("cofferer tag key v1")
 export const isSound = (key: SigningKey): boolean => signTwice(key, nonceText) !== undefined
 
 /**
- * The secret that nonces are derived from: SHA3-256 over the key's signature of a fixed text. Equal on every replica
+ * The secret that nonces are derived from: SHA3-256 over the key's signature of a fixed text. Equal in every process
  * and after every restore, so that one intent's attempt has one nonce wherever it is signed. Throws where two
  * implementations disagree about that signature.
  */

@@ -56,7 +56,13 @@ export class StatusServer extends Context.Service<StatusServer, { readonly url: 
   static readonly layer = (options: StatusServerOptions) => Layer.effect(StatusServer, make(options))
 }
 
-const make = Effect.fnUntraced(function* (options: StatusServerOptions) {
+const make = (options: StatusServerOptions) => listen(options, routes(options))
+
+/** Serves the routes at the page's address. */
+export const listen = Effect.fnUntraced(function* <E, R>(
+  options: StatusServerOptions,
+  served: Layer.Layer<never, E, R>,
+) {
   const { host, port, portBusy } = options
   const bound = open(host, port)
   const server = yield* portBusy === "error"
@@ -67,7 +73,7 @@ const make = Effect.fnUntraced(function* (options: StatusServerOptions) {
           () => open(host, 0),
         ),
       )
-  const app = yield* HttpRouter.toHttpEffect(routes(options))
+  const app = yield* HttpRouter.toHttpEffect(served)
   yield* server.serve(app)
   const actual = server.address._tag === "UnixPathAddress" ? port : server.address.port
   return StatusServer.of({ url: `http://${host.includes(":") ? `[${host}]` : host}:${actual}` })
@@ -155,7 +161,7 @@ const pageResponse = ({ type, body }: { readonly type: string; readonly body: st
  * What is refused before anything is read: other methods, foreign host names, and readers without the token. The
  * refusal of a wrong token waits ever longer, by address; a right one is never asked to wait.
  */
-const guardOf = (options: StatusServerOptions) => {
+export const guardOf = (options: StatusServerOptions) => {
   const loopback = isLoopback(options.host)
   const token = loopback ? undefined : readToken(options.dataDir)
   const wrong = makeWrongTokens()

@@ -102,7 +102,7 @@ export class NotAgreed extends Data.TaggedError("NotAgreed")<{
 /** What a verb that waits for operators answers: what is signed, who has, and who still may. */
 export type Waiting = SharedApproval & { readonly waits: Agreement["kind"] }
 
-/** A halt or a stop, as it stands in what operators sign: one held in memory has no number of its own. */
+/** A halt or a stop, as it stands in what operators sign. */
 export const haltNamed = ({
   seq,
   reason,

@@ -23,19 +23,28 @@ import { readView } from "./StatusView.ts"
 const dayMillis = 86_400_000
 const modes = ["observe", "shadow", "live"] as const
 
+const setHealth = (
+  { healthy }: Metrics["Service"],
+  { name }: Treasury,
+  isHealthy: (name: ConditionName) => boolean,
+) => {
+  for (const condition of conditionNames) healthy.set({ treasury: name, condition }, isHealthy(condition) ? 1 : 0)
+}
+
+/** Without the store nobody knows whether a condition holds. */
+export const markUnknown = (metrics: Metrics["Service"], treasury: Treasury) =>
+  setHealth(metrics, treasury, () => false)
+
 /** Sets the gauges that tell of the store, then gives the whole text. A store that fails takes no scrape away. */
 export const exposeMetrics = Effect.fn("Status.metrics")(function* (treasury: Treasury) {
   const metrics = yield* Metrics
-  const health = (isHealthy: (name: ConditionName) => boolean) => {
-    for (const condition of conditionNames)
-      metrics.healthy.set({ treasury: treasury.name, condition }, isHealthy(condition) ? 1 : 0)
-  }
   yield* refresh(treasury).pipe(
     Effect.andThen(readView({ treasury, mode: treasury.mode, version })),
-    Effect.map(({ conditions }) => health((name) => conditions.every(({ condition }) => condition !== name))),
+    Effect.map(({ conditions }) =>
+      setHealth(metrics, treasury, (name) => conditions.every(({ condition }) => condition !== name)),
+    ),
     Effect.catchTag("StoreError", (error) => {
-      // Nobody knows then whether a condition holds.
-      health(() => false)
+      markUnknown(metrics, treasury)
       return Effect.logError("metrics of the store are old", { reason: error.message })
     }),
   )

@@ -36,7 +36,6 @@ export interface Pending {
 
 /** One alert on its way to one receiver. */
 export interface Delivery extends Alert {
-  /** Below 0 for one that the store could not take. */
   readonly seq: number
   readonly receiver: string
   readonly tries: number
@@ -58,25 +57,16 @@ const DeliveryRow = Schema.Struct({
   ),
   at: Schema.Int,
 })
-/** How one try ended, as the row of its delivery says it. */
+/** What a try changes in the row of its delivery. */
 interface Outcome {
-  readonly seq: number
-  readonly receiver: string
-  readonly tries: number
   readonly state: "delivered" | "pending" | "dead_letter"
-  readonly error: string | null
-  readonly nextAt: number
-  readonly at: number
+  readonly next_at: number
+  readonly tries?: number
+  readonly error?: string | null
 }
 
 const FirstRow = Schema.Struct({ at: Schema.NullOr(Schema.Int), written: Schema.NullOr(Schema.Int) })
 const noDelivery = { at: null, written: null }
-/** An alert that the store could not take. `nextAt` is infinite once it was delivered. */
-interface Spoken {
-  readonly delivery: Delivery
-  readonly nextAt: number
-  readonly writtenAt: number
-}
 const PendingRow = Schema.Struct({
   receiver: Schema.String,
   n: Schema.Int,
@@ -101,11 +91,8 @@ const receiversOf = (sql: SqlClient.SqlClient, resolves: ReadonlyArray<string>) 
 export class AlertQueue extends Context.Service<
   AlertQueue,
   {
-    /**
-     * Stores an alert for the receivers of its severity; false where the same one is stored already. Receivers that
-     * took it from memory, where it was spoken under another name, are not told again.
-     */
-    readonly raise: (alert: Alert, spokenAs?: string) => Effect.Effect<boolean, StoreError>
+    /** Stores an alert for the receivers of its severity; false where the same one is stored already. */
+    readonly raise: (alert: Alert) => Effect.Effect<boolean, StoreError>
     /**
      * Says that what an alert told is over, once and to who got it. `of` is its `dedup`, or the beginning of several
      * up to a "/"; false where nobody heard of it.
@@ -114,18 +101,13 @@ export class AlertQueue extends Context.Service<
       of: string,
       alert: Pick<Alert, "kind" | "subject" | "detail" | "fields">,
     ) => Effect.Effect<boolean, StoreError>
-    /** Keeps an alert in memory, for as long as this process lives: for when the store takes no writes. */
-    readonly speak: (alert: Alert) => Effect.Effect<void>
-    /** Forgets an alert in memory, once it is stored. */
-    readonly forget: (dedup: string) => Effect.Effect<void>
-    /** Deliveries due now, to one receiver or to all: those in memory, then pages, then the oldest, `count` at most. */
+    /** Deliveries due now, to one receiver or to all: pages, then the oldest, `count` at most. */
     readonly due: (count: number, receiver?: string) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
-    /**
-     * Notes that the receiver has it. What the store does not take is kept in memory, and noted once it does: nobody is
-     * told twice meanwhile.
-     */
+    /** Notes a try before it is made: where the store takes nothing, nobody is told the same again and again. */
+    readonly begin: (delivery: Delivery, nextAt: number) => Effect.Effect<void, StoreError>
+    /** Notes that the receiver has it. */
     readonly delivered: (delivery: Delivery) => Effect.Effect<void, StoreError>
-    /** Notes a failed try, likewise; `nextAt` undefined gives the delivery up, visibly. */
+    /** Notes that a try failed; `nextAt` undefined gives the delivery up, visibly. */
     readonly failed: (delivery: Delivery, error: string, nextAt: number | undefined) => Effect.Effect<void, StoreError>
     /** Stored deliveries that wait, by receiver: how many, how many of them pages, and when the oldest was raised. */
     readonly pending: Effect.Effect<ReadonlyArray<Pending>, StoreError>
@@ -138,64 +120,22 @@ export class AlertQueue extends Context.Service<
       AlertQueue,
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const spoken = new Map<string, Spoken>()
-        const nameOf = (alert: Alert, receiver: string) => `${receiver} ${alert.dedup}`
-        const retell = (delivery: Delivery, nextAt: number | undefined) =>
-          Effect.map(Clock.currentTimeMillis, (writtenAt) => {
-            const name = nameOf(delivery, delivery.receiver)
-            if (nextAt === undefined) spoken.delete(name)
-            else spoken.set(name, { delivery: { ...delivery, tries: delivery.tries + 1 }, nextAt, writtenAt })
-          })
-        const unnoted = new Map<string, Outcome>()
-        const note = ({ seq, receiver, tries, state, error, nextAt, at }: Outcome) =>
-          sql`UPDATE deliveries SET state = ${state}, tries = ${tries}, error = ${error}, next_at = ${nextAt},
-            updated_at = ${at} WHERE alert = ${seq} AND receiver = ${receiver}`.pipe(
-            Effect.asVoid,
-            storeError("AlertQueue.end"),
-          )
-        const end = Effect.fnUntraced(function* (
-          { seq, receiver, tries }: Delivery,
-          how: Pick<Outcome, "state" | "error" | "nextAt">,
-        ) {
-          const outcome = { seq, receiver, tries: tries + 1, ...how, at: yield* Clock.currentTimeMillis }
-          yield* note(outcome).pipe(
-            Effect.tapError(() => Effect.sync(() => unnoted.set(`${seq} ${receiver}`, outcome))),
-          )
-        })
-        /** As before where the store still takes nothing. */
-        const noteRest = Effect.suspend(() =>
-          Effect.forEach(
-            [...unnoted],
-            ([name, outcome]) => Effect.tap(note(outcome), () => Effect.sync(() => unnoted.delete(name))),
-            { discard: true },
-          ),
-        ).pipe(Effect.catchTag("StoreError", () => Effect.void))
-        const hasTaken = (dedup: string | undefined, receiver: string): boolean =>
-          spoken.get(`${receiver} ${dedup}`)?.nextAt === Number.POSITIVE_INFINITY
+        const end = Effect.fnUntraced(
+          function* ({ seq, receiver }: Delivery, how: Outcome) {
+            const updated_at = yield* Clock.currentTimeMillis
+            yield* sql`UPDATE deliveries SET ${sql.update({ ...how, updated_at })}
+              WHERE alert = ${seq} AND receiver = ${receiver}`
+          },
+          (effect) => storeError("AlertQueue.end")(effect),
+        )
         const first = (yield* Database).memoryOf<ReadonlyArray<typeof FirstRow.Type>>("deliveries")(
           "",
           sql`SELECT min(next_at) AS at, max(updated_at) AS written FROM deliveries WHERE state = 'pending'`.pipe(
             rowsOf(FirstRow, "AlertQueue.first"),
           ),
         )
-        const stored = Effect.fnUntraced(function* (now: number, count: number, receiver: string | undefined) {
-          const { at, written } = (yield* first)[0] ?? noDelivery
-          if (at === null || (at > now && (written ?? 0) <= now)) return []
-          const rows = yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
-            a.fields, a.at FROM deliveries d JOIN alerts a ON a.seq = d.alert
-            WHERE d.state = 'pending' AND (d.next_at <= ${now} OR d.updated_at > ${now})
-            AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
-            ORDER BY a.severity <> 'page', a.seq, d.receiver
-            LIMIT ${count + unnoted.size}`.pipe(rowsOf(DeliveryRow, "AlertQueue.due"))
-          return rows.flatMap((row) => {
-            const known = unnoted.get(`${row.seq} ${row.receiver}`)
-            if (known === undefined) return [row]
-            const isDue = known.nextAt <= now || known.at > now
-            return known.state === "pending" && isDue ? [{ ...row, tries: known.tries }] : []
-          })
-        })
         const raise: AlertQueue["Service"]["raise"] = Effect.fn("AlertQueue.raise")(
-          function* ({ resolves = [], to = [], ...alert }: Alert, spokenAs?: string) {
+          function* ({ resolves = [], to = [], ...alert }: Alert) {
             const at = yield* Clock.currentTimeMillis
             const rows =
               yield* sql`INSERT INTO alerts ${sql.insert({ ...alert, fields: JSON.stringify(alert.fields), at })}
@@ -207,7 +147,7 @@ export class AlertQueue extends Context.Service<
               yield* sql`INSERT INTO deliveries ${sql.insert({
                 alert: seq,
                 receiver,
-                state: hasTaken(spokenAs, receiver) ? "delivered" : "pending",
+                state: "pending",
                 next_at: at,
                 updated_at: at,
               })}`
@@ -226,38 +166,25 @@ export class AlertQueue extends Context.Service<
             },
             (effect) => effect.pipe(storeError("AlertQueue.allClear")),
           ),
-          speak: (alert) =>
-            Effect.map(Clock.currentTimeMillis, (at) => {
-              for (const receiver of new Set(receiversFor(alert.severity))) {
-                const name = nameOf(alert, receiver)
-                const delivery = { ...alert, seq: -1 - spoken.size, receiver, tries: 0, at }
-                if (!spoken.has(name)) spoken.set(name, { delivery, nextAt: at, writtenAt: at })
-              }
-            }),
-          forget: (dedup) =>
-            Effect.sync(() => {
-              for (const [name, { delivery }] of spoken) if (delivery.dedup === dedup) spoken.delete(name)
-            }),
           due: Effect.fn("AlertQueue.due")(function* (count: number, receiver?: string) {
             const now = yield* Clock.currentTimeMillis
-            if (unnoted.size > 0) yield* noteRest
-            const rows: ReadonlyArray<Delivery> = yield* stored(now, count, receiver)
-            const told = [...spoken.values()].filter(
-              ({ delivery, nextAt, writtenAt }) =>
-                (receiver ?? delivery.receiver) === delivery.receiver &&
-                (nextAt <= now || (writtenAt > now && nextAt < Infinity)),
-            )
-            return [...told.map(({ delivery }) => delivery), ...rows]
+            const { at, written } = (yield* first)[0] ?? noDelivery
+            if (at === null || (at > now && (written ?? 0) <= now)) return []
+            return yield* sql`SELECT a.seq, d.receiver, d.tries, a.dedup, a.severity, a.kind, a.subject, a.detail,
+              a.fields, a.at FROM deliveries d JOIN alerts a ON a.seq = d.alert
+              WHERE d.state = 'pending' AND (d.next_at <= ${now} OR d.updated_at > ${now})
+              AND d.receiver = coalesce(${receiver ?? null}, d.receiver)
+              ORDER BY a.severity <> 'page', a.seq, d.receiver
+              LIMIT ${count}`.pipe(rowsOf(DeliveryRow, "AlertQueue.due"))
           }),
+          begin: Effect.fn("AlertQueue.begin")((delivery: Delivery, nextAt: number) =>
+            end(delivery, { state: "pending", next_at: nextAt, tries: delivery.tries + 1 }),
+          ),
           delivered: Effect.fn("AlertQueue.delivered")((delivery: Delivery) =>
-            delivery.seq < 0
-              ? retell(delivery, Number.POSITIVE_INFINITY)
-              : end(delivery, { state: "delivered", error: null, nextAt: 0 }),
+            end(delivery, { state: "delivered", error: null, next_at: 0 }),
           ),
           failed: Effect.fn("AlertQueue.failed")((delivery: Delivery, error: string, nextAt: number | undefined) =>
-            delivery.seq < 0
-              ? retell(delivery, nextAt)
-              : end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, nextAt: nextAt ?? 0 }),
+            end(delivery, { state: nextAt === undefined ? "dead_letter" : "pending", error, next_at: nextAt ?? 0 }),
           ),
           pending: sql`SELECT d.receiver, count(*) AS n, min(a.at) AS oldest,
           sum(CASE WHEN a.severity = 'page' THEN 1 ELSE 0 END) AS pages FROM deliveries d

@@ -30,7 +30,6 @@ export interface Pause {
 
 /** Nothing is signed while one is in force. */
 export interface Halt {
-  /** 0 for one that the store could not take, which this process holds in memory. */
   readonly seq: number
   readonly reason: string
   readonly detail: string
@@ -49,8 +48,6 @@ const EndedRow = Schema.Struct({ scope: Schema.String, endedAt: Schema.Int })
 /** Halts of people: each of them stops an acceptance of terms, also while one of them is in force already. */
 const ofPeople: ReadonlyArray<string> = ["operator", "halt_file"] satisfies ReadonlyArray<HaltReason>
 
-const isKept = (reason: string): boolean => keptReasons.some((kept) => kept === reason)
-
 const HaltRow = Schema.Struct({ seq: Schema.Int, reason: Schema.String, detail: Schema.String, at: Schema.Int })
 
 /** What stops payments: durable, in force before the next send, and always with a reason. Alerts go on. */
@@ -60,7 +57,6 @@ export class Brake extends Context.Service<
     readonly pauses: Effect.Effect<ReadonlyArray<Pause>, StoreError>
     /** When a person last ended a pause of each scope, Unix milliseconds. */
     readonly ended: Effect.Effect<ReadonlyMap<string, number>, StoreError>
-    /** The durable ones, and those held in memory. */
     readonly halts: Effect.Effect<ReadonlyArray<Halt>, StoreError>
     readonly pause: (pause: {
       readonly scope: string
@@ -83,12 +79,6 @@ export class Brake extends Context.Service<
      * ends the hour of an acceptance of terms.
      */
     readonly halt: (reason: string, detail: string) => Effect.Effect<void, StoreError>
-    /** Those held in memory. */
-    readonly held: Effect.Effect<ReadonlyArray<Halt>>
-    /** Halts in memory, for as long as this process lives: for when the store takes no writes. False: it was so. */
-    readonly hold: (reason: HaltReason, detail: string) => Effect.Effect<boolean>
-    /** Lets go of a halt in memory, once it is durable. */
-    readonly drop: (reason: string) => Effect.Effect<void>
     /** Ends the halts of a reason: for those whose cause can be seen to be gone, such as a removed HALT file. */
     readonly release: (reason: string, detail: string) => Effect.Effect<void, StoreError>
   }
@@ -98,9 +88,8 @@ export class Brake extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
-      const held = new Map<string, Halt>()
       const database = yield* Database
-      const written = database.memoryOf<ReadonlyArray<Halt>>("halts")(
+      const halts = database.memoryOf<ReadonlyArray<Halt>>("halts")(
         "",
         sql`SELECT seq, reason, detail, at FROM halts WHERE ended_at IS NULL ORDER BY seq`.pipe(
           rowsOf(HaltRow, "Brake.halts"),
@@ -115,10 +104,6 @@ export class Brake extends Context.Service<
           Effect.map((rows) => rows.map((row) => ({ ...row, kept: row.scope, until: row.until ?? undefined }))),
         ),
       )
-      const halts = Effect.map(written, (rows) => [
-        ...rows,
-        ...[...held.values()].filter(({ reason }) => rows.every((row) => row.reason !== reason)),
-      ])
       const durable = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
         effect.pipe(sql.withTransaction, storeError(name))
       const resume = Effect.fnUntraced(function* (scope: string, reason: string, author: string) {
@@ -145,7 +130,7 @@ export class Brake extends Context.Service<
         }
       })
       const halt = Effect.fnUntraced(function* (reason: string, said: string) {
-        const isIn = (yield* written).some((h) => h.reason === reason)
+        const isIn = (yield* halts).some((h) => h.reason === reason)
         const at = yield* Clock.currentTimeMillis
         if (!isIn || ofPeople.includes(reason)) yield* stopAcceptance(reason, at)
         if (isIn) return
@@ -187,31 +172,14 @@ export class Brake extends Context.Service<
           ),
         ),
         resume: Effect.fn("Brake.resume")(({ scope, reason, author }) =>
-          Effect.tap(durable("Brake.resume", resume(scope, reason, author)), () =>
-            Effect.sync(() => {
-              if (scope !== "all") return
-              for (const { reason } of [...held.values()]) if (!isKept(reason)) held.delete(reason)
-            }),
-          ),
+          durable("Brake.resume", resume(scope, reason, author)),
         ),
-        held: Effect.sync(() => [...held.values()]),
-        drop: (reason) =>
-          Effect.sync(() => {
-            held.delete(reason)
-          }),
-        hold: (reason, detail) =>
-          Effect.map(Clock.currentTimeMillis, (at) => {
-            if (held.has(reason)) return false
-            held.set(reason, { seq: 0, reason, detail, at })
-            return true
-          }),
         halt: Effect.fn("Brake.halt")((reason: string, detail: string) => durable("Brake.halt", halt(reason, detail))),
         // Asked each second for a file that is not there: that must not take the write lock.
         release: Effect.fn("Brake.release")((reason: string, detail: string) =>
-          written.pipe(
+          halts.pipe(
             Effect.map((rows) => rows.some((row) => row.reason === reason)),
             Effect.flatMap((isIn) => (isIn ? durable("Brake.release", release(reason, detail)) : Effect.void)),
-            Effect.tap(() => Effect.sync(() => held.delete(reason))),
           ),
         ),
       })

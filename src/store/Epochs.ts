@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { liveAttemptStates } from "../domain/Attempt.ts"
-import { isBlockTime } from "../domain/chainBounds.ts"
 import { hasElapsed } from "../domain/hasElapsed.ts"
 import type { Quota } from "../rules/Snapshot.ts"
 import { Digits, rowsOf } from "./columns.ts"
@@ -11,19 +10,16 @@ import { lastly } from "./lastly.ts"
 import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
 
-/** Stores of before the gateway's answers had bounds may hold a time that no column takes: it is not known then. */
-const Time = Digits.check(Schema.makeFilter(isBlockTime, { expected: "a time of a block" }))
+/** Unix milliseconds of the answer that told it last. */
+const readAt = Schema.Int
 
-/** Unix milliseconds of the answer that told it last; absent in stores of before it was noted. */
-const readAt = Schema.optionalKey(Schema.Int)
-
-const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Time, readAt })
+const Count = Schema.Struct({ seq: Schema.Int, used: Schema.Int, limit: Schema.Int, asOf: Digits, readAt })
 
 /** The network's epoch as last told. */
 export const KnownEpoch = Schema.Struct({
   seq: Schema.Int,
   /** Unix nanoseconds of its first block. */
-  startAt: Time,
+  startAt: Digits,
   /** Unix milliseconds at which it is expected to end. */
   endsAtMillis: Schema.Int,
   /** Transfers that the network counted, by key, in blocks before `asOf` (Unix nanoseconds) at least. */
@@ -116,8 +112,8 @@ export class Epochs extends Context.Service<
     )
 }
 
-const isConfirmed = ({ readAt: last }: { readonly readAt?: number }, now: number): boolean =>
-  last !== undefined && !hasElapsed(last, now, unconfirmedMillisMax)
+const isConfirmed = ({ readAt: last }: { readonly readAt: number }, now: number): boolean =>
+  !hasElapsed(last, now, unconfirmedMillisMax)
 
 const wholeOf = (text: string | undefined): number | undefined =>
   text !== undefined && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined

@@ -25,7 +25,6 @@ export type JournalKind =
   | "duplicate"
   | "adopted"
   | "recovered"
-  | "lease"
   | "backfill"
   | "gap"
   | "config"

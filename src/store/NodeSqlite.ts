@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
-import { Context, Effect, Layer, type Scope, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, Predicate, type Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 import { makeWrites, tablesWritten, Writes } from "./Writes.ts"
@@ -13,8 +13,6 @@ export interface NodeSqliteOptions {
    * owns the file (locking_mode=EXCLUSIVE) and another finds it locked.
    */
   readonly busyTimeoutMillis?: number
-  /** Whether other processes open the file too: then nothing but their transactions keeps them apart. Default false. */
-  readonly shared?: boolean
 }
 
 type Params = ReadonlyArray<unknown>
@@ -38,6 +36,12 @@ const narrow = (value: unknown): unknown =>
 
 const wordsOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
+/** Primary result codes after which the file must be closed, opened and checked: I/O error, corrupt, no database. */
+export const doubtful: ReadonlySet<number> = new Set([10, 11, 26])
+
+const isDoubtful = (error: unknown): boolean =>
+  Predicate.hasProperty(error, "errcode") && typeof error.errcode === "number" && doubtful.has(error.errcode & 0xff)
+
 const sqlError = (operation: string) => (cause: unknown) => {
   const error = cause as { errcode?: number; errno?: number }
   // The classifier looks at errno and knows a unique index (2067) but not a primary key (1555).
@@ -51,7 +55,7 @@ const open = (options: NodeSqliteOptions): DatabaseSync => {
   const db = new DatabaseSync(options.filename, { timeout: options.busyTimeoutMillis ?? 250 })
   try {
     // Exclusive before WAL: no shared-memory file, and the lock is the kernel's, released by death of any kind.
-    if (options.shared !== true) db.exec("PRAGMA locking_mode = EXCLUSIVE")
+    db.exec("PRAGMA locking_mode = EXCLUSIVE")
     db.exec("PRAGMA journal_mode = WAL")
     // FULL: a commit that was acknowledged survives a power cut. Payments are sent on the strength of it.
     db.exec("PRAGMA synchronous = FULL")
@@ -87,14 +91,8 @@ const makeWatched = (
       Effect.sync(() => db.close()),
     )
 
-    const writes = makeWrites(
-      () => db.isOpen && db.isTransaction,
-      () => {
-        const { statement } = prepare("PRAGMA data_version")
-        statement.setReturnArrays(false)
-        return Number(statement.all()[0]?.["data_version"])
-      },
-    )
+    let broken: unknown
+    const writes = makeWrites(() => db.isOpen && db.isTransaction)
     const statements = new Map<string, Prepared>()
     const prepare = (sql: string): Prepared => {
       let prepared = statements.get(sql)
@@ -113,12 +111,16 @@ const makeWatched = (
         Effect.try({
           try: () => {
             const big = fiber.getRef(SqlClient.SafeIntegers)
+            // After a failed sync the next one may succeed without what was to be synced: only a new connection knows.
+            if (broken !== undefined && !/^ROLLBACK/.test(sql)) throw broken
             const { statement, written } = prepare(sql)
-            if (written === undefined) return run(statement, big)
             try {
               return run(statement, big)
+            } catch (error) {
+              if (isDoubtful(error)) broken = error
+              throw error
             } finally {
-              writes.note(written)
+              if (written !== undefined) writes.note(written)
             }
           },
           catch: sqlError("execute"),

@@ -2,7 +2,6 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type HoldReason, holdReasons, type RuleState } from "../domain/Decision.ts"
 import { Big, rowsOf } from "./columns.ts"
-import { Database } from "./Database.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** What a rule remembers about one subject between evaluations, and across restarts. */
@@ -57,7 +56,7 @@ export class RuleStates extends Context.Service<
   RuleStates,
   {
     readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
-    /** By `memoryKey`. Read once, and again where another process wrote: a number says which reading it is. */
+    /** By `memoryKey`. Read once, and again after `forget`: a number says which reading it is. */
     readonly byKey: Effect.Effect<
       { readonly memories: ReadonlyMap<string, RuleMemory>; readonly reading: number },
       StoreError
@@ -74,8 +73,7 @@ export class RuleStates extends Context.Service<
     RuleStates,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const database = yield* Database
-      let held: { readonly version: number; readonly memories: Map<string, RuleMemory> } | undefined
+      let held: Map<string, RuleMemory> | undefined
       let reading = 0
       const save = Effect.fn("RuleStates.save")(
         function* (memory: RuleMemory, before: RuleMemory | undefined) {
@@ -94,7 +92,7 @@ export class RuleStates extends Context.Service<
             clearing_since: memory.clearingSince ?? null,
             told_at: memory.toldAt ?? null,
           }
-          held?.memories.set(memoryKey(memory.rule, memory.subject), memory)
+          held?.set(memoryKey(memory.rule, memory.subject), memory)
           yield* sql`INSERT INTO rule_states ${sql.insert(row)} ON CONFLICT (rule, subject) DO UPDATE SET
             episode = excluded.episode, firing_since = excluded.firing_since, observations = excluded.observations,
             last_observation = excluded.last_observation, state = excluded.state, reason = excluded.reason,
@@ -128,13 +126,11 @@ export class RuleStates extends Context.Service<
         ),
       )
       const byKey = Effect.gen(function* () {
-        const version = yield* database.foreignVersion
-        if (held?.version !== version) {
-          const rows = yield* stored
-          held = { version, memories: new Map(rows.map((row) => [memoryKey(row.rule, row.subject), row])) }
+        if (held === undefined) {
+          held = new Map((yield* stored).map((row) => [memoryKey(row.rule, row.subject), row]))
           reading++
         }
-        return { memories: held.memories, reading }
+        return { memories: held, reading }
       })
       const prune = Effect.fn("RuleStates.prune")(
         function* (before: number) {

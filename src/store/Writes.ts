@@ -5,7 +5,7 @@ const writing =
 
 /** The tables that a statement writes; "*" stands for any, none: it only reads. */
 export const tablesWritten = (sql: string): string | undefined => {
-  if (/^\s*(?:SELECT\b|PRAGMA data_version|WITH\b(?![\s\S]*\b(?:INSERT|UPDATE|DELETE|REPLACE)\b))/i.test(sql)) {
+  if (/^\s*(?:SELECT\b|WITH\b(?![\s\S]*\b(?:INSERT|UPDATE|DELETE|REPLACE)\b))/i.test(sql)) {
     return undefined
   }
   // They end what was written, and write nothing themselves.
@@ -22,32 +22,22 @@ export class Writes extends Context.Service<
   {
     /** Grows with each write to one of the tables; undefined while a transaction that wrote one is open. */
     readonly versionOf: (tables: ReadonlyArray<string>) => number | undefined
-    /** Changes whenever another process has written to the file. Throws where the file cannot be asked. */
-    readonly foreign: () => number
     /** Hears of each statement that does not only read, once it ran or failed. */
     readonly note: (table: string) => void
   }
 >()("cofferer/store/Writes") {}
 
-/** `dataVersion` asks the file for what others wrote; while a transaction of ours is open, nobody else writes. */
-export const makeWrites = (isInTransaction: () => boolean, dataVersion: () => number): Writes["Service"] => {
+export const makeWrites = (isInTransaction: () => boolean): Writes["Service"] => {
   let count = 0
-  let wasIn = false
-  /** As of the transaction that is open, once it was asked for. */
-  let foreign: number | undefined
   const written = new Map<string, number>()
   /** Tables written in the transaction that is open. */
   const open = new Set<string>()
   const look = () => {
-    const isIn = isInTransaction()
-    if (isIn !== wasIn) foreign = undefined
-    wasIn = isIn
-    if (isIn || open.size === 0) return isIn
+    if (isInTransaction() || open.size === 0) return
     // Committed or not: what others wrote or read in between is not to be relied on.
     count++
     for (const table of open) written.set(table, count)
     open.clear()
-    return isIn
   }
   return {
     note: (table) => {
@@ -56,11 +46,6 @@ export const makeWrites = (isInTransaction: () => boolean, dataVersion: () => nu
         open.add(table)
       }
       look()
-    },
-    foreign: () => {
-      if (!look()) return dataVersion()
-      foreign ??= dataVersion()
-      return foreign
     },
     versionOf: (tables) => {
       look()

@@ -17,7 +17,7 @@ import {
 import { type Link, LinkRow } from "./archive.ts"
 import { approvalProblem } from "./checkApprovals.ts"
 import { EntryRow, entryHash } from "./Journal.ts"
-import { type Proven, provenOf, type Recorded, recordedOf, referenceIn } from "./proven.ts"
+import { type Proven, provenOf, type Recorded, recordedOf } from "./proven.ts"
 import { type Chain, type ReceiptAttempt, type Statement, statementOf } from "./receipt.ts"
 
 const Proof = Schema.Struct({
@@ -34,21 +34,20 @@ export interface Checked {
 }
 
 const nothing: Proven = { signed: [], recorded: [] }
-const Version = Schema.Struct({ receipt: Schema.Literals([1, 2]) })
+const Version = Schema.Struct({ receipt: Schema.Literal(2) })
 
 /**
- * Checks a receipt of either version with nothing but itself. The entries must have their hashes and be linked, what is
+ * Checks a receipt with nothing but itself. The entries must have their hashes and be linked, what is
  * stated must be what they say, each signed command must be this payment, signed by the payer's key, and so must be
  * what operators approved. Where the signed bytes carry the hash of their permit, the permit and all entries about the
- * payment before it must be these. What comes after is claimed, and so is all of a receipt of version 1 beyond the
- * bytes: 64 bits of a hash prove nothing.
+ * payment before it must be these. What comes after is claimed.
  */
 export const checkReceipt = (document: unknown): Checked => {
   const broken = (problem: string): Checked => ({ problem, statement: undefined, proven: nothing })
   const version = Schema.decodeUnknownResult(Version)(document, { onExcessProperty: "ignore" })
   const decoded = Schema.decodeUnknownResult(Proof)(document, { onExcessProperty: "ignore" })
   if (Result.isFailure(decoded)) return broken("it is no receipt: its journal cannot be read")
-  if (Result.isFailure(version)) return broken("it is no receipt of version 1 or 2")
+  if (Result.isFailure(version)) return broken("it is no receipt of version 2")
   const { journal } = decoded.success
   const linked = chainProblem(journal)
   if (linked !== undefined) return broken(linked)
@@ -59,14 +58,12 @@ export const checkReceipt = (document: unknown): Checked => {
     return broken("a journal entry is no JSON")
   }
   const proven = provenOf(statement, journal.entries)
-  const { receipt } = version.success
-  const whole = receipt === 1 ? { receipt, ...statement, journal } : { receipt, proven, claimed: statement, journal }
+  const whole = { ...version.success, proven, claimed: statement, journal }
   const problem =
     difference("", document, JSON.parse(JSON.stringify(whole))) ??
     (statement.attempts.length === 0 ? unsigned : undefined) ??
     countProblem(statement) ??
     (isTwice(statement) ? "it shows one signed command as two" : undefined) ??
-    (receipt === 1 ? laterProblem(statement, journal) : undefined) ??
     firstOf(statement.attempts, (a) => attemptProblem(a, statement, journal)) ??
     approvalProblem(statement) ??
     endProblem(statement)
@@ -84,12 +81,6 @@ const countProblem = ({ attempts }: Statement): string | undefined => {
 const isTwice = ({ attempts }: Statement): boolean =>
   new Set(attempts.map(({ k }) => k)).size < attempts.length ||
   new Set(attempts.map(({ transferId: id }) => id)).size < attempts.length
-
-/** What no receipt of version 1 can hold: it would tell less of it than is proven, and not say so. */
-const laterProblem = ({ attempts }: Statement, { entries }: Chain): string | undefined => {
-  const isLater = attempts.some((one) => referenceIn(one) !== undefined) || entries.some((e) => e.kind === "permit")
-  return isLater ? "it is of version 1, and what is signed in it is of version 2" : undefined
-}
 
 const firstOf = <A>(all: ReadonlyArray<A>, problem: (one: A) => string | undefined): string | undefined => {
   for (const one of all) {

@@ -3,7 +3,7 @@ import { say } from "../telemetry/say.ts"
 import { Brake } from "./Brake.ts"
 import { DiskSpace, mebibytesText, type Room } from "./DiskSpace.ts"
 import { Signals } from "./Signals.ts"
-import { holdOn, trip, tripWith } from "./trip.ts"
+import { trip } from "./trip.ts"
 
 const reason = "disk_full"
 
@@ -15,37 +15,21 @@ const isFull = Effect.map(
   (halts) => halts.some((halt) => halt.reason === reason),
 )
 
-/** Halts because the disk that holds the store took no write, or will soon take none. Once, while it is in force. */
-export const haltOnFullDisk = Effect.fn("DiskSpace.halt")(function* (room: Room) {
-  if (yield* isFull) return
-  const { dir, giveUpReserve } = yield* DiskSpace
-  const detail =
-    room.free === undefined || room.free >= enoughSpace(room)
-      ? `free space under ${dir}: it takes no more (a quota, or a limit of this process)`
-      : `free space under ${dir}: ${mebibytesText(room.free)} left, ${mebibytesText(enoughSpace(room))} needed`
-  yield* tripWith(reason, Effect.succeed(detail)).pipe(
-    Effect.catchTag("StoreError", () => Effect.andThen(giveUpReserve, trip(reason, detail))),
-  )
-})
-
 /** Before anything new is decided: halts where the disk that holds the store has little room left. */
 export const checkDiskSpace = Effect.fn("DiskSpace.check")(function* () {
-  const room = yield* (yield* DiskSpace).room
-  if (room.free !== undefined && room.free < room.needed) yield* haltOnFullDisk(room)
+  const { dir, room } = yield* DiskSpace
+  const found = yield* room
+  if (found.free === undefined || found.free >= found.needed || (yield* isFull)) return
+  const [free, needed] = [found.free, enoughSpace(found)].map(mebibytesText)
+  yield* trip(reason, `free space under ${dir}: ${free} left, ${needed} needed`)
 })
 
-/**
- * Halts on a disk with little room, and ends that halt by itself once there is enough, the reserve included, and files
- * may grow.
- */
+/** Halts on a disk with little room, and ends that halt by itself once there is enough. */
 export const watchDiskSpace = Effect.fn("DiskSpace.watch")(function* () {
-  const space = yield* DiskSpace
-  const room = yield* space.room
   if (!(yield* isFull)) return yield* checkDiskSpace()
+  const room = yield* (yield* DiskSpace).room
   if (room.free !== undefined && room.free < enoughSpace(room)) return
-  if (!(yield* space.keepReserve) || !(yield* space.probe)) return
-  yield* holdOn()
-  const detail = room.free === undefined ? "the disk takes writes again" : `${mebibytesText(room.free)} are free again`
+  const detail = room.free === undefined ? "the disk takes writes" : `${mebibytesText(room.free)} are free again`
   yield* (yield* Brake).release(reason, detail)
   yield* say("resumed", { subject: reason, detail: `by itself: ${detail}` })
   const signals = yield* Signals

@@ -1,15 +1,14 @@
 import { Effect } from "effect"
-import { StoreError } from "./StoreError.ts"
 import type { Writes } from "./Writes.ts"
 
 /** Answers kept by one memory; where there are more questions, it begins anew. */
 const answersMax = 1_000
 
 /**
- * Reads, unless the same question was answered since the tables were last written, by whatever process. Inside a
+ * Reads, unless the same question was answered since the tables were last written. Inside a
  * transaction that wrote them it always reads, so what is not committed is never known to anybody else.
  */
-export type Memory<A> = <E, R>(question: string, read: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreError, R>
+export type Memory<A> = <E, R>(question: string, read: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 const roundMillis = 600_000
 
@@ -18,25 +17,18 @@ export const rounded = (millis: number): number => Math.floor(millis / roundMill
 
 interface Held<A> {
   readonly version: number
-  readonly foreign: number
   readonly answers: Map<string, A>
 }
 
 /** A memory of what was read of these tables. */
 export const makeMemory = <A>(writes: Writes["Service"], tables: ReadonlyArray<string>): Memory<A> => {
   let held: Held<A> | undefined
-  return <E, R>(question: string, read: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
-    Effect.suspend((): Effect.Effect<A, E | StoreError, R> => {
-      let foreign: number
-      try {
-        foreign = writes.foreign()
-      } catch (cause) {
-        return Effect.fail(new StoreError({ operation: "memory", cause }))
-      }
+  return <E, R>(question: string, read: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.suspend((): Effect.Effect<A, E, R> => {
       const version = writes.versionOf(tables)
       if (version === undefined) return read
-      if (held?.version !== version || held.foreign !== foreign || held.answers.size >= answersMax) {
-        held = { version, foreign, answers: new Map() }
+      if (held?.version !== version || held.answers.size >= answersMax) {
+        held = { version, answers: new Map() }
       }
       const { answers } = held
       const known = answers.get(question)

@@ -14,10 +14,12 @@ export const outbox = Effect.gen(function* () {
     to_key TEXT NOT NULL, asset TEXT NOT NULL, asset_id TEXT NOT NULL, decimals ${int} NOT NULL,
     amount TEXT NOT NULL ${digits("amount")}, fee_max TEXT NOT NULL ${digits("fee_max")},
     state TEXT NOT NULL, detail TEXT NOT NULL, fee TEXT, settled_at ${int},
-    created_at ${int} NOT NULL, updated_at ${int} NOT NULL,
-    UNIQUE (treasury, rule, subject, episode)) ${strict}`
+    created_at ${int} NOT NULL, updated_at ${int} NOT NULL, submitted_by TEXT,
+    command TEXT NOT NULL DEFAULT 'transfer', asked_at ${int}, UNIQUE (treasury, rule, subject, episode)) ${strict}`
   yield* sql`CREATE INDEX intents_state ON intents (state)`
   yield* sql`CREATE INDEX intents_created ON intents (created_at)`
+  yield* sql`CREATE INDEX intents_updated ON intents (updated_at)`
+  yield* sql`CREATE INDEX intents_settled ON intents (settled_at)`
   yield* sql`CREATE TABLE attempts (
     intent_id TEXT NOT NULL REFERENCES intents (id), k ${int} NOT NULL, chain_id TEXT NOT NULL, party TEXT NOT NULL,
     nonce TEXT NOT NULL, anchor_height ${int} NOT NULL, anchor_hash TEXT NOT NULL, window_blocks ${int} NOT NULL,
@@ -26,6 +28,7 @@ export const outbox = Effect.gen(function* () {
     hash_bare TEXT, hash_prefixed TEXT,
     state TEXT NOT NULL, framing TEXT, sends ${int} NOT NULL DEFAULT 0, next_at ${int} NOT NULL,
     next_height ${int} NOT NULL DEFAULT 0, created_at ${int} NOT NULL, updated_at ${int} NOT NULL,
+    signed_after ${int}, window_min ${int}, window_max ${int},
     PRIMARY KEY (intent_id, k), UNIQUE (party, nonce)) ${strict}`
   yield* sql`CREATE UNIQUE INDEX attempts_live ON attempts (intent_id)
     WHERE state IN ('signed', 'sending', 'accepted', 'refused', 'unknown')`
@@ -79,11 +82,19 @@ export const guards = Effect.gen(function* () {
      OR OLD.asset_id <> NEW.asset_id`,
     "a decided payment never changes",
   )
-})
-
-/** The smallest and the largest window that was seen since the signature; absent: the one that it was signed with. */
-export const attemptWindows = Effect.gen(function* () {
-  const { sql, int } = yield* dialect
-  yield* sql`ALTER TABLE attempts ADD COLUMN window_min ${int}`
-  yield* sql`ALTER TABLE attempts ADD COLUMN window_max ${int}`
+  yield* forbid(
+    "intents_commanded",
+    "UPDATE ON intents",
+    "OLD.command <> NEW.command",
+    "a decided payment never changes",
+  )
+  yield* forbid(
+    "intents_approved",
+    "UPDATE ON intents",
+    `OLD.submitted_by IS NOT NEW.submitted_by OR OLD.rule <> NEW.rule OR OLD.fee_max <> NEW.fee_max
+     OR OLD.created_at <> NEW.created_at`,
+    "what operators approve never changes",
+  )
+  yield* forbid("approvals_given", "UPDATE ON approvals", "1", "an approval never changes")
+  yield* forbid("approvals_kept", "DELETE ON approvals", "1", "approvals are kept")
 })

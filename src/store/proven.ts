@@ -93,7 +93,7 @@ export const signedOf = ({
 }
 
 /** What the bytes of a transfer name; undefined where they name nothing, or are none. */
-export const referenceIn = ({ inputData }: Pick<ReceiptAttempt, "inputData">) => {
+const referenceIn = ({ inputData }: Pick<ReceiptAttempt, "inputData">) => {
   const data = Result.getOrUndefined(decodeInputData(Buffer.from(String(inputData), "hex")))
   return data?.command._tag === "Transfer" ? readReference(data.command.reference) : undefined
 }

@@ -6,7 +6,6 @@ import { type Alert, AlertQueue } from "./AlertQueue.ts"
 import { Brake } from "./Brake.ts"
 import { Database } from "./Database.ts"
 import { Signals } from "./Signals.ts"
-import type { StoreError } from "./StoreError.ts"
 
 const alertOf = (reason: HaltReason, detail: string, dedup: string): Alert => ({
   dedup,
@@ -34,53 +33,21 @@ export const tripWith = Effect.fn("Brake.trip")(function* <E, R>(
   const brake = yield* Brake
   const alerts = yield* AlertQueue
   const database = yield* Database
-  const wasHeld = (yield* brake.held).some((halt) => halt.reason === reason)
   const raised = yield* database.atomically(
     Effect.gen(function* () {
       const detail = yield* findings
       if (detail === undefined) return undefined
       yield* brake.halt(reason, detail)
       const halt = (yield* brake.halts).find((h) => h.reason === reason)
-      // Who was told while it was held in memory is not told again.
-      const isNew = yield* alerts.raise(alertOf(reason, detail, `halt/${reason}/${halt?.seq}`), spokenAs(reason))
+      const isNew = yield* alerts.raise(alertOf(reason, detail, `halt/${reason}/${halt?.seq}`))
       return isNew ? detail : undefined
     }),
   )
-  if (raised === undefined) return
-  if (!wasHeld) return yield* told(reason, raised)
-  yield* alerts.forget(spokenAs(reason))
-  yield* brake.drop(reason)
-  yield* (yield* Signals).wake("alerts")
+  if (raised !== undefined) yield* told(reason, raised)
 })
 
-/**
- * Halts all signing and pages people. Where the store does not take it, the halt and the alert are held in memory for
- * as long as the process lives, and `holdOn` makes them durable once it can.
- */
-export const trip = (reason: HaltReason, detail: string) =>
-  tripWith(reason, Effect.succeed(detail)).pipe(
-    Effect.catchTag("StoreError", (error: StoreError) => holdInMemory(reason, detail, error)),
-  )
-
-const holdInMemory = Effect.fnUntraced(function* (reason: HaltReason, detail: string, error: StoreError) {
-  const brake = yield* Brake
-  const alerts = yield* AlertQueue
-  if (!(yield* brake.hold(reason, detail))) return
-  yield* alerts.speak(alertOf(reason, detail, spokenAs(reason)))
-  yield* told(reason, `${detail}; held in memory, as the store takes no writes (${error.message})`)
-})
-
-/** Says which alert is that of a halt in memory. */
-const spokenAs = (reason: HaltReason): string => `halt/${reason}/memory`
-
-/** Makes the halts durable that were held in memory alone. */
-export const holdOn = Effect.fn("Brake.holdOn")(function* () {
-  const brake = yield* Brake
-  for (const { reason, detail } of yield* brake.held) {
-    yield* tripWith(reason as HaltReason, Effect.succeed(detail))
-    yield* brake.drop(reason)
-  }
-})
+/** Halts all signing and pages people. Fails where the store does not take it: nothing is decided or signed then. */
+export const trip = (reason: HaltReason, detail: string) => tripWith(reason, Effect.succeed(detail))
 
 /** An assertion of the money path does not hold: counts it, and halts. */
 export const violated = Effect.fn("Brake.violated")(function* (invariant: Invariant, detail: string) {

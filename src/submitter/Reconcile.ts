@@ -9,7 +9,6 @@ import { Observations } from "../store/Observations.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { holdOn } from "../store/trip.ts"
 import { Cycle } from "../telemetry/Cycle.ts"
 import { countHistory, isCounted } from "./countHistory.ts"
 import { handOver } from "./handOver.ts"
@@ -35,7 +34,6 @@ const waitMillisUnanswered = 2_000
 export const reconcileOnce = Effect.fn("Reconcile.round")(function* () {
   const { mode, parties } = yield* SubmitterOptions
   if (mode !== "live") return true
-  yield* holdOn()
   yield* handOver()
   let answered = yield* isAnswered(keepQuarantine())
   for (const { publicKey, signer } of parties.values()) {

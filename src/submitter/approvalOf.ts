@@ -77,6 +77,6 @@ export const progressOf = (needed: NeededApproval, given: ReadonlyArray<SignedTe
     isEnough: by.length >= group.need,
     hasLapsed: now >= terms.expires,
     isLate: now >= lateFrom(group, terms.expires),
-    words: `${words}${signAgainText(again, "what they signed has changed")}`,
+    words: `${words}${signAgainText(again)}`,
   }
 }

@@ -78,6 +78,7 @@ const make = (options: MetricsOptions) => {
       "treasury",
       "condition",
     ]),
+    storeWritable: gauge("store_writable", "0 while the store takes no writes: nothing is decided, signed or sent."),
     storeFreeBytes: gauge("store_free_bytes", "Free space of the file system that holds the store."),
     loopLastSuccess: gauge(
       "loop_last_success_timestamp_seconds",
@@ -92,7 +93,7 @@ const make = (options: MetricsOptions) => {
     ),
     configHash: gauge(
       "config_hash",
-      "First 48 bits of the hash of the configuration in force; compare between replicas.",
+      "First 48 bits of the hash of the configuration in force; compare between installations.",
       ["treasury", "part"],
     ),
     gatewayUp: gauge("gateway_up", "1 if the last request to the gateway was answered in a readable form.", [

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -7,7 +7,7 @@ import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import type { View } from "../../src/status/View.ts"
 import { get, type Line, root, start } from "../support/Cofferer.ts"
 import { busySandbox } from "../support/fastSandbox.ts"
-import { canLimit, canMount, limitedDisk, mountedDisk, type Started } from "../support/SmallDisk.ts"
+import { canLimit, canMount, limitedDisk, mountedDisk, type SmallDisk, type Started } from "../support/SmallDisk.ts"
 import { inTime, waitUntil } from "../support/until.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-space-"))
@@ -52,86 +52,184 @@ const paidOn = async (url: string): Promise<number> => {
   return executed.filter(({ party, code }) => party === reserve && code === 0).length
 }
 
+const statusOf = async (url: string): Promise<number> => (await fetch(url)).status
+
+type Open = typeof limitedDisk | typeof mountedDisk
+
+/** A network, and a daemon on a disk of its own. `before` is done to the disk before the daemon starts. */
+const onDisk = async (open: Open, before: (disk: SmallDisk) => void, use: (running: Running) => Promise<void>) => {
+  const own = mkdtempSync(join(dir, "disk-"))
+  const file = join(own, "treasury.yaml")
+  writeFileSync(file, text("http://127.0.0.1:1"))
+  const network = start(["sandbox", file, "--data", join(own, "network"), "--output", "json"], { cwd: own })
+  const url = String((await network.line((line) => line["msg"] === "sandbox"))["url"])
+  writeFileSync(file, text(url))
+  const disk = await open(join(own, "disk"))
+  const data = join(disk.dir, "data")
+  disk.take(join(own, "network"), "data")
+  before(disk)
+  const launcher = join(root, "src/cofferer.sh")
+  const env = { COFFERER_LISTEN: "127.0.0.1:0" }
+  const daemon = disk.start(`sh ${launcher} run ${file} --data ${data} --output json`, env)
+  const cli = (verb: string) => disk.run(`sh ${launcher} ${verb} -c ${file} --data ${data}`)
+  try {
+    const { lines, line } = linesOf(daemon)
+    const page = String((await line(({ msg }) => msg === "page"))["url"])
+    await use({ disk, daemon, file, network: url, page, data, lines, line, cli })
+  } finally {
+    daemon.kill("SIGKILL")
+    await daemon.exit
+    disk.end()
+    await network.stop("SIGKILL")
+  }
+}
+
+interface Running extends ReturnType<typeof linesOf> {
+  readonly disk: SmallDisk
+  readonly file: string
+  readonly daemon: Started
+  readonly network: string
+  readonly page: string
+  readonly data: string
+  readonly cli: (verb: string) => string
+}
+
+/** Waits for blocks, and asks for metrics meanwhile. */
+const sixtyBlocks = async ({ network, page }: Running) => {
+  const height = Effect.promise(() => heightOf(network))
+  const before = await heightOf(network)
+  const hasGrown = Effect.map(height, (now) => now >= before + 60)
+  const scrape = Effect.promise(() => get(`${page}/metrics`))
+  await Effect.runPromise(waitUntil("sixty blocks", hasGrown, scrape))
+}
+
+/** What a daemon does whose store takes no writes, as it says itself since line `from`. */
+const waitsForStore = async (running: Running, from: number, refill = () => {}) => {
+  const { page, line, lines } = running
+  await line(({ msg }) => msg === "the store takes no writes", from)
+  // What its log took is free now that the store is closed.
+  refill()
+  await Effect.runPromise(
+    waitUntil(
+      "503",
+      Effect.promise(async () => (await statusOf(`${page}/readyz`).catch(() => 0)) === 503),
+      Effect.sleep(50),
+    ),
+  )
+  const paid = await paidOn(running.network)
+  await sixtyBlocks(running)
+  assert.isAtMost(await paidOn(running.network), paid + 1, "nothing is sent any more")
+  assert.strictEqual(await statusOf(`${page}/readyz`), 503)
+  assert.strictEqual(await statusOf(`${page}/livez`), 200)
+  assert.match((await get(`${page}/metrics`)).body, /cofferer_store_writable 0/)
+  const said = lines.slice(from).filter(({ msg }) => msg === "the store takes no writes")
+  assert.lengthOf(said, 1, "one line")
+  // A disk that is being filled is low first.
+  const words = ["the store takes no writes", "ALERT", "halted"]
+  const others = lines.slice(from).filter(({ level, cause }) => cause !== undefined || Number(level) >= 50)
+  assert.deepStrictEqual(
+    others.filter(({ msg, subject }) => !words.includes(String(msg)) || (msg === "halted" && subject !== "disk_full")),
+    [],
+    "no traces",
+  )
+}
+
+/** All goes on by itself: nothing is halted, and payments are made. */
+const goesOn = async ({ page, line, lines }: Running, from: number) => {
+  await line(({ msg }) => msg === "store", from)
+  await line(({ msg }) => msg === "confirmed", lines.length)
+  assert.strictEqual(await statusOf(`${page}/readyz`), 200)
+  const metrics = (await get(`${page}/metrics`)).body
+  assert.match(metrics, /cofferer_store_writable 1/)
+  assert.notMatch(metrics, /cofferer_halted\{[^}]*\} 1/)
+}
+
+const configHash = async (page: string): Promise<string> =>
+  /cofferer_config_hash\{[^}]*part="all"\} ([0-9.e+]+)/.exec((await get(`${page}/metrics`)).body)?.[1] ?? "none"
+
+const pagesOf = (lines: ReadonlyArray<Line>, subject: string) =>
+  lines.filter((line) => line["msg"] === "ALERT" && line["subject"] === subject)
+
 describe("a disk without room", () => {
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-  const mounts = canMount(join(dir, "probe"))
-  const disks: ReadonlyArray<readonly [string, string | undefined, typeof limitedDisk | typeof mountedDisk]> = [
+  const lacksMount = canMount(join(dir, "probe")) ? undefined : "needs unshare that may mount"
+  const disks: ReadonlyArray<readonly [string, string | undefined, Open]> = [
     ["for one process", canLimit() ? undefined : "needs prlimit", limitedDisk],
-    ["that is full", mounts ? undefined : "needs unshare that may mount", mountedDisk],
+    ["that is full", lacksMount, mountedDisk],
   ]
 
   it.for(disks)(
-    "%s halts with one page, and the daemon pays again once there is space",
+    "%s lets the daemon live and pay nothing, with one page, until there is space",
     { timeout: 180_000 },
     async ([, lacks, open], { skip }) => {
       skip(lacks !== undefined, lacks)
-      const own = mkdtempSync(join(dir, "disk-"))
-      const file = join(own, "treasury.yaml")
-      writeFileSync(file, text("http://127.0.0.1:1"))
-      const network = start(["sandbox", file, "--data", join(own, "network"), "--output", "json"], { cwd: own })
-      const url = String((await network.line((line) => line["msg"] === "sandbox"))["url"])
-      writeFileSync(file, text(url))
-      const disk = await open(join(own, "disk"))
-      const data = join(disk.dir, "data")
-      disk.take(join(own, "network"), "data")
-      const env = { COFFERER_LISTEN: "127.0.0.1:0" }
-      const launcher = join(root, "src/cofferer.sh")
-      const daemon = disk.start(`sh ${launcher} run ${file} --data ${data} --output json`, env)
-      try {
-        const { lines, line } = linesOf(daemon)
-        const page = String((await line(({ msg }) => msg === "page"))["url"])
+      const nothing = () => {}
+      await onDisk(open, nothing, async (running) => {
+        const { disk, daemon, file, page, data, lines, line, cli } = running
         await line(({ msg }) => msg === "confirmed")
-        const full = lines.length
-        disk.fill()
-        await line(({ msg, subject }) => msg === "ALERT" && subject === "disk_full", full)
-        const before = { paid: await paidOn(url), height: await heightOf(url) }
-        const height = Effect.promise(() => heightOf(url))
-        const hasGrown = Effect.map(height, (now) => now >= before.height + 60)
-        await Effect.runPromise(
-          waitUntil(
-            "sixty blocks",
-            hasGrown,
-            Effect.promise(() => get(`${page}/metrics`)),
-          ),
-        )
-
-        const said = lines.slice(full).filter(({ msg }) => !["confirmed", "balance", "accepted"].includes(String(msg)))
-        const of = (word: string) => said.filter(({ msg, subject }) => msg === word && subject === "disk_full")
-        assert.lengthOf(of("halted"), 1, "one line")
-        assert.lengthOf(of("ALERT"), 1, "one page")
-        assert.deepStrictEqual(
-          said.filter(
-            ({ level, cause, msg }) =>
-              cause !== undefined || (Number(level) >= 50 && msg !== "halted" && msg !== "ALERT"),
-          ),
-          [],
-          "no traces",
-        )
-        for (const { detail } of [...of("halted"), ...of("ALERT")])
-          assert.include(String(detail), `free space under ${data}`)
-        assert.isAtMost(await paidOn(url), before.paid + 1, "nothing is decided any more")
-        const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as View
-        assert.match(view.sentence.text, /^Halted since .*, disk full: .*it ends by itself/)
-        assert.include(view.sentence.text, `free space under ${data}`)
-        assert.include(disk.run(`sh ${launcher} status -c ${file} --data ${data}`), `free space under ${data}`)
-        const metrics = (await get(`${page}/metrics`)).body
-        assert.match(metrics, /cofferer_halted\{[^}]*reason="disk_full"\} 1/)
-        assert.match(metrics, /cofferer_store_free_bytes [0-9]/)
-
-        disk.empty()
-        await line(({ msg, subject }) => msg === "resumed" && subject === "disk_full", full)
-        const again = lines.length
-        await line(({ msg }) => msg === "confirmed", again)
+        const written = readFileSync(file, "utf8")
+        writeFileSync(file, written.replaceAll("transfersPer24h: 1000", "transfersPer24h: 999"))
+        cli("reload --reason tighter")
+        writeFileSync(file, written)
+        const hash = await configHash(page)
+        for (const isFirst of [true, false]) {
+          const full = lines.length
+          disk.fill()
+          await waitsForStore(running, full, () => disk.fill())
+          const pages = pagesOf(lines.slice(full), "unwritable")
+          assert.lengthOf(pages, isFirst ? 1 : 0, "one page an hour")
+          for (const { detail } of pages) assert.include(String(detail), `free space under ${data}`)
+          disk.empty()
+          await goesOn(running, full)
+          assert.strictEqual(await configHash(page), hash, "what was in force is, whatever the file says")
+        }
         daemon.kill("SIGTERM")
         assert.strictEqual(await daemon.exit, 0)
-        assert.include(disk.run(`sh ${launcher} verify -c ${file} --data ${data}`), "journal whole")
-      } finally {
-        daemon.kill("SIGKILL")
-        await daemon.exit
-        disk.end()
-        await network.stop("SIGKILL")
-      }
+        assert.include(cli("verify"), "journal whole")
+      })
+    },
+  )
+
+  it("that nearly is one halts with one page, and the daemon pays again once there is space", async ({ skip }) => {
+    skip(lacksMount !== undefined, lacksMount)
+    const nothing = () => {}
+    await onDisk(mountedDisk, nothing, async (running) => {
+      const { disk, page, data, lines, line, cli } = running
+      await line(({ msg }) => msg === "confirmed")
+      const low = lines.length
+      disk.fill(2_200)
+      await line(({ msg, subject }) => msg === "ALERT" && subject === "disk_full", low)
+      const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as View
+      assert.match(view.sentence.text, /^Halted since .*, disk full: .*it ends by itself/)
+      assert.include(view.sentence.text, `free space under ${data}`)
+      assert.include(cli("status"), `free space under ${data}`)
+      const metrics = (await get(`${page}/metrics`)).body
+      assert.match(metrics, /cofferer_halted\{[^}]*reason="disk_full"\} 1/)
+      assert.match(metrics, /cofferer_store_free_bytes [0-9]/)
+      assert.lengthOf(pagesOf(lines.slice(low), "disk_full"), 1, "one page")
+      disk.empty()
+      await line(({ msg, subject }) => msg === "resumed" && subject === "disk_full", low)
+      await line(({ msg }) => msg === "confirmed", lines.length)
+    })
+  }, 180_000)
+
+  it.for(["that may only be read", "that is full"])(
+    "%s at the start is waited for",
+    { timeout: 180_000 },
+    async (what, { skip }) => {
+      skip(lacksMount !== undefined, lacksMount)
+      const mount = (how: string) => (disk: SmallDisk) => void disk.run(`mount -o remount,${how} '${disk.dir}'`)
+      const [before, after] =
+        what === "that is full"
+          ? [(disk: SmallDisk) => disk.fill(), (disk: SmallDisk) => disk.empty()]
+          : [mount("ro"), mount("rw")]
+      await onDisk(mountedDisk, before, async (running) => {
+        await waitsForStore(running, 0)
+        assert.lengthOf(pagesOf(running.lines, "unwritable"), 1)
+        after(running.disk)
+        await goesOn(running, 0)
+      })
     },
   )
 })

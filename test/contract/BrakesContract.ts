@@ -150,6 +150,7 @@ export const alertQueueContract = (name: string, restart: Restart<AlertQueue>) =
           const [desk, log] = yield* queue.due(10)
           assert.deepInclude(desk, { receiver: "desk", tries: 0, detail: "it is stuck", fields: { n: 1 } })
           yield* queue.delivered(log!)
+          yield* queue.begin(desk!, 1_000)
           yield* queue.failed(desk!, "no answer", 5_000)
           assert.deepStrictEqual(yield* queue.due(10), [])
         }),

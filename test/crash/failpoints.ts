@@ -37,7 +37,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   // In the order in which a first life passes them: each may be passed only once.
   ...when(
     "fresh",
-    at("Database.migrate"),
+    at("Database.useSchema"),
     within("Settings.getOrMake", "Settings.set"),
     at("Observations.prune"),
     at("Settings.set"),
@@ -123,6 +123,7 @@ export const failpoints: ReadonlyArray<Failpoint> = [
   at("AlertQueue.raise"),
   at("Listings.markHandled"),
   at("Alerts.deliverOne"),
+  at("AlertQueue.begin"),
   at("Webhook.send"),
   at("AlertQueue.delivered"),
   ...when("deafReceiver", at("AlertQueue.failed")),

@@ -89,7 +89,6 @@ export class LieWorld {
       treasury,
       metrics,
       dataDir,
-      name: undefined,
       time: this.time,
       dice: this.dice,
       dieAt: Number.POSITIVE_INFINITY,

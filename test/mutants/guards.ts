@@ -23,7 +23,7 @@ const moneyPath: ReadonlyArray<RegExp> = [
   /^src\/signer\//,
   /^src\/gateway\/(accepted|agreed|common|together|onChain)/,
   /^src\/store\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Epochs|Approvals)\.ts$/,
-  /^src\/store\/(Brake|Lease|Clearance|guarded|trip)\.ts$/,
+  /^src\/store\/(Brake|Clearance|guarded|trip)\.ts$/,
   /^src\/engine\/(record|isWanted|submitPayment|Engine|lockRules|signedUses)\.ts$/,
 ]
 

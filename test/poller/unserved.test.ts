@@ -109,19 +109,6 @@ describe("an epoch that the gateway told", () => {
       }),
     ),
   )
-
-  it.effect("is read at once, and ignored before, if an older version stored it", () =>
-    behind((_, options) =>
-      Effect.gen(function* () {
-        yield* look(options)
-        const { readAt: _, ...old } = (yield* epoch) ?? assert.fail("no epoch")
-        yield* (yield* Epochs).note(old)
-        assert.isUndefined(yield* quota)
-        yield* look(options)
-        assert.isDefined(yield* quota)
-      }),
-    ),
-  )
 })
 
 describe("a count of transfers that the gateway told", () => {

@@ -115,7 +115,7 @@ const snapshotOf = (dice: Dice): Snapshot => {
   const balances = new Map(parties.map(({ publicKey }) => [publicKey as string, BigInt(dice.below(6_000))]))
   const maybe = <A>(spoilt: A): A | undefined => (rarely(dice) ? spoilt : undefined)
   const unseen = maybe(dice.pick(parties)!.publicKey as string)
-  const quota = maybe({ limit: 20, used: 15 + dice.below(6), endsAt: now + 1_000 })
+  const quota = maybe({ limit: 20, used: 19 + dice.below(2), endsAt: now + 1_000 })
   const all = new Set(parties.map(({ publicKey }) => publicKey as string))
   const limits = { perTransfer: units(1_000 + dice.below(9_000)), per24h: units(20_000), transfersPer24h: 9 }
   const used = { amount: BigInt(dice.below(2) * 19_500), count: dice.below(11) }
@@ -137,7 +137,6 @@ const snapshotOf = (dice: Dice): Snapshot => {
     settled: intents.filter(({ state }) => isFinalIntent(state)),
     halts: rarely(dice) ? ["operator"] : [],
     pauses: rarely(dice) ? [{ scope: dice.pick(["all", "rule:keep", "lock:keep", "party:eve"])!, reason: "x" }] : [],
-    standby: maybe("another process holds the right to sign"),
     catchingUp: maybe("not yet compared"),
     disagreement: maybe("b shows other balances"),
     chainUnsettled: maybe("the difficulty changed"),

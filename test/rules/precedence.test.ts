@@ -116,7 +116,6 @@ const balances = (world: World, key: string, value: bigint | undefined): World =
 /** What makes each reason true, whatever else is. Those that cannot be true together are named beside it. */
 const spoilers: ReadonlyArray<readonly [HoldReason, (world: World) => World, ReadonlyArray<HoldReason>?]> = [
   ["halted", (w) => seen(w, { halts: ["operator"] })],
-  ["standby", (w) => seen(w, { standby: "another process holds the right to sign" })],
   ["paused", (w) => seen(w, { pauses: [...w.snapshot.pauses, { scope: "rule:keep", reason: "x" }] })],
   ["maintenance", (w) => ruled(w, { maintenance: [{ name: "audit", from: now - 1, until: now + 1 }] })],
   ["outside_hours", (w) => ruled(w, { during: { name: "never", weekdays: new Set(), spans: [], location: "UTC" } })],

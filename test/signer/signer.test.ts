@@ -20,6 +20,7 @@ import { deriveNonce, Signer, type SignRequest } from "../../src/signer/Signer.t
 import { Brake } from "../../src/store/Brake.ts"
 import { Clearance } from "../../src/store/Clearance.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import { Lease } from "../../src/store/Lease.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { type ApprovalClaim, type PaymentTerms, paymentText } from "../../src/tx/Approval.ts"
 import { encodeInputData } from "../../src/tx/InputData.ts"
@@ -154,6 +155,7 @@ const withSigner = <E>(
   use: (signer: Signer["Service"]) => Effect.Effect<void, E, Brake | Clearance | Journal | SpendLog>,
   floor = new Map<string, ReturnType<typeof baseUnits>>(),
   approval?: Policy["lines"][number]["approval"],
+  lease = Lease.layerSole,
 ) =>
   Effect.gen(function* () {
     const store = testStore()
@@ -168,7 +170,7 @@ const withSigner = <E>(
       ]),
       parties: [{ party, file }],
       maxAgeMillis: 30_000,
-    }).pipe(Layer.provideMerge(store.layer()))
+    }).pipe(Layer.provide(lease), Layer.provideMerge(store.layer()))
     yield* TestClock.setTime(10 * day)
     const cleared = Effect.flatMap(Clearance, (clearance) =>
       Effect.andThen(clearance.quarantine(undefined), clearance.grant(publicKey)),
@@ -416,6 +418,15 @@ describe("what the signer refuses", () => {
         yield* (yield* Brake).halt("operator", "stop")
         assert.strictEqual(yield* refusalOf(signer, request(transfer())), "halted")
       }),
+    ),
+  )
+
+  it.effect("anything while another process holds the lease", () =>
+    withSigner(
+      (signer) => Effect.map(refusalOf(signer, request(transfer())), (refusal) => assert.strictEqual(refusal, "lease")),
+      undefined,
+      undefined,
+      Layer.succeed(Lease, { isHeld: Effect.succeed(false) }),
     ),
   )
 

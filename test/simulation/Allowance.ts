@@ -1,4 +1,3 @@
-import { leaseMillis } from "../../src/store/Lease.ts"
 import type { Plan } from "./Plan.ts"
 
 /** Ten blocks of a calm run, and a little for requests on their way. */
@@ -20,17 +19,15 @@ export interface Allowance {
 }
 
 export const makeAllowance = (plan: Plan, now: () => number): Allowance => {
-  const { faults, stepsPerLife, sleeps, replicas, wild } = plan
+  const { faults, stepsPerLife, sleeps, wild } = plan
   const blockTimes = new Map<number, number>()
   const isServed = faults.length === 0 && wild?.outage === undefined && wild?.restore === undefined
-  const isCalm = isServed && stepsPerLife === undefined && !sleeps && replicas === 1
+  const isCalm = isServed && stepsPerLife === undefined && !sleeps
   let calmAt = 0
   let blindAt = 0
   const seenUntil = (height: number): number => {
     const at = Math.max(blockTimes.get(height) ?? now(), isCalm ? 0 : Math.max(calmAt, blindAt))
-    // Of several processes the next one waits until the lease of the dead has run out.
-    const lease = replicas === 1 ? 0 : leaseMillis
-    return Math.max(blockTimes.get(height + 10) ?? 0, at + lease + seenMillis + (plan.liar ? liarMillis : 0))
+    return Math.max(blockTimes.get(height + 10) ?? 0, at + seenMillis + (plan.liar ? liarMillis : 0))
   }
   return {
     noteBlock: (height) => blockTimes.set(height, now()),

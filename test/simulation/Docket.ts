@@ -2,7 +2,6 @@
 export const oracles = {
   disk: "every byte that leaves is on disk first, its send begun, no transaction open",
   ended: "no byte leaves whose attempt has come to its end",
-  lease: "of several processes only the holder of the lease signs",
   places: "no more transactions name one block than the network takes",
   known: "what our keys executed is known to the store",
   once: "each payment executes at most once",

@@ -119,7 +119,6 @@ export class LyingWorld {
       treasury: bench.treasury,
       metrics: bench.metrics,
       dataDir: this.dataDir,
-      name: undefined,
       time: this.time,
       dice,
       dieAt: Number.POSITIVE_INFINITY,

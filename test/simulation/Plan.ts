@@ -31,9 +31,7 @@ export interface Plan {
   readonly faults: ReadonlyArray<{ readonly block: number; readonly spec: FaultSpec }>
   /** Mean number of steps between two deaths; undefined: nobody dies. */
   readonly stepsPerLife: number | undefined
-  /** Processes on one store. */
-  readonly replicas: number
-  /** Whether processes are put to sleep in the middle of what they do, longer than a lease lasts. */
+  /** Whether the process is put to sleep in the middle of what it does. */
   readonly sleeps: boolean
   /** Whether somebody broadcasts our public bytes again, whenever the network would take them. */
   readonly rebroadcaster: boolean
@@ -109,6 +107,11 @@ export const tamePlanOf = (seed: number, gateways: Gateways): Plan => {
   const dice = makeDice(`simulation ${seed}`)
   const chance = (share: number) => dice.next() < share
   const between = (least: number, most: number) => least + dice.below(most - least + 1)
+  /** Draws before it decide nothing any more: each seed stays the run that it was. */
+  const drawSleep = () => {
+    if (chance(0.25)) between(2, 3)
+    return chance(0.5)
+  }
   const window = between(5, 20)
   const blockMillis = dice.pick([200, 300, 450, 700]) ?? 1_000
   // Short runs more often than long ones: most of what can happen happens early.
@@ -131,8 +134,7 @@ export const tamePlanOf = (seed: number, gateways: Gateways): Plan => {
     rebroadcaster: chance(0.4),
     manyNodes: false,
     liar: gateways === "honest" && makeDice(`liar ${seed}`).next() < 0.1,
-    replicas: chance(0.25) ? between(2, 3) : 1,
-    sleeps: chance(0.5),
+    sleeps: drawSleep(),
     // More than a block on the way would be a slow line beside a quick network: no margin of blocks helps there.
     latencyMillis: chance(0.5) ? between(1, 40) : between(40, Math.floor(0.7 * blockMillis)),
     spends: spendsOf(dice, blocks),
@@ -276,7 +278,7 @@ export const describePlan = (plan: Plan): string =>
   [
     `${plan.gateways} ${plan.profile} window ${plan.window}, ${plan.blocks} blocks of ${plan.blockMillis} ms`,
     plan.stepsPerLife === undefined ? "" : `a death each ${plan.stepsPerLife} steps`,
-    plan.replicas === 1 ? "" : `${plan.replicas} replicas${plan.sleeps ? " that sleep" : ""}`,
+    plan.sleeps ? "sleeps" : "",
     plan.rebroadcaster ? "rebroadcaster" : "",
     plan.manyNodes ? "many nodes" : "",
     plan.liar ? "one of three gateways lies" : "",

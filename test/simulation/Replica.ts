@@ -63,8 +63,6 @@ export const treasuryIn = (dir: string, network: string) => {
 export interface ReplicaOptions {
   readonly treasury: DaemonOptions["treasury"]
   readonly dataDir: string
-  /** Its name where it shares the store with others. */
-  readonly name: string | undefined
   readonly time: VirtualTime
   /** Milliseconds by which its wall clock is wrong. Default: it is right. */
   readonly wrongBy?: () => number
@@ -116,12 +114,7 @@ export const startReplica = (options: ReplicaOptions): Replica => {
     ...(options.isDiskFull === undefined ? {} : { isDiskFull: options.isDiskFull }),
     onStatement: options.onStatement,
   }
-  const daemon: DaemonOptions = {
-    treasury: options.treasury,
-    mode: "live",
-    dataDir: options.dataDir,
-    ...(options.name === undefined ? {} : { replica: options.name }),
-  }
+  const daemon: DaemonOptions = { treasury: options.treasury, mode: "live", dataDir: options.dataDir }
   const metrics = Layer.succeedContext(options.metrics)
   const layer = daemonLayer(daemon, {
     http: layerWire(mortal, { ...wire, dice }),

@@ -29,8 +29,6 @@ interface Around {
 export interface Watch {
   /** Bytes that are about to leave a process. */
   readonly submission: (bytes: Uint8Array, db: DatabaseSync | undefined) => void
-  /** A statement that is about to run in a process of several; `holder` is its name, `now` its clock. */
-  readonly statement: (sql: string, db: DatabaseSync | undefined, holder: string, now: number) => void
   /** The ledger after a block. */
   readonly balances: () => void
 }
@@ -76,12 +74,6 @@ export const makeWatch = ({ plan, network, docket, people, books, isPlain }: Aro
         docket.wrong(oracle, `${words} ${here()}`)
       }
       watchPlaces(bytes)
-    },
-    statement: (sql, db, holder, now) => {
-      if (plan.replicas === 1 || db === undefined || !/^INSERT INTO "?attempts/.test(sql)) return
-      docket.chance("lease")
-      const held = db.prepare("SELECT count(*) AS n FROM leases WHERE holder = ? AND until > ?").get(holder, now)
-      if (held?.["n"] === 0) docket.wrong("lease", `a process signs that does not hold it ${here()}`)
     },
     balances: () => {
       if (!isPlain()) return

@@ -99,11 +99,10 @@ export const wildOf = (
   {
     blocks,
     blockMillis,
-    replicas,
     liar,
     manyNodes,
     profile,
-  }: Pick<Plan, "blocks" | "blockMillis" | "replicas" | "liar" | "manyNodes" | "profile">,
+  }: Pick<Plan, "blocks" | "blockMillis" | "liar" | "manyNodes" | "profile">,
 ): Wild => {
   const dice = makeDice(`wild ${seed}`)
   const chance = (share: number) => dice.next() < share
@@ -113,16 +112,16 @@ export const wildOf = (
     return { block, until: Math.min(blocks, block + 1 + dice.below(most)) }
   }
   const drawn = chance(0.45) ? drawBook(dice, blocks * blockMillis) : undefined
-  const worst = replicas === 1 && !manyNodes ? worstRestoreOf(seed, blocks, profile) : undefined
+  const worst = !manyNodes ? worstRestoreOf(seed, blocks, profile) : undefined
   // What was paid by a balance is seen in it by a store that has forgotten it: of what was planned nothing tells.
   const book = worst?.how === "disk" ? withPayouts(seed, drawn ?? plainBook, blocks * blockMillis) : drawn
-  const rewrites = chance(0.25) && replicas === 1 ? rewritesOf(dice, book ?? plainBook, blocks) : []
+  const rewrites = chance(0.25) ? rewritesOf(dice, book ?? plainBook, blocks) : []
   return {
     book: book ?? plainBook,
     rewrites,
     approver: dice.pick(["prompt", "prompt", "late", "never", "refuses"] as const) ?? "prompt",
     elsewhere: chance(0.06) ? [{ block: at(), amount: 50 + dice.below(500) }] : [],
-    restore: (chance(0.06) && replicas === 1 ? restoreOf(dice, blocks) : undefined) ?? worst,
+    restore: (chance(0.06) ? restoreOf(dice, blocks) : undefined) ?? worst,
     haltFile: chance(0.06) ? lasting(15) : undefined,
     outage: chance(0.04) ? { block: at(), minutes: 35 + dice.below(20) } : undefined,
     fullDisk: chance(0.06) ? lasting(20) : undefined,

@@ -125,25 +125,26 @@ export const makeWildWorld = (around: Around): WildWorld => {
     const isAllowed = allowWeaker || !isWeaker
     if (isAllowed) current = new Set([...current, book])
     const isLast = () => written === book
-    people.wish(
-      `reload, ${how}`,
-      block,
-      reloadIn(file, hasOperators && isWeaker && allowWeaker, allowWeaker),
-      (answer) => {
-        const { _tag: tag } = answer as { readonly _tag: string }
-        docket.event(`reload answered: ${tag}`)
-        // What another reload, answered meanwhile, brought into force may permit as much.
-        if (tag === "Reloaded" && !isAllowed && [...current].every((one) => permitsMore(book, one)))
-          docket.wrong("terms", `a file that is ${how} came into force without anybody's consent`)
-        if (!isAllowed) docket.chance("terms")
-        if (tag !== "Refused" && isLast()) current = new Set([book])
-        // Who hears that it is refused puts the file back: a start would take it.
-        if (tag === "Refused" && isLast()) {
-          around.write(former)
-          written = former
-        }
-      },
-    )
+    // Who asks again, since nobody answered, may have another file read than the one that was meant.
+    let found = book
+    const read = Effect.suspend(() => {
+      found = written
+      return reloadIn(file, hasOperators && isWeaker && allowWeaker, allowWeaker)
+    })
+    people.wish(`reload, ${how}`, block, read, (answer) => {
+      const { _tag: tag } = answer as { readonly _tag: string }
+      docket.event(`reload answered: ${tag}`)
+      // What another reload, answered meanwhile, brought into force may permit as much.
+      if (tag === "Reloaded" && !allowWeaker && [...current].every((one) => permitsMore(found, one)))
+        docket.wrong("terms", `a file that is ${how} came into force without anybody's consent`)
+      if (!isAllowed) docket.chance("terms")
+      if (tag !== "Refused" && isLast()) current = new Set([book])
+      // Who hears that it is refused puts the file back: a start would take it.
+      if (tag === "Refused" && isLast()) {
+        around.write(former)
+        written = former
+      }
+    })
   }
 
   /** People see why a start has halted: they agree to its file, or put the former one back, one alone trying before. */

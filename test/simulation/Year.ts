@@ -115,7 +115,6 @@ export class Year {
       treasury,
       metrics,
       dataDir,
-      name: undefined,
       time: this.time,
       dice: this.dice,
       dieAt: Number.POSITIVE_INFINITY,

@@ -61,7 +61,6 @@ const calm = (minutes: number): Plan => ({
   workChanges: [],
   faults: [],
   stepsPerLife: undefined,
-  replicas: 1,
   sleeps: false,
   rebroadcaster: false,
   manyNodes: false,
@@ -162,7 +161,6 @@ const startDaemon = (bench: Bench, { time }: World, { dataDir, pollMillis, wire 
   return startReplica({
     treasury: { ...treasury, network: { ...treasury.network, ...pace } },
     dataDir,
-    name: undefined,
     time,
     dice: makeDice("replica"),
     metrics,

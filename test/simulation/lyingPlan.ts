@@ -96,7 +96,6 @@ export const lyingPlanOf = (seed: number): LyingPlan => {
     rebroadcaster: false,
     manyNodes: false,
     liar: false,
-    replicas: 1,
     sleeps: false,
     latencyMillis: 1 + dice.below(120),
     spends: [],

@@ -168,13 +168,6 @@ export const planted: ReadonlyArray<Planted> = [
     ],
   },
   {
-    name: "does not mind that it lost the lease",
-    oracles: ["lease"],
-    edits: [
-      { file: "store/Lease.ts", source: "            return rows.length > 0\n", instead: "            return true\n" },
-    ],
-  },
-  {
     name: "looks for no second execution",
     oracles: ["replay"],
     edits: [

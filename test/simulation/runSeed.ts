@@ -4,7 +4,6 @@ import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { Clock, Context, Effect, Exit, Logger, References, Scheduler } from "effect"
 import type { DaemonOptions } from "../../src/services.ts"
-import { leaseMillis } from "../../src/store/Lease.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { makeDice } from "../support/Dice.ts"
 import { type Allowance, makeAllowance } from "./Allowance.ts"
@@ -42,6 +41,8 @@ const calmBlocksMax = 60
 const banBlocks = 610
 /** From a death to the next start, at most. */
 const downMillisMax = 20_000
+/** For how long a process sleeps, at least. */
+const sleepMillisMin = 10_000
 
 type Treasuries = Readonly<Record<"treasury" | "amongThree", DaemonOptions["treasury"]>>
 
@@ -102,16 +103,6 @@ export interface RunOptions {
 export const runPlan = (bench: Bench, plan: Plan, options: RunOptions = {}): Verdict =>
   new Run(bench, plan, options).toEnd()
 
-/** A place in which one process after the other lives. */
-interface Slot {
-  readonly number: number
-  replica: Replica | undefined
-  restartAt: number
-  lives: number
-}
-
-const nameOf = ({ number, lives }: Slot): string => `${number}.${lives}`
-
 /** Whether balances are read as they are, if perhaps late: a rule that is shown wrong ones decides by them. */
 const readsTrue = ({ gateways, faults }: Plan): boolean =>
   gateways === "honest" && faults.every(({ spec: { kind } }) => kind !== "clock_skew" && kind !== "reorganised_pages")
@@ -132,7 +123,8 @@ class Run {
   private readonly watch: Watch
   private readonly dataDir: string
   private readonly context: Context.Context<never>
-  private readonly slots: ReadonlyArray<Slot>
+  private replica: Replica | undefined
+  private restartAt = 0
   private readonly terms: Array<TermsThen> = []
   private wrongBy = 0
   private deaths = 0
@@ -167,12 +159,6 @@ class Run {
       Context.add(References.MinimumLogLevel, "None"),
       Context.add(Logger.CurrentLoggers, new Set()),
     )
-    this.slots = Array.from({ length: plan.replicas }, (_, number) => ({
-      number,
-      replica: undefined,
-      restartAt: 0,
-      lives: 0,
-    }))
     this.network = makeNetwork(plan, this.fork, this.atOnce)
     const { window } = plan
     const replays = (this.wild.restore?.when ?? "at once") === "at once"
@@ -186,15 +172,13 @@ class Run {
       dataDir,
       blockMillis: plan.blockMillis,
       now: () => this.time.now() + this.wrongBy,
-      act: (effect) => this.living[0]?.act(effect),
+      act: (effect) => this.replica?.act(effect),
       rest: () => this.time.runTo(this.time.now()),
     })
     const { people, wild } = this
-    const killAll = () => {
-      for (const replica of this.living) replica.kill()
-    }
+    const killAll = () => this.replica?.kill()
     const startSoon = () => {
-      for (const slot of this.slots) slot.restartAt = this.time.now()
+      this.restartAt = this.time.now()
     }
     const write = (book: Book) => this.bench.write(this.textOf(book))
     const outage = (minutes: number) => this.standStill(minutes)
@@ -236,7 +220,7 @@ class Run {
     if (plan.wild !== undefined) this.bench.write(this.textOf(this.wild.book))
     if (plan.liar) this.docket.event(this.wild.lieOf === undefined ? "one liar of three" : "liar about one operation")
     if (plan.beginsCalm === true) this.beginCalmly()
-    else for (const slot of this.slots) this.start(slot)
+    else this.start()
     for (let block = 1; block <= plan.blocks; block++) {
       for (const change of plan.workChanges)
         if (change.block === block) this.docket.event("vote on window or difficulty")
@@ -269,20 +253,20 @@ class Run {
       fillLast({ plan, network, docket: this.docket, world: this.world, standing: this.standing, restBlock })
       for (let rest = 0; rest < restMax && isUnrested(); rest++) this.restBlock(2 * restMax + rest)
     }
-    this.statements = this.living[0]?.mortal.statements ?? 0
-    for (const replica of this.living) replica.kill()
+    this.statements = this.replica?.mortal.statements ?? 0
+    this.replica?.kill()
     return this.verdict()
   }
 
   /** Nothing goes wrong until a first payment is signed, or is not to be expected. */
   private beginCalmly(): void {
     this.dying = false
-    for (const slot of this.slots) this.start(slot)
+    this.start()
     const signed = () => this.anyDatabase()?.prepare("SELECT 1 FROM attempts LIMIT 1").get()
     for (let n = 0; n < calmBlocksMax && signed() === undefined; n++) this.block()
     this.dying = true
-    for (const { mortal } of this.living)
-      if (this.plan.stepsPerLife !== undefined) mortal.dieAt = mortal.steps + this.lifeSpan()
+    const mortal = this.replica?.mortal
+    if (mortal !== undefined && this.plan.stepsPerLife !== undefined) mortal.dieAt = mortal.steps + this.lifeSpan()
   }
 
   private restBlock(rest: number): void {
@@ -311,9 +295,7 @@ class Run {
   }
 
   private startDue(): void {
-    for (const slot of this.slots) {
-      if (slot.replica === undefined && this.time.now() >= slot.restartAt) this.start(slot)
-    }
+    if (this.replica === undefined && this.time.now() >= this.restartAt) this.start()
   }
 
   /** Nobody is answered and there is no block for minutes: the daemon lives through the last seconds of each. */
@@ -336,21 +318,15 @@ class Run {
 
   /** The trouble is over: who is dead comes back, and nobody dies any more. */
   private reviveAll(): void {
-    for (const slot of this.slots) {
-      slot.restartAt = Math.min(slot.restartAt, this.time.now())
-      if (slot.replica !== undefined) slot.replica.mortal.dieAt = Number.POSITIVE_INFINITY
-    }
+    this.restartAt = Math.min(this.restartAt, this.time.now())
+    if (this.replica !== undefined) this.replica.mortal.dieAt = Number.POSITIVE_INFINITY
   }
 
-  private get living(): ReadonlyArray<Replica> {
-    return this.slots.flatMap(({ replica }) => replica ?? [])
-  }
-
-  /** A process gets no time for longer than its lease lasts, wherever it is: another one takes over meanwhile. */
+  /** The process gets no time for a while, wherever it is. */
   private putToSleep(): void {
-    const victim = this.dice.pick(this.living)
+    const victim = this.dice.pick([this.replica])
     const calmAt = startMillis + this.plan.blocks * this.plan.blockMillis
-    const until = this.time.now() + leaseMillis + this.dice.below(15_000)
+    const until = this.time.now() + sleepMillisMin + this.dice.below(15_000)
     if (victim !== undefined) victim.mortal.pausedTo = Math.min(until, calmAt)
   }
 
@@ -375,16 +351,14 @@ class Run {
     if (this.terms.at(-1)?.perTransfer !== perTransfer) this.terms.push({ at: this.time.now(), perTransfer })
   }
 
-  private start(slot: Slot): void {
+  private start(): void {
     const { plan, bench, dice } = this
-    slot.lives++
     this.world.started()
     this.noteTerms()
     const dieAt = plan.stepsPerLife === undefined || !this.dying ? Number.POSITIVE_INFINITY : this.lifeSpan()
     const replica: Replica = startReplica({
       treasury: this.treasury,
       dataDir: this.dataDir,
-      name: plan.replicas === 1 ? undefined : nameOf(slot),
       time: this.time,
       wrongBy: () => this.wrongBy,
       dice,
@@ -395,10 +369,10 @@ class Run {
       deafness: this.world.deafness,
       onEnd: () => {
         this.deaths++
-        slot.replica = undefined
-        slot.restartAt = this.time.now() + dice.below(this.dying ? downMillisMax : 1_000)
+        this.replica = undefined
+        this.restartAt = this.time.now() + dice.below(this.dying ? downMillisMax : 1_000)
       },
-      onStatement: (sql, { db }) => this.watch.statement(sql, db, nameOf(slot), this.time.now() + this.wrongBy),
+      onStatement: () => {},
       wire: {
         network: this.network,
         latencyMillis: plan.latencyMillis,
@@ -410,8 +384,7 @@ class Run {
         onArrival: (body, leftAt) => this.thirdParty.noteArrival(body, leftAt),
       },
     })
-    if (replica.mortal.alive) slot.replica = replica
-    // It opens its file before another process of the same file begins.
+    if (replica.mortal.alive) this.replica = replica
     this.time.runTo(this.time.now())
   }
 
@@ -439,7 +412,7 @@ class Run {
   /** What an operator does once the trouble is over: looks, and does what is named to him. */
   private attend(): void {
     if (this.plan.wild === undefined) {
-      this.living[0]?.lift()
+      this.replica?.lift()
       return
     }
     const { network, docket, people } = this
@@ -459,12 +432,13 @@ class Run {
 
   private noteBlind(): void {
     const isMatter = this.thirdParty.replayed.size > 0
-    if (isMatter && this.living.some((replica) => replica.isBlind())) this.allowance.noteBlind()
+    if (isMatter && this.replica?.isBlind() === true) this.allowance.noteBlind()
   }
 
-  /** Of living processes, those that are in no transaction. */
+  /** Of the living process, unless it is in a transaction. */
   private get databases(): ReadonlyArray<DatabaseSync> {
-    return this.living.flatMap(({ mortal: { db } }) => (db?.isOpen === true && !db.isTransaction ? [db] : []))
+    const db = this.replica?.mortal.db
+    return db?.isOpen === true && !db.isTransaction ? [db] : []
   }
 
   private anyDatabase(): DatabaseSync | undefined {

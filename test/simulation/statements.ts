@@ -22,7 +22,6 @@ export const calmPlan: Plan = {
   rebroadcaster: false,
   manyNodes: false,
   liar: false,
-  replicas: 1,
   sleeps: false,
   latencyMillis: 10,
   spends: [{ block: 3, from: "hot", amount: 8_000 }],

@@ -345,13 +345,13 @@ describe("the table of agreement", () => {
         Effect.gen(function* () {
           const brake = yield* Brake
           const post = (more: object = {}) => ask(options, "/api/v1/resume", { scope: "all", ...why, ...more })
-          yield* brake.hold("store_error", "disk full")
+          yield* brake.halt("store_error", "disk full")
           const text = textIn((yield* post()).json)
           const signatures = ["ana", "ben"].map((name) => operatorSigns(name, text))
           for (const signature of signatures) yield* post({ signature })
           assert.isFalse(yield* isHalted("store_error"))
           yield* TestClock.adjust("1 minute")
-          yield* brake.hold("store_error", "disk full")
+          yield* brake.halt("store_error", "disk full")
           for (const signature of signatures) assert.strictEqual((yield* post({ signature })).status, 403)
           assert.isTrue(yield* isHalted("store_error"))
         }),

@@ -17,7 +17,6 @@ import type { ChainRules } from "../../src/store/ChainRules.ts"
 import { Disagreement } from "../../src/store/Disagreement.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { Epochs } from "../../src/store/Epochs.ts"
-import { Lease } from "../../src/store/Lease.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
@@ -121,7 +120,6 @@ const cases = {
     says: /^foreign payment$/,
     after: /resume --scope all/,
   },
-  standby: { says: /another process holds the right to sign/, after: /lets go/ },
   paused: {
     store: pause("party:reserve", now + 600_000),
     says: /^paused \(party:reserve\): audit of May$/,
@@ -362,7 +360,7 @@ describe("explain", () => {
             first.checks.map((c) => c.reason),
             [...holdReasons],
           )
-        }).pipe(reason === "standby" ? Effect.provide(Lease.layerShared("another")) : (effect) => effect),
+        }),
       ),
     )
   }

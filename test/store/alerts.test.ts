@@ -130,19 +130,30 @@ describe("alerts", () => {
       const queue = yield* AlertQueue
       yield* TestClock.setTime(100 * hour)
       yield* queue.raise(alert("jump", "page"))
-      yield* queue.speak(alert("spoken"))
       const [first, ...others] = yield* queue.due(100)
-      assert.lengthOf(others, 2)
+      assert.lengthOf(others, 1)
       yield* queue.failed(first!, "down", 100 * hour + 1_000)
       yield* TestClock.setTime(hour)
-      assert.lengthOf(yield* queue.due(100), 3)
+      assert.lengthOf(yield* queue.due(100), 2)
       const [again] = yield* queue.due(100)
       yield* queue.failed(again!, "down", hour + 1_000)
-      assert.lengthOf(yield* queue.due(100), 2, "it waits for its next try")
+      assert.lengthOf(yield* queue.due(100), 1, "it waits for its next try")
       yield* deliverAll
       yield* TestClock.setTime(hour + 1_000)
       yield* deliverAll
       assert.lengthOf(yield* queue.due(100), 0)
+    }).pipe(Effect.provide(testStore().layer())),
+  )
+
+  it.effect("are not told again at once where nobody could note that they were", () =>
+    Effect.gen(function* () {
+      const queue = yield* AlertQueue
+      yield* queue.raise(alert("cut short"))
+      const [first] = yield* queue.due(100)
+      yield* queue.begin(first!, 1_000)
+      assert.deepStrictEqual(yield* queue.due(100), [])
+      yield* TestClock.setTime(1_000)
+      assert.deepStrictEqual(yield* queue.due(100), [{ ...first!, tries: 1 }])
     }).pipe(Effect.provide(testStore().layer())),
   )
 

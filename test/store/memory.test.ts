@@ -1,16 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Brake } from "../../src/store/Brake.ts"
 import * as Database from "../../src/store/Database.ts"
-import { Settings } from "../../src/store/Settings.ts"
 import { tablesWritten } from "../../src/store/Writes.ts"
 import { testStore } from "../support/TestStore.ts"
 
 const reasons = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (halts) => halts.map((h) => h.reason)))
 
 describe("what was read of a table", () => {
-  it.effect("is asked of the disk once, and again after each write, whoever wrote", () =>
+  it.effect("is asked of the disk once, and again after each write", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { memoryOf } = yield* Database.Database
@@ -62,31 +61,6 @@ describe("what was read of a table", () => {
       assert.deepStrictEqual(yield* reasons, ["halt_file"])
     }).pipe(Effect.provide(testStore().layer())),
   )
-
-  it.effect("is read again once another process has written to the file", () =>
-    Effect.gen(function* () {
-      const { dir, remove } = testStore()
-      const open = () =>
-        Layer.build(
-          Settings.layer.pipe(
-            Layer.provideMerge(Database.layer({ filename: `${dir}/${Database.databaseFile}`, shared: true })),
-          ),
-        )
-      const settingsOf = (services: Effect.Success<ReturnType<typeof open>>) => Effect.provide(Settings, services)
-      const one = yield* open()
-      const settings = yield* settingsOf(one)
-      const other = yield* settingsOf(yield* open())
-      assert.isUndefined(yield* settings.get("a"))
-      yield* other.set("a", "1")
-      assert.strictEqual(yield* settings.get("a"), "1")
-      const { atomically } = yield* Effect.provide(Database.Database, one)
-      yield* other.set("a", "2")
-      assert.strictEqual(yield* atomically(settings.get("a")), "2")
-      yield* other.set("a", "3")
-      assert.strictEqual(yield* atomically(Effect.andThen(settings.get("b"), settings.get("a"))), "3")
-      yield* Effect.addFinalizer(() => Effect.sync(remove))
-    }).pipe(Effect.scoped),
-  )
 })
 
 describe("the table that a statement writes", () => {
@@ -94,7 +68,6 @@ describe("the table that a statement writes", () => {
     const known: ReadonlyArray<readonly [string, string | undefined]> = [
       ["SELECT 1 FROM halts", undefined],
       ["WITH a AS (SELECT 1) SELECT * FROM a", undefined],
-      ["PRAGMA data_version", undefined],
       ['INSERT INTO "halts" ("a") VALUES (?)', "halts"],
       ["INSERT INTO halts(a) VALUES (1)", "halts"],
       ["INSERT OR IGNORE INTO halts (a) VALUES (1)", "halts"],

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Effect, type Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { PublicKey } from "../../src/domain/Hex.ts"
@@ -9,7 +9,6 @@ import { Brake } from "../../src/store/Brake.ts"
 import { Epochs } from "../../src/store/Epochs.ts"
 import { Findings } from "../../src/store/Findings.ts"
 import { Journal } from "../../src/store/Journal.ts"
-import { Lease, leaseMillis } from "../../src/store/Lease.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
@@ -38,7 +37,7 @@ describe("a person's resume", () => {
         yield* pause("rule:b")
         yield* pause("rule:c", start + 1_000)
         yield* brake.halt("operator", "looks at it")
-        yield* brake.hold("store_error", "takes nothing")
+        yield* brake.halt("store_error", "takes nothing")
         assert.strictEqual(yield* brake.resume({ scope: "rule:a", ...words }), 1)
         assert.deepStrictEqual(
           (yield* brake.pauses).map(({ scope }) => scope),
@@ -61,9 +60,9 @@ describe("a person's resume", () => {
         const brake = yield* Brake
         yield* brake.halt("operator", "looks at it")
         yield* brake.halt("disk_full", "no room")
-        yield* brake.hold("restored_store", "put back")
-        yield* brake.hold("store_error", "takes nothing")
-        assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 1)
+        yield* brake.halt("restored_store", "put back")
+        yield* brake.halt("store_error", "takes nothing")
+        assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 2)
         assert.deepStrictEqual(
           (yield* brake.halts).map(({ reason }) => reason),
           ["disk_full", "restored_store"],
@@ -242,37 +241,6 @@ describe("an operator's signature", () => {
         assert.lengthOf(yield* approvals.about("s"), 1)
         assert.lengthOf(yield* journal.about("s"), 1)
       }),
-    ),
-  )
-})
-
-describe("the lease of a process", () => {
-  const leaseOf = (holder: string) =>
-    Effect.map(Layer.build(Lease.layerShared(holder)), (context) => Context.get(context, Lease))
-
-  it.effect("belongs to its taker until it expires, and every holder is recorded", () =>
-    withStore(
-      Effect.gen(function* () {
-        const [one, other] = [yield* leaseOf("one"), yield* leaseOf("other")]
-        const heldBy = Effect.all([one.isHeld, other.isHeld])
-        const epochs = Effect.gen(function* () {
-          const journal = yield* Journal
-          return [(yield* journal.about("one")).length, (yield* journal.about("other")).length]
-        })
-        assert.deepStrictEqual(yield* heldBy, [false, false])
-        assert.isTrue(yield* one.take)
-        assert.isTrue(yield* one.take)
-        assert.isFalse(yield* other.take)
-        assert.deepStrictEqual(yield* heldBy, [true, false])
-        assert.deepStrictEqual(yield* epochs, [1, 0], "renewing is no news")
-        yield* TestClock.adjust(leaseMillis)
-        assert.deepStrictEqual(yield* heldBy, [false, false], "its time is over")
-        assert.isTrue(yield* other.take)
-        assert.deepStrictEqual(yield* heldBy, [false, true])
-        assert.deepStrictEqual(yield* epochs, [1, 1])
-        const again = yield* leaseOf("other")
-        assert.isFalse(yield* again.isHeld, "a process of the same name has not taken it")
-      }).pipe(Effect.scoped),
     ),
   )
 })

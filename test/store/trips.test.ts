@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Brake } from "../../src/store/Brake.ts"
-import { DiskSpace } from "../../src/store/DiskSpace.ts"
-import { guarded } from "../../src/store/guarded.ts"
+import { guarded, isDoubtful, isUnwritten } from "../../src/store/guarded.ts"
 import { StoreError } from "../../src/store/StoreError.ts"
 import { trip } from "../../src/store/trip.ts"
 import { metricsLayer } from "../recordings/replay.ts"
@@ -29,48 +28,37 @@ const reasons = Effect.map(
 const sqlite = (errcode: number | undefined, message = "it failed") =>
   new StoreError({ operation: "move", cause: { reason: { cause: Object.assign(new Error(message), { errcode }) } } })
 
-const failed = (error: StoreError, disk: { readonly free: number; readonly takes: boolean }) =>
+/** What a loop that fails so ends with, and what halts then. */
+const failed = (error: StoreError) =>
   Effect.gen(function* () {
-    const real = yield* DiskSpace
-    const space = { ...real, room: Effect.succeed({ free: disk.free, needed: 100 }), probe: Effect.succeed(disk.takes) }
-    yield* Effect.provideService(Effect.exit(guarded(Effect.fail(error))), DiskSpace, space)
-    return yield* reasons
+    const ended = yield* Effect.flip(guarded(Effect.fail(error)))
+    assert.strictEqual(ended, error)
+    return { halts: yield* reasons, ends: isUnwritten(ended), isDoubted: isDoubtful(ended) }
   })
 
 describe("a failure of the store", () => {
-  const healthy = { free: 1_000, takes: true }
+  const known = { ends: false, isDoubted: false }
+  const unwritten = { halts: [], ends: true, isDoubted: false }
   it.effect.each([
-    { name: "that is busy halts nothing", error: sqlite(261), disk: healthy, halts: [] },
-    { name: "of a row that may not be breaks an invariant", error: sqlite(2_067), disk: healthy, halts: ["invariant"] },
-    { name: "of a full disk halts by that", error: sqlite(13), disk: healthy, halts: ["disk_full"] },
+    { name: "that is busy halts nothing", error: sqlite(261), what: { ...known, halts: [] } },
     {
-      name: "of a write that a disk with room took not halts as any other",
+      name: "of a row that may not be breaks an invariant",
+      error: sqlite(2_067),
+      what: { ...known, halts: ["invariant"] },
+    },
+    { name: "of a full disk ends all, and halts nothing", error: sqlite(13), what: unwritten },
+    { name: "of a disk that may only be read ends all", error: sqlite(776), what: unwritten },
+    { name: "of a file that cannot be opened ends all", error: sqlite(14), what: unwritten },
+    {
+      name: "of a write ends all, and leaves the file in doubt",
       error: sqlite(778),
-      disk: healthy,
-      halts: ["store_error"],
+      what: { ...unwritten, isDoubted: true },
     },
-    {
-      name: "of a write where nothing else is taken either halts by the disk",
-      error: sqlite(778),
-      disk: { ...healthy, takes: false },
-      halts: ["disk_full"],
-    },
-    {
-      name: "of a write where little room is left halts by the disk",
-      error: sqlite(778),
-      disk: { ...healthy, free: 99 },
-      halts: ["disk_full"],
-    },
-    { name: "of another kind halts", error: sqlite(26), disk: { free: 1, takes: false }, halts: ["store_error"] },
-    {
-      name: "that SQLite did not name halts",
-      error: sqlite(undefined),
-      disk: { free: 1, takes: false },
-      halts: ["store_error"],
-    },
-  ])("$name", ({ error, disk, halts }) =>
-    withStore(Effect.map(failed(error, disk), (found) => assert.deepStrictEqual(found, halts))),
-  )
+    { name: "of a broken file ends all, and is doubt", error: sqlite(11), what: { ...unwritten, isDoubted: true } },
+    { name: "of a file that is none ends all", error: sqlite(26), what: { ...unwritten, isDoubted: true } },
+    { name: "of another kind halts", error: sqlite(18), what: { ...known, halts: ["store_error"] } },
+    { name: "that SQLite did not name halts", error: sqlite(undefined), what: { ...known, halts: ["store_error"] } },
+  ])("$name", ({ error, what }) => withStore(Effect.map(failed(error), (found) => assert.deepStrictEqual(found, what))))
 })
 
 describe("a halt", () => {
@@ -81,19 +69,6 @@ describe("a halt", () => {
         assert.isTrue(yield* isWoken("alerts"))
         yield* trip("operator", "looks at it")
         assert.isFalse(yield* isWoken("alerts"))
-      }),
-    ),
-  )
-
-  it.effect("that was held in memory is there alone until the store takes it", () =>
-    withStore(
-      Effect.gen(function* () {
-        const brake = yield* Brake
-        yield* brake.hold("operator", "looks at it")
-        yield* trip("operator", "looks at it")
-        assert.deepStrictEqual(yield* brake.held, [])
-        assert.deepStrictEqual(yield* reasons, ["operator"])
-        assert.isTrue(yield* isWoken("alerts"))
       }),
     ),
   )

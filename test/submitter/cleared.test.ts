@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Clearance } from "../../src/store/Clearance.ts"
+import { Lease } from "../../src/store/Lease.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { beginSend } from "../../src/submitter/beginSend.ts"
 import { Looks } from "../../src/submitter/Looks.ts"
@@ -78,7 +79,7 @@ describe("a key that is not compared with the journal", () => {
   )
 })
 
-it.effect("no send begins of an attempt that has ended, though its payment goes on", () =>
+it.effect("no send begins without the lease, nor of an attempt that has ended though its payment goes on", () =>
   flow((options, sandbox) =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
@@ -88,8 +89,10 @@ it.effect("no send begins of an attempt that has ended, though its payment goes 
       const [attempt = assert.fail("nothing was signed")] = yield* outbox.live
       const [intent = assert.fail()] = yield* outbox.open
       const start = { attempt, gateway: "sandbox", framing: "bare", first: false, txHash: "ab" } as const
+      const begun = beginSend(start, attempt.anchorHeight + 1n)
+      assert.isUndefined(yield* Effect.provideService(begun, Lease, { isHeld: Effect.succeed(false) }))
       yield* outbox.settle(intent, attempt, "expired", "reserved", { detail: "proven dead" })
-      assert.isUndefined(yield* beginSend(start, attempt.anchorHeight + 1n))
+      assert.isUndefined(yield* begun)
       assert.deepStrictEqual(yield* states, ["reserved"])
     }),
   ),

@@ -29,7 +29,6 @@ export const calmSnapshot: Pick<
   | "asked"
   | "halts"
   | "pauses"
-  | "standby"
   | "chainUnsettled"
   | "firing"
   | "priorities"
@@ -44,7 +43,6 @@ export const calmSnapshot: Pick<
   asked: [],
   halts: [],
   pauses: [],
-  standby: undefined,
   chainUnsettled: undefined,
   firing: new Set(),
   priorities: new Map(),

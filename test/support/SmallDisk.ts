@@ -21,7 +21,8 @@ export interface SmallDisk {
   readonly start: (command: string, env: Readonly<Record<string, string>>) => Started
   /** Runs a command that sees it, and gives what it printed. */
   readonly run: (command: string) => string
-  readonly fill: () => void
+  /** Takes all but so many KiB; of a limit all. */
+  readonly fill: (spareKibibytes?: number) => void
   readonly empty: () => void
   readonly end: () => void
 }
@@ -90,7 +91,10 @@ export const mountedDisk = async (dir: string): Promise<SmallDisk> => {
     start: (command, env) => follow("nsenter", [...inside, `exec ${command}`], env),
     run,
     // It takes what is left, and fails by that.
-    fill: () => void run(`dd if=/dev/zero of='${dir}/ballast' bs=4096 2>/dev/null || true`),
+    fill: (spare = 0) => {
+      run(`dd if=/dev/zero bs=4096 2>/dev/null >>'${dir}/ballast' || true`)
+      run(`truncate -s -${spare}K '${dir}/ballast'`)
+    },
     empty: () => void run(`rm '${dir}/ballast'`),
     end: () => void holder.kill(),
   }

@@ -79,15 +79,15 @@ describe("the log", () => {
           yield* TestClock.adjust("1 second")
         }
         yield* Effect.logWarning("balances could not be read", { reason: "429" })
-        yield* Effect.logError("a halt is held in memory alone")
-        yield* Effect.logError("a halt is held in memory alone")
+        yield* Effect.logError("the store takes no writes")
+        yield* Effect.logError("the store takes no writes")
       }).pipe(Effect.provide(logging))
       assert.lengthOf(lines, 5)
       assert.notInclude(lines[0], "repeated")
       assert.match(lines[1] ?? "", /repeated"?[=:]59/)
       assert.include(lines[2], "429", "another reason is another fact")
       for (const line of lines.slice(3)) {
-        assert.include(line, "a halt is held in memory alone", "what a human must act on is never held back")
+        assert.include(line, "the store takes no writes", "what a human must act on is never held back")
       }
     }),
   )

@@ -6,7 +6,7 @@ export const layers: ReadonlyArray<ReadonlyArray<string>> = [
   ["rules", "tx"],
   ["config", "telemetry"],
   ["store", "rehearsal"],
-  ["gateway", "signer", "pow", "notify", "cluster", "listen"],
+  ["gateway", "signer", "pow", "notify", "listen"],
   ["poller", "engine", "submitter", "alerts"],
   ["status", "sandbox"],
   ["main.ts", "daemon.ts", "services.ts", "Supervisor.ts", "cli"],
@@ -157,7 +157,6 @@ const outsides: ReadonlyArray<Outside> = [
   },
   { what: "YAML", module: /^yaml$/, folders: ["config"] },
   { what: "mail", module: /^nodemailer$/, folders: ["notify"] },
-  { what: "cluster", module: /^effect\/cluster(\/.*)?$/, folders: ["cluster"] },
   { what: "page library", module: /^(preact|htm)(\/.*)?$/, folders: ["status"] },
   // Of rules in code alone: config/codeProcess.ts.
   { what: "child process", module: /^(node:)?child_process$/, folders: ["config"] },

@@ -6,11 +6,10 @@ type Entry = Chain["entries"][number]
 type Link = Chain["links"][number]
 
 /** A document with everything that can be computed from its chain computed anew: what a careful forger hands over. */
-export const statedFrom = (journal: Chain, receipt: 1 | 2 = 2): unknown => {
+export const statedFrom = (journal: Chain): unknown => {
   const claimed = statementOf(journal.entries)
   const proven = provenOf(claimed, journal.entries)
-  const document = receipt === 2 ? { receipt, proven, claimed, journal } : { receipt, ...claimed, journal }
-  return JSON.parse(JSON.stringify(document))
+  return JSON.parse(JSON.stringify({ receipt: 2, proven, claimed, journal }))
 }
 
 /** All hashes from the first changed entry on are made anew; links without their entry keep their hash. */

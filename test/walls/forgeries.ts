@@ -100,27 +100,6 @@ export const fromPublicData = (paid: Receipt): ReadonlyArray<Forgery> => {
       "entries of a journal that begins at the same number",
       { ...paid, journal: written(paid, [["attempt", attempt]]) },
     ],
-    [
-      "as version 1",
-      statedFrom(
-        written(paid, [
-          ["intent", named],
-          ["signature", signature],
-          ["attempt", attempt],
-        ]),
-        1,
-      ),
-    ],
-    [
-      "as version 1, with another amount",
-      statedFrom(
-        written(paid, [
-          ["intent", { ...named, amount: big }],
-          ["attempt", attempt],
-        ]),
-        1,
-      ),
-    ],
   ]
 }
 
@@ -234,8 +213,7 @@ export const fromReceipt = (paid: Receipt, second: Receipt): ReadonlyArray<Forge
     ["a chain with a gap", chained(({ links }) => ({ links: links.toSpliced(3, 1) }))],
     ["entries in another order", chained(({ entries }) => ({ entries: entries.toReversed() }))],
     ["an entry twice", chained(({ entries }) => ({ entries: [...entries, entries[0]!] }))],
-    ["version 1 of it", statedFrom(journal, 1)],
-    ["version 1 of it, without its permit", statedFrom(hiding(paid, "permit"), 1)],
+    ["version 1 of it", { ...copyOf(paid), receipt: 1 }],
     ["version 3 of it", { ...copyOf(paid), receipt: 3 }],
     ["no version", { ...copyOf(paid), receipt: undefined }],
     ["another treasury's name", statedFrom(rechained(journal, (entry) => ({ ...entry, treasury: "Acme Treasury" })))],

@@ -92,7 +92,6 @@ const snapshotOf = (policy: Policy, balances: Balances): Snapshot => ({
   settled: [],
   asked: [],
   halts: [],
-  standby: undefined,
   chainUnsettled: undefined,
   firing: new Set(),
   priorities: new Map(),
