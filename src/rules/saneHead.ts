@@ -7,6 +7,8 @@ import type { BlockMark } from "../domain/Balance.ts"
 
 /** Blocks that the nodes behind one address may be apart. */
 export const nodesApart = 10n
+/** Blocks that a head may be ahead of the block of row headers beyond what time has brought. */
+export const rowsApart = 50n
 /** Faster than any network of this kind: blocks come about once a second. */
 export const blocksPerSecond = 20n
 /** After so long a head that fits the first one shows that this was no momentary answer. */
@@ -126,7 +128,9 @@ export const hearHead = (known: HeadKnown, told: ToldHead, now: number): HeadKno
   const goesOn = stray?.kind === kind && now >= stray.kindSince && (kind !== "higher" || height >= stray.height)
   const kindSince = goesOn ? stray.kindSince : now
   const isLasting = now - kindSince >= lastingMillis
-  if (kind === "higher" && isLasting) return accept({}, told, now)
+  // A head that its own row headers do not bear out is no line to go by, however long it lasts.
+  const isBorneOut = told.rows === undefined || height <= told.rows.height + rowsApart
+  if (kind === "higher" && isLasting && isBorneOut) return accept({}, told, now)
   const next = kind === "lower" && isLasting ? "changed" : kind
   // A halt that told people of another chain stays the answer for as long as that is so.
   const isTold = next === "changed" && stray?.kind === next && stray.isTold === true

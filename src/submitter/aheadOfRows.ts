@@ -1,9 +1,6 @@
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
-import { ceilingOf } from "../rules/saneHead.ts"
+import { ceilingOf, rowsApart } from "../rules/saneHead.ts"
 import type { Watermark } from "../store/Observations.ts"
-
-/** Blocks that a head may be ahead of the balances' block beyond what time has brought: two nodes may tell of them. */
-const rowsApart = 50n
 
 /**
  * Why a payment must not stand on this head; undefined where it may, or where balances name no block. Each answer of a

@@ -132,6 +132,25 @@ describe("what happens to chains", () => {
     assert.strictEqual(outcome(hear(known, ...falls)), "higher")
   })
 
+  it("a higher line that its row headers do not bear out: it is not used, however long it lasts", () => {
+    const line = seconds(
+      1,
+      900,
+      (second): Answer => [second, 100_000n + BigInt(second), [1_000n + BigInt(second), second]],
+    )
+    assert.strictEqual(outcome(hear(known, ...line)), "higher")
+    assert.strictEqual(outcome(hear(known, ...line, [901, 1_901n, [1_901n, 901]])), "1901")
+  })
+
+  it("a higher line with its row headers, and the truth after it: another chain, for people", () => {
+    const line = seconds(
+      1,
+      302,
+      (second): Answer => [second, 100_000n + BigInt(second), [100_000n + BigInt(second), second]],
+    )
+    assert.strictEqual(outcome(hear(known, ...line, [303, 1_303n, [1_303n, 303]])), "changed")
+  })
+
   it("a false time of rows makes no other chain: it is ahead of our clock", () => {
     const lied = hear(known, [1, 1_001n, [1_001n, 86_400]])
     assert.strictEqual(lied.accepted?.block?.height, 1_000n)
