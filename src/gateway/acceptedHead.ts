@@ -27,7 +27,8 @@ interface Judged extends Told<ChainHead> {
 /**
  * The newest block that counts: of the treasury's chain, sane for what was accepted before, and where there are several
  * gateways the highest one that a quorum names alike. Fails as OtherChain where a quorum is on another chain, as
- * BegunAgain where theirs is another one under the same id, and as Doubted while fewer than a quorum tell one that fits.
+ * BegunAgain where theirs is another one under the same id, and as Doubted while fewer than a quorum tell a head that
+ * fits.
  */
 export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed }: ChainOptions) {
   const gateways = yield* Gateways

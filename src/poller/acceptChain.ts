@@ -47,8 +47,8 @@ export const acceptChain = Effect.fn("Poller.begun")(function* (gateway: string,
 })
 
 /**
- * Accepts the chain as it is now. That balances begin anew is durable with it: no row of the new chain is read on top of
- * those of the chain before. So is that payments of the chain before are for people.
+ * Accepts the chain as it is now. That balances begin anew is durable with it: no row of the new chain is read on top
+ * of those of the chain before. So is that payments of the chain before are for people.
  */
 const accept = Effect.fnUntraced(function* ({ chainId, detail }: Begun, height: bigint) {
   const settings = yield* Settings

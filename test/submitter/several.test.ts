@@ -177,7 +177,8 @@ describe("a payment among three gateways", () => {
         const [, sandbox, client] = args
         fronts[0]!.manner = rewritten("status", () => "STATUS_DONE", "/api/v2/transfer")
         yield* arm(client, { operation: "submit", kind: "execution_failure", count: 2 })
-        yield* steps(args, 24)
+        // What is refused counts once the window is over.
+        yield* steps(args, 64)
         const [intent] = (yield* (yield* Outbox).recent(5)).toReversed()
         assert.strictEqual(intent?.state, "failed")
         assert.strictEqual((yield* paid(sandbox)).filter(({ code }) => code === 0).length, 0)
