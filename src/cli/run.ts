@@ -12,6 +12,7 @@ import { version } from "../config/version.ts"
 import { drain, prepare, runLoops } from "../daemon.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
+import { warnOf } from "../gateway/warnOf.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../services.ts"
@@ -184,9 +185,9 @@ const checkChain = Effect.fnUntraced(function* (
   { isBeside, once }: { readonly isBeside: boolean; readonly once: boolean },
 ) {
   const { gateways } = treasury.network
-  const remedy = isEmbedded(treasury) && !isBeside ? { remedy: "--sandbox runs the file's own network beside it" } : {}
-  const unanswered = (error: GatewayError) =>
-    Effect.logWarning("the gateway does not answer yet", { reason: error.message, ...remedy })
+  const remedy: Readonly<Record<string, string>> =
+    isEmbedded(treasury) && !isBeside ? { remedy: "--sandbox runs the file's own network beside it" } : {}
+  const unanswered = (error: GatewayError) => warnOf("the gateway does not answer yet", error, remedy)
   yield* (yield* ChainContext).head.pipe(
     Effect.asVoid,
     Effect.catchReason("GatewayError", "OtherChain", ({ chainId }, error) =>

@@ -3,6 +3,7 @@ import { hasElapsed } from "../domain/hasElapsed.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import { NetworkEpoch } from "../gateway/NetworkEpoch.ts"
+import { warnOf } from "../gateway/warnOf.ts"
 import type { Party } from "../rules/Rule.ts"
 import { AcceptedHead } from "../store/AcceptedHead.ts"
 import { ChainRules } from "../store/ChainRules.ts"
@@ -34,7 +35,7 @@ export const pollRules = Effect.fn("Poller.rules")(function* <R = never>(
 })
 
 const told = <R>(what: string, look: Effect.Effect<void, GatewayError | StoreError, R>) =>
-  Effect.catchTag(look, "GatewayError", (error) => Effect.logWarning(what, { reason: error.message }))
+  Effect.catchTag(look, "GatewayError", (error) => warnOf(what, error))
 
 const isDue = Effect.fnUntraced(function* (key: string) {
   const last = Number((yield* (yield* Settings).get(key)) ?? 0)

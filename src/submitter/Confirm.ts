@@ -3,6 +3,7 @@ import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { ChainHead } from "../gateway/schema/ChainHead.ts"
+import { warnOf } from "../gateway/warnOf.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
@@ -92,7 +93,7 @@ export const confirmLoop = Effect.gen(function* () {
     .counted("confirm", confirmOnce())
     .pipe(
       Effect.catchTag("GatewayError", (error) =>
-        Effect.logWarning("payments are looked up without the newest block", { reason: error.message }).pipe(
+        warnOf("payments are looked up without the newest block", error).pipe(
           Effect.andThen(Effect.sleep(waitMillisUnanswered)),
         ),
       ),

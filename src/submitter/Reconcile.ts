@@ -2,6 +2,7 @@ import { Clock, Effect } from "effect"
 import { hasElapsed } from "../domain/hasElapsed.ts"
 import { Confirmation, type TransferListing } from "../gateway/Confirmation.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
+import { warnOf } from "../gateway/warnOf.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
@@ -54,10 +55,7 @@ const isAnswered = <A, R>(part: Effect.Effect<A, GatewayError | StoreError, R>) 
   part.pipe(
     Effect.as(true),
     Effect.catchTag("GatewayError", (error) =>
-      Effect.as(
-        Effect.logWarning("the ledger could not be compared with the journal", { reason: error.message }),
-        false,
-      ),
+      Effect.as(warnOf("the ledger could not be compared with the journal", error), false),
     ),
   )
 
