@@ -199,7 +199,9 @@ export const makeWildWorld = (around: Around): WildWorld => {
       inForce((treasury) => recovering({ treasury, dataDir })),
     )
     // The copy may be of a time before the file that was agreed to since.
-    people.wish("agree to the terms of a start", block + 1, agreeOnceHalted)
+    people.wish("agree to the terms of a start", block + 1, agreeOnceHalted, (isDone) => {
+      if (isDone === true) current = new Set([...current, written])
+    })
   }
 
   /** Whether the moment has come that the store is put back at. */

@@ -17,6 +17,7 @@ interface Around {
 }
 
 const hot = publicKeyOf(keySeed, "hot")
+const reserve = publicKeyOf(keySeed, "reserve")
 /** Blocks of a second within which an account that was emptied in calm is filled. */
 const filledBlocksMax = 120
 /** Blocks until whatever waits for a person was done. */
@@ -43,6 +44,13 @@ const isExpected = ({ plan, world, standing }: Around): boolean => {
   return window >= 10 && latencyMillis <= 100 && profile !== "specification" && clockSteps.length === 0
 }
 
+/** Blocks in which a payment may wait for transfers of the next epoch, whatever they are. */
+const epochBlocksMax = 1_000
+
+/** Whether the network lets the payer send nothing more in this epoch: no payment can come of that time. */
+const isUsedUp = ({ chain }: Network): boolean =>
+  (chain.epoch.transfers.get(reserve) ?? 0) >= chain.scenario.transfersPerEpoch
+
 /** All is at rest: an account that loses its money now is filled again, whatever was before. */
 export const fillLast = (around: Around): void => {
   const { network, docket, standing, restBlock } = around
@@ -54,7 +62,11 @@ export const fillLast = (around: Around): void => {
   const at = chain.scenario.spenders[0]?.at as Map<number, bigint>
   at.set(chain.height + 1, 1_000_000_000_000n)
   restBlock(n++)
-  for (const end = n + filledBlocksMax; n < end && !isFilled(network); n++) restBlock(n)
+  const last = n + filledBlocksMax + epochBlocksMax
+  for (let waited = 0; waited < filledBlocksMax && n < last && !isFilled(network); n++) {
+    restBlock(n)
+    if (!isUsedUp(network)) waited++
+  }
   if (!isFilled(network))
     docket.wrong("on", `hot was emptied, and is not filled ${filledBlocksMax} s later: ${standing.words()}`)
 }
