@@ -164,7 +164,9 @@ export const gatewayLayer = (
   )
   const { chainId, quorum } = network
   return Layer.unwrap(
-    Effect.map(options, (gateways) => layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network) })),
+    Effect.map(options, (gateways) =>
+      layerGateways({ chainId, gateways, quorum, fixedChain: fixedChainOf(network), isOwn: gatewayUrl !== undefined }),
+    ),
   ).pipe(Layer.provide(http))
 }
 

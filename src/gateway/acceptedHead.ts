@@ -13,6 +13,8 @@ export interface ChainOptions {
   readonly chainId: string
   /** Whether a person wrote the head down: then it is believed as it is. */
   readonly isFixed?: boolean
+  /** Whether the network is of our own process: then its first head counts at once. */
+  readonly isOwn?: boolean
 }
 
 /** Heads of each gateway among which one in common is looked for. */
@@ -30,7 +32,7 @@ interface Judged extends Told<ChainHead> {
  * BegunAgain where theirs is another one under the same id, and as Doubted while fewer than a quorum tell a head that
  * fits.
  */
-export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed }: ChainOptions) {
+export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isOwn }: ChainOptions) {
   const gateways = yield* Gateways
   const health = yield* Health
   const stored = yield* Effect.serviceOption(AcceptedHead)
@@ -73,7 +75,8 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed }: C
     const word = wordOf(counting, before, quorum)
     const heard = hearHead(before, word, now)
     // A command that only reads has no time to wait for a second one.
-    const after = heard.stray?.kind === "first" && Option.isNone(stored) ? acceptAnew(word.height, now) : heard
+    const isWaiting = heard.stray?.kind === "first" && isOwn !== true && Option.isSome(stored)
+    const after = heard.stray?.kind === "first" && !isWaiting ? acceptAnew(word.height, now) : heard
     const { accepted, stray } = after
     const isRisen = before.accepted !== undefined && stray === undefined && fitting.length < quorum
     const words = `block ${accepted?.height} is accepted after block ${before.accepted?.height}: for five minutes none fitted`

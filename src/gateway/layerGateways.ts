@@ -22,6 +22,8 @@ export interface NetworkOptions {
   readonly quorum: number
   /** A head written down by a person, where no gateway tells one. */
   readonly fixedChain?: FixedChain | undefined
+  /** Whether the network is of our own process. */
+  readonly isOwn?: boolean
 }
 
 /** The gateways of a network, each by itself and all together. */
@@ -40,7 +42,7 @@ export const layerGateways = (
   never,
   HttpClient.HttpClient | Metrics
 > => {
-  const { chainId, gateways, quorum, fixedChain } = options
+  const { chainId, gateways, quorum, fixedChain, isOwn = false } = options
   const single = Effect.gen(function* () {
     const transports = yield* Effect.forEach(gateways, Transport.make)
     const bare = transports.map(
@@ -70,7 +72,7 @@ export const layerGateways = (
       Layer.succeed(GatewayWriter, GatewayWriter.together(new Map(writers), writers[0]![1])),
     )
   })
-  return layerTogether({ chainId, isFixed: fixedChain !== undefined }).pipe(
+  return layerTogether({ chainId, isFixed: fixedChain !== undefined, isOwn }).pipe(
     Layer.provideMerge(Layer.unwrap(single)),
     Layer.provideMerge(Health.layer(gateways.map(({ name }) => name))),
   )

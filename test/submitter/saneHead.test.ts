@@ -52,7 +52,7 @@ describe("a store that knows no head of the chain", () => {
           assert.deepStrictEqual(yield* states, ["confirmed"])
           assert.lengthOf(yield* paid(sandbox), 1)
         }),
-      { isFirst: true },
+      { isFirst: true, gateways: (url) => Effect.succeed({ sandbox: url }) },
     ),
   )
 })
