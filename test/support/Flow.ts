@@ -156,8 +156,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
             const gatewayUrl = yield* (setup.front ?? Effect.succeed)(sandbox.url)
             const named = setup.gateways === undefined ? { sandbox: gatewayUrl } : yield* setup.gateways(sandbox.url)
             const treasury = yield* treasuryOfFlow(named, setup)
-            const where = setup.gateways === undefined ? { gatewayUrl } : {}
-            const options = { treasury, mode: treasury.mode, dataDir, ...where }
+            const options = { treasury, mode: treasury.mode, dataDir }
             const network = yield* Clock.Clock
             const clock = setup.clock?.(network) ?? network
             const live = (use: Flow) =>
