@@ -104,6 +104,8 @@ export const makeWildWorld = (around: Around): WildWorld => {
   let copied = new Set<string>()
   /** A file with weaker terms by which processes were started: nobody has agreed to it yet. */
   let weaker: { readonly book: Book; readonly former: Book; readonly at: number; readonly isMeant: boolean } | undefined
+  /** When people put a file back since its reload was refused. */
+  let refusedAt: number | undefined
   let hasBegun = false
   let hidden = 0
   let losing = 0
@@ -143,12 +145,23 @@ export const makeWildWorld = (around: Around): WildWorld => {
       if (tag === "Refused" && isLast()) {
         around.write(former)
         written = former
+        refusedAt = block
       }
     })
   }
 
+  const isHaltedOnTerms = (): boolean =>
+    around
+      .databases()
+      .some((db) => db.prepare("SELECT 1 FROM halts WHERE reason = 'terms' AND ended_at IS NULL").get() !== undefined)
+
   /** People see why a start has halted: they agree to its file, or put the former one back, one alone trying before. */
   const attendTerms = (): void => {
+    // A process that died took the file at its start, before it was refused and put back: another start ends its halt.
+    if (weaker === undefined && refusedAt !== undefined && block >= refusedAt + seenBlocks && isHaltedOnTerms()) {
+      refusedAt = undefined
+      around.killAll()
+    }
     if (weaker === undefined || block < weaker.at + seenBlocks) return
     const { book, former, at, isMeant } = weaker
     if (written !== book) weaker = undefined
