@@ -1,10 +1,10 @@
 import { Context, Layer } from "effect"
 import { isPaying, type Rule } from "../rules/Rule.ts"
 import { ageMillis, type Snapshot } from "../rules/Snapshot.ts"
+import { subjectsIn } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { makeWatch, type Watch } from "../rules/Watch.ts"
 import type { AccountBalance } from "../store/Observations.ts"
-import { liveSubjects } from "./judgeAll.ts"
 
 /** What one round may take for granted of the last one. */
 interface Held {
@@ -50,7 +50,7 @@ export class Attention extends Context.Service<
       due: (round) => {
         const { rules, mode, reading, snapshot, accounts } = round
         const same = held?.rules === rules && held.mode === mode && held.reading === reading ? held : undefined
-        const watch = same?.watch ?? makeWatch(liveSubjects(rules, mode))
+        const watch = same?.watch ?? makeWatch(subjectsIn(rules, mode).paying)
         const ageLimits = same?.ageLimits ?? limitsOf(rules, snapshot.maxAgeMillis)
         const world = `${round.stops}|${ageLimits.map((limit) => isStale(snapshot, limit)).join()}`
         next = { rules, mode, reading, watch, ageLimits, world, accounts }

@@ -5,6 +5,7 @@ import { decide, decidePart } from "../rules/decide.ts"
 import type { Memory } from "../rules/Look.ts"
 import { isUnsigned } from "../rules/limits.ts"
 import type { Transfer } from "../rules/Need.ts"
+import { memoryKey } from "../rules/RuleMemory.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
 import { isOfSubject, type Subject } from "../rules/Subject.ts"
 import { isEarlier } from "../rules/waiting.ts"
@@ -39,7 +40,7 @@ const gone = (why: string): Verdict => ({ verdict: "gone", why })
  */
 export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) {
   const options = yield* EngineOptions
-  const memories = yield* (yield* RuleStates).all
+  const { memories } = yield* (yield* RuleStates).byKey
   const subject = subjectOf(options.rules, intent)
   if (subject === undefined) return gone("no rule in force pays it any more")
   const answers = subject.kind === "code" ? yield* gatherAnswers(subject.rule.name) : undefined
@@ -47,7 +48,7 @@ export const isWanted = Effect.fn("Engine.isWanted")(function* (intent: Intent) 
   const snapshot = answers === undefined ? seen : { ...seen, answers }
   const begun = yield* begunBy(intent, subject)
   const isOwed = subject.kind === "payout" || begun === "signed"
-  const memory = memories.find((m) => m.rule === intent.rule && m.subject === subject.name)
+  const memory = memories.get(memoryKey(intent.rule, subject.name))
   const decision =
     isOwed || begun === "decided" ? partOf(intent, subject, snapshot, isOwed) : wholeOf(subject, snapshot, memory)
   if (decision === undefined) return gone("its rule pays another amount now, or somebody else")

@@ -1,8 +1,9 @@
 import { Clock, Effect, Option } from "effect"
 import type { Decision, Payment } from "../domain/Decision.ts"
 import { type Intent, isFinalIntent } from "../domain/Intent.ts"
+import { intentFor } from "../rules/intentFor.ts"
 import type { Look } from "../rules/Look.ts"
-import { feeMax, feeShare } from "../rules/Policy.ts"
+import { isRehearsed } from "../rules/Rule.ts"
 import { networkFee } from "../rules/Snapshot.ts"
 import { commandOf, paymentName } from "../rules/Subject.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -11,7 +12,6 @@ import { listedBefore } from "../store/Tags.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { intentIdOf } from "./intentIdOf.ts"
 import { journalDecision } from "./journalDecision.ts"
-import { isRehearsed } from "./judgeAll.ts"
 
 type Act = Extract<Decision, { _tag: "Act" }>
 
@@ -75,28 +75,11 @@ const propose = Effect.fnUntraced(function* (planned: {
   const { treasury, policy, mode } = yield* EngineOptions
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
-  const command = commandOf(subject)
-  const intent: Intent = {
-    id,
-    treasury,
-    rule: subject.rule.name,
-    subject: paymentName(subject, payment),
-    episode,
-    command,
-    payment,
-    decimals: subject.asset.decimals,
-    feeMax: feeMax(feeShare(command, policy.maxFee), payment.amount),
-    state: "proposed",
-    detail: decision.detail,
-    fee: undefined,
-    settledAt: undefined,
-    createdAt: now,
-    updatedAt: now,
-  }
+  const intent = intentFor(subject, payment, { id, treasury, episode, detail: decision.detail, policy, at: now })
   yield* outbox.record(intent)
   yield* journalDecision(intent, policy, answerIn(look))
   if (!isRehearsed(mode, subject.rule)) return intent
-  const taken = command === "transfer" ? networkFee(snapshot, subject.asset, payment.amount) : 0n
+  const taken = intent.command === "transfer" ? networkFee(snapshot, subject.asset, payment.amount) : 0n
   const fee = taken ?? intent.feeMax
   yield* (yield* Rehearsals).add(subject.rule.name, payment, fee)
   const why = mode === "live" ? "on trial" : `mode ${mode}`

@@ -1,8 +1,10 @@
 import { Clock, Effect } from "effect"
 import { general, totalTypes } from "../domain/AccountType.ts"
 import type { AccountKey } from "../domain/Balance.ts"
-import { isOn } from "../rules/alerting.ts"
-import { type BalanceKind, isAlert, isPaying, type Rule } from "../rules/Rule.ts"
+import { reachOf } from "../rules/history.ts"
+import { isDue } from "../rules/payout.ts"
+import { type BalanceKind, isPaying, type Rule } from "../rules/Rule.ts"
+import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { type Listed, type Quota, type Snapshot, termsOf } from "../rules/Snapshot.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { Asks } from "../store/Asks.ts"
@@ -14,15 +16,13 @@ import { Epochs } from "../store/Epochs.ts"
 import { Listings } from "../store/Listings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
-import type { RuleMemory } from "../store/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
 import { dayOf, signedUses } from "./signedUses.ts"
 
-const dayMillis = 86_400_000
 const unchecked = "the balances are not yet compared with the gateway's own since the start"
 
 /** Reads all that decisions are made of. Called inside the transaction that stores what is decided. */
-export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Iterable<RuleMemory>) {
+export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: Memories) {
   const options = yield* EngineOptions
   const observations = yield* Observations
   const listings = yield* Listings
@@ -34,10 +34,11 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
   const accounts = yield* observations.accounts
   const assets = yield* listings.assets
   const paying = options.rules.filter(isPaying)
-  const cooldownMax = paying.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
+  const reach = reachOf(paying)
   const blockTime = watermark === undefined ? now : Number(watermark.timestamp / 1_000_000n)
   const open = yield* outbox.open
   const quotas = yield* quotasOf(options.rules)
+  const lastSigned = yield* lastSignedOf(memories, now)
   const day = dayOf(open, now, blockTime)
   const signed = yield* signedUses(options.policy, day)
   const catchingUp = (yield* drifts.isChecked) ? undefined : unchecked
@@ -62,15 +63,16 @@ export const takeSnapshot = Effect.fn("Engine.snapshot")(function* (memories: It
     terms: termsOf(yield* listings.parameters),
     // What is settled and not seen to move money keeps both its ends reserved.
     open: [...open, ...(yield* outbox.unmoved)],
-    settled: yield* outbox.settledSince(Math.min(now, blockTime) - Math.max(dayMillis, cooldownMax)),
-    asked: yield* (yield* Asks).since(now - cooldownMax),
+    settled: yield* outbox.settledSince(Math.min(now, blockTime) - reach.settled),
+    asked: yield* (yield* Asks).since(now - reach.asked),
     chainUnsettled,
-    firing: new Set(firingOf(memories, options.rules)),
+    firing: firingOf(memories, options.rules),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
     quota: (party) => quotas.get(party),
     halts,
     pauses,
     policy: options.policy,
+    lastSigned: (rule, subject) => lastSigned.get(memoryKey(rule, subject)),
     ...signed,
   } satisfies Snapshot & Record<string, unknown>
 })
@@ -82,15 +84,6 @@ export const listedOf = (
   assets.length === 0
     ? undefined
     : new Map(assets.map(({ id, status, decimals, quantum }): [string, Listed] => [id, { status, decimals, quantum }]))
-
-/** Rules of which a condition held at the last look; of those that tell people, that fire. */
-const firingOf = function* (memories: Iterable<RuleMemory>, rules: ReadonlyArray<Rule>): Iterable<string> {
-  const alerts = new Set(rules.filter(isAlert).map(({ name }) => name))
-  for (const memory of memories) {
-    const { rule, firingSince } = memory
-    if (alerts.has(rule) ? isOn(memory) : firingSince !== undefined) yield rule
-  }
-}
 
 const knownPayers = new WeakMap<ReadonlyArray<Rule>, ReadonlySet<string>>()
 
@@ -109,6 +102,20 @@ const quotasOf = Effect.fnUntraced(function* (rules: ReadonlyArray<Rule>) {
   const quotas = new Map<string, Quota | undefined>()
   for (const payer of payersOf(rules)) quotas.set(payer, yield* epochs.quota(payer))
   return quotas
+})
+
+/** Of payouts that make up for what was missed, where one is due. */
+const lastSignedOf = Effect.fnUntraced(function* (memories: Memories, now: number) {
+  const { treasury, rules } = yield* EngineOptions
+  const found = new Map<string, number | undefined>()
+  const payouts = new Map(rules.flatMap((one) => (one.kind === "payout" ? [[one.name, one] as const] : [])))
+  if (payouts.size === 0) return found
+  for (const { rule, subject, episode } of memories.values()) {
+    const payout = payouts.get(rule)
+    if (payout?.schedule.missed !== "once" || !isDue(payout, episode, now)) continue
+    found.set(memoryKey(rule, subject), yield* (yield* Outbox).lastSigned({ treasury, rule, subject }))
+  }
+  return found
 })
 
 const isOf = (kind: BalanceKind, { type, market }: AccountKey): boolean =>

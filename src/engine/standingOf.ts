@@ -1,12 +1,11 @@
 import { Effect } from "effect"
 import { type Intent, isFinalIntent, submittedRule } from "../domain/Intent.ts"
-import { isPaying, type Party, type Rule } from "../rules/Rule.ts"
+import { isPaying, isRehearsed, type Party, type Rule } from "../rules/Rule.ts"
 import { isOfSubject, type Subject, subjectsOf } from "../rules/Subject.ts"
 import type { Standing } from "../rules/waiting.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { EngineOptions } from "./EngineOptions.ts"
-import { isRehearsed } from "./judgeAll.ts"
 
 /** What decided the intent, among the rules in force; undefined where none of them decides such a payment. */
 export const subjectOf = (rules: ReadonlyArray<Rule>, intent: Intent): Subject | undefined => {

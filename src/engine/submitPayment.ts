@@ -125,7 +125,7 @@ export const submitPayment = Effect.fn("Submit.submit")(function* (treasury: Tre
         }
         return { intentId: intent.id, created: false, state: known.state, needs: null }
       }
-      const snapshot = yield* takeSnapshot([])
+      const snapshot = yield* takeSnapshot(new Map())
       const asked = { from: payment.fromKey, to: payment.toKey, assetId: asset.id, amount: payment.amount }
       const used = (line: PolicyLine) => windowUse(snapshot, line, [])
       const verdict = judge(treasury.policy, asked, used)

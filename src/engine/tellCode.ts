@@ -1,9 +1,9 @@
 import { Effect } from "effect"
 import type { Answers } from "../rules/code.ts"
 import { isPaying } from "../rules/Rule.ts"
+import type { Memories } from "../rules/RuleMemory.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { makeTrouble } from "../store/makeTrouble.ts"
-import type { RuleMemory } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
@@ -12,7 +12,7 @@ import { EngineOptions } from "./EngineOptions.ts"
 const patienceMillis = 60_000
 
 /** Tells people that a rule's own code gives nothing that can be relied on, and that it does again. */
-export const tellCode = Effect.fnUntraced(function* (memories: ReadonlyMap<string, RuleMemory>, answers: Answers) {
+export const tellCode = Effect.fnUntraced(function* (memories: Memories, answers: Answers) {
   const { rules } = yield* EngineOptions
   const settings = yield* Settings
   for (const { name, kind } of rules.filter(isPaying)) {

@@ -4,8 +4,8 @@ import type { HoldReason } from "../domain/Decision.ts"
 import { shortId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
-import type { Ask } from "../store/Asks.ts"
-import type { RuleMemory } from "../store/RuleStates.ts"
+import type { Notice } from "../rules/Notice.ts"
+import type { RuleMemory } from "../rules/RuleMemory.ts"
 import { say } from "../telemetry/say.ts"
 
 /** What one evaluation changed, to be told once it is durable. */
@@ -13,8 +13,9 @@ export interface Change {
   readonly memory: RuleMemory
   readonly before: RuleMemory | undefined
   readonly intents: ReadonlyArray<Intent>
-  /** What people were asked for now, or have sent. */
-  readonly asked: Ask | undefined
+  readonly notices: ReadonlyArray<Notice>
+  /** Whether the rule's own code gave no answer that can be relied on. */
+  readonly isBroken: boolean
 }
 
 /** What holds subjects of one rule from now on, in the same words. */
@@ -52,7 +53,7 @@ export const tellDecisions = Effect.fnUntraced(function* (
   }
 })
 
-const tellPayments = Effect.fnUntraced(function* ({ memory, intents, asked }: Change) {
+const tellPayments = Effect.fnUntraced(function* ({ memory, intents, notices }: Change) {
   for (const intent of intents) {
     const { payment } = intent
     const amount = sumText(payment, intent.decimals)
@@ -60,13 +61,15 @@ const tellPayments = Effect.fnUntraced(function* ({ memory, intents, asked }: Ch
     const detail = `${memory.rule}: ${amount} ${payment.from} -> ${payment.to}; ${memory.detail}`
     yield* say(word, { subject: shortId(intent.id).slice(0, 4), detail, intent: intent.id })
   }
-  if (asked === undefined) return
-  const amount = `${formatAmount(asked.amount, asked.decimals)} ${asked.asset}`
-  const verb = asked.endedAt === undefined ? "people are asked for" : "the account is back in its band, asked for were"
-  yield* say(asked.endedAt === undefined ? "asked" : "received", {
-    subject: memory.rule,
-    detail: `${verb} ${amount} ${asked.from} -> ${asked.to}; ${memory.detail}`,
-  })
+  for (const { topic, asked } of notices) {
+    if (asked === undefined) continue
+    const amount = `${formatAmount(asked.amount, asked.decimals)} ${asked.asset}`
+    const verb = topic === "request" ? "people are asked for" : "the account is back in its band, asked for were"
+    yield* say(topic === "request" ? "asked" : "received", {
+      subject: memory.rule,
+      detail: `${verb} ${amount} ${asked.from} -> ${asked.to}; ${memory.detail}`,
+    })
+  }
 })
 
 const heldOf = Effect.fnUntraced(function* ({ memory, before, intents }: Change) {

@@ -1,16 +1,14 @@
 import { Effect, Option, Schema } from "effect"
 import { isUnknownPayer } from "../rules/funds.ts"
 import { isUnseen } from "../rules/knowledge.ts"
-import { isPaying } from "../rules/Rule.ts"
+import { type Memories, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"
-import { type Subject, subjectsOf } from "../rules/Subject.ts"
+import { type Subject, subjectsIn } from "../rules/Subject.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { lastly } from "../store/lastly.ts"
-import { memoryKey, type RuleMemory } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { EngineOptions } from "./EngineOptions.ts"
-import { isRehearsed } from "./judgeAll.ts"
 
 /** A first deposit, or a first reading, may take so long. */
 const patienceMillis = 300_000
@@ -28,7 +26,7 @@ const read = lastly((text) => Option.getOrUndefined(decode(text)))
  * single look at old knowledge, do not begin it anew.
  */
 export const tellUnknown = Effect.fnUntraced(function* (
-  memories: ReadonlyMap<string, RuleMemory>,
+  memories: Memories,
   snapshot: Pick<Snapshot, "now" | "balance">,
 ) {
   const { now } = snapshot
@@ -77,9 +75,8 @@ export const tellUnknown = Effect.fnUntraced(function* (
 })
 
 const subjectsInForce = Effect.map(EngineOptions, ({ rules, mode }) => {
-  const paying = rules.filter(isPaying).filter((rule) => !isRehearsed(mode, rule))
-  const named = paying.flatMap((rule) => subjectsOf(rule).map((one) => [memoryKey(rule.name, one.name), one] as const))
-  return new Map<string, Subject>(named)
+  const { paying } = subjectsIn(rules, mode)
+  return new Map(paying.map((one): [string, Subject] => [memoryKey(one.rule.name, one.name), one]))
 })
 
 const isUnknown = ({ reason, detail }: RuleMemory): boolean =>

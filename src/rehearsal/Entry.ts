@@ -1,21 +1,19 @@
 import type { HoldReason } from "../domain/Decision.ts"
-import type { Memory } from "../rules/Look.ts"
+import { memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import type { Subject } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import { type Band, bandOf, isWithin } from "./bandOf.ts"
 import type { Holding } from "./Holding.ts"
 import { nextMoment, tooOldAt } from "./nextMoment.ts"
 
-/** What is remembered of a subject between two looks. */
+/** When a subject has to be looked at, and what it came to so far. */
 export interface Entry {
   readonly subject: Subject
+  /** The key of its memory. */
+  readonly key: string
   readonly band: Band | undefined
-  memory: Memory | undefined
   /** Undefined before the first look. */
   outcome: Outcome | undefined
-  reason: HoldReason | undefined
-  /** Unix milliseconds since when the reason is this one. */
-  since: number
   /** Milliseconds of each reason; "acting" where it paid or asked. */
   readonly millis: Map<HoldReason | "acting", number>
   /** It needs nothing, and nothing but its own accounts, the calendar or people can change that. */
@@ -28,11 +26,9 @@ export interface Entry {
 
 export const makeEntry = (subject: Subject, start: number): Entry => ({
   subject,
+  key: memoryKey(subject.rule.name, subject.name),
   band: bandOf(subject),
-  memory: undefined,
   outcome: undefined,
-  reason: undefined,
-  since: start,
   millis: new Map(),
   quiet: false,
   touched: true,
@@ -53,11 +49,10 @@ export const isQuiet = ({ look: { need }, judgement: { decision, timer } }: Outc
   decision.reason !== "no_data"
 
 /** Adds up how long the subject has said what it says. */
-export const closeSpan = (entry: Entry, now: number): void => {
-  if (entry.outcome === undefined) return
-  const word = entry.reason ?? "acting"
-  entry.millis.set(word, (entry.millis.get(word) ?? 0) + now - entry.since)
-  entry.since = now
+export const closeSpan = ({ millis }: Entry, said: RuleMemory | undefined, now: number): void => {
+  if (said === undefined) return
+  const word = said.reason ?? "acting"
+  millis.set(word, (millis.get(word) ?? 0) + now - said.reasonSince)
 }
 
 /** Reasons that the policy's windows or the network's epochs end. */

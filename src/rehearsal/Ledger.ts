@@ -1,10 +1,11 @@
 import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
+import { intentFor } from "../rules/intentFor.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { approvalFor, feeMax, feeShare, lineFor, type Policy } from "../rules/Policy.ts"
+import { approvalFor, lineFor, type Policy } from "../rules/Policy.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
-import { commandOf, paymentName, type Subject } from "../rules/Subject.ts"
+import type { Subject } from "../rules/Subject.ts"
 import { emptyHolding, type Holding, measure } from "./Holding.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
 
@@ -135,31 +136,17 @@ export const makeLedger = (settings: WorldSettings): Ledger => {
       return changed
     },
     pay: (subject, payment, { at, detail, episode }) => {
-      const { rule } = subject
-      const name = paymentName(subject, payment)
+      const id = `${paid.length + 1}` as IntentId
       const intent: Intent = {
-        id: `${paid.length + 1}` as IntentId,
-        treasury: "",
-        rule: rule.name,
-        subject: name,
-        episode,
-        command: commandOf(subject),
-        payment,
-        decimals: subject.asset.decimals,
-        feeMax: feeMax(feeShare(commandOf(subject), policy.maxFee), payment.amount),
+        ...intentFor(subject, payment, { id, treasury: "", episode, detail, policy, at }),
         state: "awaiting_approval",
-        detail,
-        fee: undefined,
-        settledAt: undefined,
-        createdAt: at,
-        updatedAt: at,
       }
       const { fromKey: from, toKey: to, assetId, amount } = payment
       const group = approvalFor(lineFor(policy, { from, to, assetId }), amount)
       const line = lineOf(policy, payment)
       const decided: Paid = {
-        rule: rule.name,
-        subject: name,
+        rule: intent.rule,
+        subject: intent.subject,
         at,
         state: "waiting",
         signedAt: undefined,

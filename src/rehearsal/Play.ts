@@ -1,19 +1,16 @@
+import { reachOf } from "../rules/history.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { isAlert, isPaying, type NotifyRule } from "../rules/Rule.ts"
-import type { Snapshot } from "../rules/Snapshot.ts"
-import { subjectsOf } from "../rules/Subject.ts"
+import type { RuleMemory } from "../rules/RuleMemory.ts"
+import type { Asked, Snapshot } from "../rules/Snapshot.ts"
+import { type Subject, subjectsOf } from "../rules/Subject.ts"
 import { type Alarms, makeAlarms } from "./Alarms.ts"
 import { type Approving, makeApproving } from "./Approving.ts"
-import { type Asks, makeAsks } from "./Asks.ts"
 import { type Entry, makeEntry } from "./Entry.ts"
 import type { Holding } from "./Holding.ts"
 import { type Ledger, makeLedger } from "./Ledger.ts"
-import { type Locks, makeLocks } from "./Locks.ts"
-import { tickMillis } from "./Tick.ts"
 import { makeWindows, type Windows } from "./Windows.ts"
 import type { Miss, Said, Told, WorldSettings } from "./World.ts"
-
-const dayMillis = 86_400_000
 
 /** Who is told while it runs. */
 export interface Listener {
@@ -29,6 +26,12 @@ interface State {
   readonly halts: Array<string>
   pauses: ReadonlyArray<{ readonly scope: string; readonly reason: string; readonly until?: number }>
   listed: Map<string, NonNullable<ReturnType<NonNullable<Snapshot["listed"]>["get"]>>>
+  readonly memories: Map<string, RuleMemory>
+  asks: ReadonlyArray<Asked>
+  /** When a pause of each scope last ended. */
+  readonly ended: Map<string, number>
+  /** What people have heard, by its text that says so. */
+  readonly told: Set<string>
   /** A payment came to nothing since the last look. */
   failed: boolean
   /** Whoever is not quiet is asked at the next look. */
@@ -42,18 +45,17 @@ export interface Play {
   readonly state: State
   readonly ledger: Ledger
   readonly windows: Windows
-  readonly asks: Asks
   readonly approving: Approving
   readonly alarms: Alarms
-  readonly locks: Locks
   readonly told: Array<Told>
   readonly misses: Array<Miss>
   readonly entries: ReadonlyArray<Entry>
+  readonly subjects: ReadonlyArray<Subject>
+  readonly byKey: ReadonlyMap<string, Entry>
   /** By account: subjects that look at it, and those that are paid from it. */
   readonly watchers: ReadonlyMap<string, { readonly own: ReadonlyArray<Entry>; readonly paid: ReadonlyArray<Entry> }>
   readonly notify: ReadonlyArray<NotifyRule>
-  readonly keepMillis: number
-  readonly cooldownMax: number
+  readonly reach: ReturnType<typeof reachOf>
   readonly priorities: ReadonlyMap<string, number>
   readonly asked: { looks: number; subjects: number }
 }
@@ -71,18 +73,16 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
   }
   const windows = makeWindows(policy, quota, start)
   const told: Array<Told> = []
-  const cooldownMax = paying.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
   return {
     settings,
     listener,
     ledger,
     entries,
-    cooldownMax,
+    subjects: entries.map(({ subject }) => subject),
+    byKey: new Map(entries.map((entry) => [entry.key, entry])),
     windows,
-    asks: makeAsks(),
     approving: makeApproving(settings, ledger, windows, told),
     alarms: makeAlarms(rules.filter(isAlert), start),
-    locks: makeLocks(paying.map(({ name }) => name)),
     told,
     misses: [],
     asked: { looks: 0, subjects: 0 },
@@ -93,15 +93,16 @@ export const makePlay = (settings: WorldSettings, listener: Listener): Play => {
       halts: [],
       pauses: [],
       listed: new Map([...assets].map(([id, asset]) => [id, { ...asset, status: "enabled" }])),
+      memories: new Map(),
+      asks: [],
+      ended: new Map(),
+      told: new Set(),
       failed: false,
       restless: false,
     },
     watchers: watchersOf(entries),
     notify: rules.filter((rule) => rule.kind === "notify"),
-    keepMillis: paying.reduce(
-      (most, rule) => Math.max(most, rule.settleMillis + tickMillis),
-      Math.max(dayMillis, cooldownMax),
-    ),
+    reach: reachOf(paying),
     priorities: new Map(paying.map(({ name, priority }) => [name, priority])),
   }
 }

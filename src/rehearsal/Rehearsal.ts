@@ -1,19 +1,22 @@
-import type { Alerted } from "../rules/alerting.ts"
+import { type Alerted, alertSubject } from "../rules/alerting.ts"
+import type { Conclusion } from "../rules/conclude.ts"
+import { type Decided, decideRound, factsOf } from "../rules/decideRound.ts"
+import { lookAtAlert } from "../rules/lookAtAlert.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { madeUp } from "../rules/payout.ts"
 import { askAll, questionsOf } from "../rules/questions.ts"
+import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { commandOf } from "../rules/Subject.ts"
-import { type Outcome, step } from "../rules/step.ts"
+import type { Outcome } from "../rules/step.ts"
 import type { Alarms } from "./Alarms.ts"
 import type { Waiting } from "./Approving.ts"
 import { apply, noteChange, touchAll } from "./applyEvent.ts"
+import { contextOf } from "./contextOf.ts"
 import { closeSpan, type Entry, isQuiet, wakeOf } from "./Entry.ts"
 import { endMeasure } from "./Holding.ts"
 import { blockAfter, type Ledger } from "./Ledger.ts"
 import { type Listener, makePlay, type Play } from "./Play.ts"
-import { isMadeUp, tellLetGo } from "./plannedTimes.ts"
-import { firingOf, momentOf, snapshotOf } from "./snapshotOf.ts"
 import { tickAt, tickMillis } from "./Tick.ts"
+import { tell } from "./tell.ts"
 import type { Windows } from "./Windows.ts"
 import type { Miss, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
@@ -31,6 +34,7 @@ export interface Rehearsal {
   readonly waiting: () => ReadonlyArray<Waiting>
   readonly entries: ReadonlyArray<Entry>
   readonly alarms: Alarms["all"]
+  readonly memories: Memories
   /** What a rule that tells of a condition says at this moment. */
   readonly alerted: (rule: string) => Alerted | undefined
   /** What a subject says at this moment. */
@@ -53,7 +57,13 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}):
     entries,
     asked,
     alarms: alarms.all,
-    alerted: (rule) => alarms.saying(rule, momentOf(play)),
+    memories: state.memories,
+    alerted: (name) => {
+      const alarm = alarms.all.find(({ rule }) => rule.name === name)
+      const { memories, ...context } = contextOf(play, [], [])
+      const before = memories.get(memoryKey(name, alertSubject))
+      return alarm && lookAtAlert(alarm.rule, factsOf({ ...context, memories }), before)
+    },
     now: () => state.now,
     advance: (events, until) => advance(play, events[Symbol.iterator](), until),
     outcome: (rule, subject) => {
@@ -61,12 +71,13 @@ export const makeRehearsal = (settings: WorldSettings, listener: Listener = {}):
       if (entry?.outcome === undefined) return undefined
       // Between two looks only the words of the same answer change: how long it still takes.
       const { answers } = entry.outcome.look.snapshot
-      const now = { ...snapshotOf(play, firingOf(play)), ...(answers === undefined ? {} : { answers }) }
-      const again = step([entry.subject], now, () => entry.memory)[0]!
-      return isSameReason(again, entry.outcome) ? again : entry.outcome
+      const context = contextOf(play, [entry.subject], [])
+      const snapshot = { ...context.snapshot, ...(answers === undefined ? {} : { answers }) }
+      const [{ outcome: again } = entry] = decideRound({ ...context, snapshot }).conclusions
+      return again !== undefined && isSameReason(again, entry.outcome) ? again : entry.outcome
     },
     end: () => {
-      for (const entry of entries) closeSpan(entry, state.now)
+      for (const entry of entries) closeSpan(entry, state.memories.get(entry.key), state.now)
       for (const holding of ledger.holdings.values()) endMeasure(holding, state.now)
     },
   }
@@ -122,12 +133,16 @@ const settle = (play: Play, block: number): void => {
 
 /** Asks the rules about whoever may say something new. */
 const lookAround = async (play: Play): Promise<void> => {
-  const { state, entries, settings } = play
+  const { state, entries, settings, alarms } = play
   const { now } = state
   const everybody = !state.begun || settings.everySecond === true
-  changeStops(play)
+  endPauses(play)
   signApproved(play)
-  lookAtConditions(play, everybody)
+  const alerts = everybody ? alarms.all.map(({ rule }) => rule) : alarms.due(now)
+  touchInhibited(
+    play,
+    alerts.map(({ name }) => name),
+  )
   const wanted = everybody
     ? entries
     : entries.filter((entry) => entry.touched || entry.wakeAt <= now || (state.restless && !entry.quiet))
@@ -136,33 +151,31 @@ const lookAround = async (play: Play): Promise<void> => {
   const asked = woken === undefined || everybody ? wanted : entries.filter((entry) => woken.has(entry) || !entry.quiet)
   state.begun = true
   state.restless = false
-  if (asked.length === 0) return
-  play.asked.looks++
-  play.asked.subjects += asked.length
-  const byKey = new Map(asked.map((entry) => [entry.subject, entry]))
-  const firing = firingOf(play)
-  const subjects = asked.map(({ subject }) => subject)
-  const snapshot = snapshotOf(play, firing)
-  const { answers, waited } = askAll(questionsOf(subjects, snapshot))
+  if (asked.length === 0 && alerts.length === 0 && !state.failed) return
+  const before = firingOf(state.memories, settings.rules)
+  const due = asked.map(({ subject }) => subject)
+  const context = contextOf(play, due, alerts)
+  // A rule that locks itself stops all its subjects, and any of them may be in code.
+  const { answers, waited } = askAll(questionsOf(state.failed ? play.subjects : due, context.snapshot))
   await Promise.all(waited)
-  const outcomes = step(subjects, { ...snapshot, answers }, (subject) => byKey.get(subject)?.memory)
-  for (const outcome of outcomes) keep(play, byKey.get(outcome.look.subject)!, outcome)
-  if (isSame(firing, firingOf(play))) return
+  const decided = decideRound({ ...context, snapshot: { ...context.snapshot, answers } })
+  state.failed = false
+  keepStops(play, decided)
+  play.asked.looks++
+  play.asked.subjects += decided.conclusions.length
+  for (const conclusion of decided.conclusions) keep(play, conclusion)
+  const changed = before.symmetricDifference(firingOf(state.memories, settings.rules))
+  if (changed.size === 0) return
   state.restless = true
-  touchInhibited(play)
+  touchInhibited(play, [...changed])
 }
 
-/** Pauses end, and rules that failed too often lock themselves. */
-const changeStops = (play: Play): void => {
-  const { state, ledger, locks, told } = play
-  const { now } = state
-  const ended = state.pauses.filter(({ until }) => until !== undefined && until <= now)
-  const locked = state.failed ? locks.next(ledger.settledSince(now - play.keepMillis), now) : []
-  state.failed = false
-  told.push(...locked.map((lock) => lock.told))
-  if (ended.length === 0 && locked.length === 0) return
-  const still = state.pauses.filter((pause) => !ended.includes(pause))
-  state.pauses = [...still, ...locked.map(({ scope, told: { detail: reason } }) => ({ scope, reason }))]
+/** Pauses end. */
+const endPauses = (play: Play): void => {
+  const { state } = play
+  const still = state.pauses.filter(({ until }) => until === undefined || until > state.now)
+  if (still.length === state.pauses.length) return
+  state.pauses = still
   touchAll(play)
 }
 
@@ -173,56 +186,45 @@ const signApproved = ({ state, approving }: Play): void => {
   if (changed.some((paid) => paid.state === "denied")) state.failed = true
 }
 
-/** People are told whatever stops money. Rules that others forbid see it in the same look. */
-const lookAtConditions = (play: Play, everybody: boolean): void => {
-  const { alarms, told } = play
-  if (alarms.all.length === 0) return
-  const before = alarms.firing()
-  told.push(...alarms.look(momentOf(play), everybody))
-  if (!isSame(before, alarms.firing())) touchInhibited(play)
+/** Rules that failed too often are locked, and people are told of conditions. */
+const keepStops = (play: Play, { locks, alerts }: Decided): void => {
+  const { state, alarms } = play
+  if (locks.length > 0) {
+    state.pauses = [...state.pauses, ...locks.map(({ scope, reason }) => ({ scope, reason }))]
+  }
+  for (const { memory } of alerts) state.memories.set(memoryKey(memory.rule, memory.subject), memory)
+  if (alerts.length > 0) alarms.looked(alerts, factsOf(contextOf(play, [], [])), state.silentSince)
+  tell(
+    play,
+    [...locks, ...alerts].flatMap(({ notice }) => notice ?? []),
+  )
 }
 
-const touchInhibited = ({ entries }: Play): void => {
-  for (const entry of entries) if (entry.subject.rule.inhibitedBy.length > 0) entry.touched = true
+/** Rules that these forbid may say something else. */
+const touchInhibited = ({ entries }: Play, by: ReadonlyArray<string>): void => {
+  if (by.length === 0) return
+  for (const entry of entries)
+    if (entry.subject.rule.inhibitedBy.some((name) => by.includes(name))) entry.touched = true
 }
 
-const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
-  a.size === b.size && [...a].every((name) => b.has(name))
-
-/** Remembers what was said, and does it. Episodes are counted as the daemon counts them. */
-const keep = (play: Play, entry: Entry, outcome: Outcome): void => {
-  const { state, listener, told, asks } = play
+/** Remembers what was said, and does it. */
+const keep = (play: Play, { outcome, memory, before, notices }: Conclusion): void => {
+  const { state, listener, byKey } = play
   const { now } = state
-  const { subject } = entry
-  const { timer, planned, concluded } = outcome.judgement
-  const before = entry.memory
-  tellLetGo(play, entry, outcome)
-  const made = isMadeUp(play, subject, planned)
-  const decision = made ? madeUp : outcome.judgement.decision
-  const edge = before?.firingSince === undefined && timer.firingSince !== undefined
-  const counted = (before?.episode ?? 0) + (edge && subject.kind !== "payout" ? 1 : 0)
-  const reason = decision._tag === "Hold" ? decision.reason : undefined
-  if (entry.outcome === undefined || reason !== entry.reason) {
-    closeSpan(entry, now)
-    entry.reason = reason
-    play.alarms.said(subject.rule.name)
-    listener.said?.({ at: now, rule: subject.rule.name, subject: subject.name, reason, detail: decision.detail })
+  const { rule, subject, reason, detail, episode, firingSince } = memory
+  const entry = byKey.get(memoryKey(rule, subject))!
+  if (before === undefined || reason !== before.reason) {
+    closeSpan(entry, before, now)
+    play.alarms.said(rule)
+    listener.said?.({ at: now, rule, subject, reason, detail })
     state.restless = true
   }
-  if (decision._tag === "Act") {
-    for (const payment of decision.payments) pay(play, entry, payment, decision.detail, planned ?? counted)
-  } else if (decision._tag === "Ask") {
-    const [payment] = decision.payments
-    if (payment !== undefined) told.push(asks.ask(subject, payment, { at: now, detail: decision.detail }))
-    state.restless = true
-  } else if (subject.kind === "request" && reason === "in_band") {
-    const ended = asks.end(subject, { at: now, detail: decision.detail })
-    if (ended !== undefined) told.push(ended)
-  }
-  const episode = (made || decision._tag === "Act" ? planned : undefined) ?? concluded ?? counted
-  const { firingSince, observations, lastObservation } = timer
+  state.memories.set(entry.key, memory)
+  const { decision } = outcome.judgement
+  if (decision._tag === "Act") for (const payment of decision.payments) pay(play, entry, payment, detail, episode)
+  if (decision._tag === "Ask") state.restless = true
+  tell(play, notices)
   if (before?.episode !== episode || before?.firingSince !== firingSince) state.restless = true
-  entry.memory = { episode, firingSince, observations, lastObservation }
   entry.outcome = outcome
   entry.touched = false
   entry.quiet = isQuiet(outcome)

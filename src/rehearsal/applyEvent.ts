@@ -46,7 +46,7 @@ export const apply = (play: Play, event: WorldEvent): void => {
   } else if (event.kind === "resume") {
     if (event.scope === undefined) state.halts.length = 0
     const ended = event.scope === undefined ? state.pauses.map(({ scope }) => scope) : [event.scope]
-    play.locks.ended(ended, state.now)
+    for (const scope of ended) state.ended.set(scope, state.now)
     state.pauses = event.scope === undefined ? [] : state.pauses.filter(({ scope }) => scope !== event.scope)
   } else {
     if (event.answers) for (const holding of play.ledger.holdings.values()) look(holding)

@@ -1,6 +1,7 @@
 import { hoursAt } from "../rules/Hours.ts"
 import { history } from "../rules/history.ts"
 import type { Look } from "../rules/Look.ts"
+import { lateTimes } from "../rules/payoutNotices.ts"
 import { plannedAfter } from "../rules/Schedule.ts"
 import { observationsMin } from "../rules/Timer.ts"
 
@@ -31,6 +32,7 @@ const waits = function* (look: Look): Iterable<number> {
   }
   if (subject.kind !== "payout" || need?._tag !== "Wanted") return
   yield plannedAfter(subject.rule.schedule, now)
+  yield* lateTimes(look)
   yield (need.episode ?? 0) * 1_000 + subject.rule.schedule.lateMillis + 1
 }
 

@@ -186,6 +186,9 @@ export type Rule = PayingRule | NotifyRule | AlertRule
 
 export const isPaying = (rule: Rule): rule is PayingRule => rule.kind !== "notify" && rule.kind !== "alert"
 
+/** Whether the rule's payments are only rehearsed: the treasury is not live, or the rule is on trial. */
+export const isRehearsed = (mode: string, rule: Pick<PayingRule, "trial">): boolean => mode !== "live" || rule.trial
+
 export const isAlert = (rule: Rule): rule is AlertRule => rule.kind === "alert"
 
 /** An account's name in decisions, messages and the store: "hot/USDT". */

@@ -27,7 +27,13 @@ export interface Listed {
 export interface Asked {
   readonly rule: string
   readonly subject: string
+  readonly episode: number
+  /** Names of the configuration. */
+  readonly from: string
+  readonly to: string
+  readonly asset: string
   readonly amount: bigint
+  readonly decimals: number
   /** Unix milliseconds. */
   readonly at: number
   /** Undefined while it is open; otherwise when the money was seen, or the need was gone. */
@@ -63,7 +69,7 @@ export interface Snapshot {
   readonly terms: TransferTerms | undefined
   /** Intents that are not final: both ends of each are reserved. */
   readonly open: ReadonlyArray<Intent>
-  /** Final intents of the last day and of every cooldown, oldest first. */
+  /** Final intents of as long as `reachOf` says, oldest first. */
   readonly settled: ReadonlyArray<Intent>
   /** What people were asked for and have not sent yet. */
   readonly asked: ReadonlyArray<Asked>
@@ -85,6 +91,11 @@ export interface Snapshot {
   readonly policy: Policy
   /** Signed in the last 24 hours under the line; open intents that are not signed yet are added by the rules. */
   readonly signed: (line: PolicyLine) => WindowUse
+  /**
+   * Unix milliseconds of the first signature of the subject's newest confirmed payment: where a rule makes up for what
+   * was missed with one payment, it stands for all that was planned before. Absent where no payout is due.
+   */
+  readonly lastSigned?: (rule: string, subject: string) => number | undefined
   /** What the code of rules answered to what is known; absent where no rule has any. */
   readonly answers?: Answers
 }

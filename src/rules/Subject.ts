@@ -4,6 +4,8 @@ import {
   type Account,
   accountName,
   type CodeRule,
+  isPaying,
+  isRehearsed,
   type Level,
   type Party,
   type PayingRule,
@@ -11,6 +13,7 @@ import {
   type PinnedAsset,
   type RebalanceRule,
   type RequestRule,
+  type Rule,
   type SplitRule,
   type SweepRule,
   type TopUpRule,
@@ -92,6 +95,31 @@ export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
       return [{ name, asset, accounts, payers: [from], parties, kind: rule.kind, rule }]
     }
   }
+}
+
+/** What the rules look at that pay, and those that only rehearse, in the order of the file. */
+export interface Subjects {
+  readonly paying: ReadonlyArray<Subject>
+  readonly rehearsing: ReadonlyArray<Subject>
+}
+
+const known = new WeakMap<ReadonlyArray<Rule>, Map<string, Subjects>>()
+
+/** The same subjects each time: a treasury may have a hundred thousand, and the same rules for months. */
+export const subjectsIn = (rules: ReadonlyArray<Rule>, mode: string): Subjects => {
+  const byMode = known.get(rules) ?? new Map<string, Subjects>()
+  known.set(rules, byMode)
+  const before = byMode.get(mode)
+  if (before !== undefined) return before
+  const [rehearsing, paying] = [true, false].map((is) =>
+    rules
+      .filter(isPaying)
+      .filter((rule) => isRehearsed(mode, rule) === is)
+      .flatMap(subjectsOf),
+  )
+  const found = { paying: paying!, rehearsing: rehearsing! }
+  byMode.set(mode, found)
+  return found
 }
 
 const ofLevel = (level: Level) => ({ name: accountName(level), asset: level.asset, accounts: [level] })

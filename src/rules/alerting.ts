@@ -16,9 +16,9 @@ export interface AlertMemory {
   /** Unix milliseconds since which the condition holds; undefined while it does not. */
   readonly firingSince: number | undefined
   /** Since when it is over, while it is on. */
-  readonly clearingSince: number | undefined
+  readonly clearingSince?: number | undefined
   /** When people last heard of it. */
-  readonly toldAt: number | undefined
+  readonly toldAt?: number | undefined
 }
 
 /** What one look at an alert's rule came to. */

@@ -7,7 +7,7 @@ import type { AlertRule, Condition, Past, PlainCondition } from "./Condition.ts"
 import { conditionText, stepText } from "./conditionText.ts"
 import { evaluate, type Facts, idle } from "./evaluate.ts"
 import { hoursAt } from "./Hours.ts"
-import { lookAtAlert, seeBoth } from "./lookAtAlert.ts"
+import { lookAtAlert } from "./lookAtAlert.ts"
 import { ageMillis } from "./Snapshot.ts"
 
 /** A comparison, or several joined, on what is known now. */
@@ -62,7 +62,7 @@ export interface AlertTimers {
 
 /** Why an alert fires or is silent, as its next look would find. */
 export const explainAlert = (rule: AlertRule, facts: Facts, before: AlertMemory | undefined): AlertExplanation => {
-  const { alerted } = lookAtAlert(rule, seeBoth(rule, facts), { before, now: facts.now })
+  const alerted = lookAtAlert(rule, facts, before)
   return {
     rule: rule.name,
     severity: rule.severity,

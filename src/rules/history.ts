@@ -2,13 +2,24 @@ import { type Intent, isFinalIntent } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
 import { type Check, timeText } from "./Check.ts"
 import { type Look, sayAmount } from "./Look.ts"
-import { type Account, receiverKey } from "./Rule.ts"
+import { type Account, type PayingRule, receiverKey } from "./Rule.ts"
 import type { Asked } from "./Snapshot.ts"
 import { isOfSubject, type Subject } from "./Subject.ts"
 import { observationsMin } from "./Timer.ts"
 
 /** After a payment that failed or was denied nothing is tried again for this long, whatever the cooldown. */
 export const failureCooldownMillis = 60_000
+
+const dayMillis = 86_400_000
+/** The clocks of blocks and of machines differ by less. */
+const clocksMillis = 60_000
+
+/** How far back (milliseconds) what ended is looked at: payments, and what people were asked for. */
+export const reachOf = (rules: ReadonlyArray<PayingRule>): { readonly settled: number; readonly asked: number } => {
+  const asked = rules.reduce((most, rule) => Math.max(most, rule.cooldownMillis), 0)
+  const settling = rules.reduce((most, rule) => Math.max(most, rule.settleMillis), 0)
+  return { settled: Math.max(dayMillis, asked, settling + clocksMillis), asked }
+}
 
 /** Open payments that do not move by themselves. */
 const waits: ReadonlySet<string> = new Set(["unknown", "manual", "awaiting_approval"])

@@ -1,36 +1,73 @@
-import { type Alerted, type AlertMemory, alertAfter } from "./alerting.ts"
+import { type Alerted, type AlertMemory, alertAfter, alertSubject } from "./alerting.ts"
 import { timeText } from "./Check.ts"
 import type { AlertRule } from "./Condition.ts"
-import { evaluate, type Facts, type Seen } from "./evaluate.ts"
+import { evaluate, type Facts } from "./evaluate.ts"
+import type { Notice } from "./Notice.ts"
+import { type Memories, memoryKey, type RuleMemory } from "./RuleMemory.ts"
 
-/** What people are told of an alert: that its condition holds, or that it is over. */
-export interface AlertNews {
-  readonly isOver: boolean
-  readonly severity: AlertRule["severity"]
-  readonly detail: string
+/** One look at an alert's rule, without what people are told. */
+export const lookAtAlert = (rule: AlertRule, facts: Facts, before: AlertMemory | undefined): Alerted => {
+  const seen = {
+    when: evaluate(rule.when, facts),
+    clear: rule.clear === undefined ? undefined : evaluate(rule.clear, facts),
+  }
+  return alertAfter(rule, seen, { before, now: facts.now })
 }
 
-/** The conditions of an alert's rule on the facts. */
-export interface SeenBoth {
-  readonly when: Seen
-  readonly clear: Seen | undefined
+/** What a round says of a rule that tells people of a condition. */
+export interface AlertLook {
+  readonly rule: AlertRule
+  readonly memory: RuleMemory
+  readonly before: RuleMemory | undefined
+  /** One when it fires, one when it is over: each time that it fires has one of each. */
+  readonly notice: Notice | undefined
 }
 
-export const seeBoth = (rule: AlertRule, facts: Facts): SeenBoth => ({
-  when: evaluate(rule.when, facts),
-  clear: rule.clear === undefined ? undefined : evaluate(rule.clear, facts),
-})
+/** Judges the conditions that people are told of, all by what was remembered before any of them was looked at. */
+export const lookAtAlerts = (
+  rules: ReadonlyArray<AlertRule>,
+  facts: Facts,
+  memories: Memories,
+): ReadonlyArray<AlertLook> =>
+  rules.map((rule) => {
+    const { now } = facts
+    const before = memories.get(memoryKey(rule.name, alertSubject))
+    const { tell, ...kept } = lookAtAlert(rule, facts, before)
+    const memory: RuleMemory = {
+      ...kept,
+      rule: rule.name,
+      subject: alertSubject,
+      observations: 0,
+      lastObservation: 0n,
+      reasonSince: before !== undefined && before.reason === kept.reason ? before.reasonSince : now,
+      decidedAt: now,
+    }
+    return { rule, memory, before, notice: tell === undefined ? undefined : noticeOf(rule, memory, before) }
+  })
 
-/** One look at an alert's rule: what it remembers from now on, and what people are told now. */
-export const lookAtAlert = (
+const noticeOf = (
   rule: AlertRule,
-  seen: SeenBoth,
-  { before, now }: { readonly before: AlertMemory | undefined; readonly now: number },
-): { readonly alerted: Alerted; readonly news: AlertNews | undefined } => {
-  const alerted = alertAfter(rule, seen, { before, now })
-  const { tell, detail } = alerted
-  if (tell === undefined) return { alerted, news: undefined }
-  if (tell === "fires") return { alerted, news: { isOver: false, severity: rule.severity, detail } }
-  const lasted = before?.firingSince === undefined ? "" : ` after ${timeText(now - before.firingSince)}`
-  return { alerted, news: { isOver: true, severity: "info", detail: `over${lasted}: ${detail}` } }
+  { state, episode, detail: said, decidedAt }: RuleMemory,
+  before?: RuleMemory,
+): Notice => {
+  const { name } = rule
+  const isOver = state !== "acting"
+  const lasted = before?.firingSince === undefined ? "" : ` after ${timeText(decidedAt - before.firingSince)}`
+  const detail = isOver ? `over${lasted}: ${said}` : said
+  const dedup = `rule/${name}/${episode}`
+  return {
+    topic: isOver ? "cleared" : "firing",
+    rule: name,
+    subject: name,
+    brief: detail,
+    alert: {
+      dedup: isOver ? `${dedup}/over` : dedup,
+      severity: isOver ? "info" : rule.severity,
+      kind: "rule",
+      subject: name,
+      detail,
+      fields: { rule: name, episode, over: isOver },
+      ...(isOver ? { resolves: [dedup] } : {}),
+    },
+  }
 }

@@ -1,5 +1,5 @@
 import { formatAmount } from "../domain/Amount.ts"
-import type { Decision, HoldReason } from "../domain/Decision.ts"
+import type { HoldReason } from "../domain/Decision.ts"
 import { timeText as spanText } from "./Check.ts"
 import type { LetGo, Need, Seen } from "./Need.ts"
 import type { PayoutRule } from "./Rule.ts"
@@ -10,7 +10,7 @@ import { afterUnpaid } from "./waiting.ts"
  * A fixed amount at each planned time. What was planned before the first look that saw a block of today is not owed. A
  * time that is concluded and later than now was concluded while a clock was wrong: all until now is.
  */
-export const payoutNeed = ({ subject: { rule }, snapshot, episode }: Seen<"payout">): Need => {
+export const payoutNeed = ({ subject: { rule, name }, snapshot, episode }: Seen<"payout">): Need => {
   const { schedule, from, to, asset, amount } = rule
   const { now } = snapshot
   const next = plannedAfter(schedule, now)
@@ -23,9 +23,14 @@ export const payoutNeed = ({ subject: { rule }, snapshot, episode }: Seen<"payou
   // Nothing is concluded by looks that saw nothing: 0 stands for them.
   if (episode === undefined || episode === 0) return wait(seconds(plannedUntil(schedule, now)))
   const concluded = Math.min(episode, seconds(now))
+  if (!isDue(rule, episode, now)) return wait(concluded)
   const { planned, letGo } = dueAfter(schedule, concluded * 1_000, now)
   const gone = letGo === undefined ? {} : { letGo }
   if (planned === undefined) return { ...wait(letGo === undefined ? concluded : seconds(letGo.last)), ...gone }
+  const signed = schedule.missed === "once" ? snapshot.lastSigned?.(rule.name, name) : undefined
+  if (signed !== undefined && signed >= planned) {
+    return { ...wait(seconds(planned)), detail: "a payment that was signed later stands for it" }
+  }
   return {
     _tag: "Wanted",
     detail: `${formatAmount(amount, asset.decimals)} ${asset.symbol} planned for ${timeText(planned)}`,
@@ -35,12 +40,9 @@ export const payoutNeed = ({ subject: { rule }, snapshot, episode }: Seen<"payou
   }
 }
 
-/** Says of a planned time that an earlier one's payment stands for it. */
-export const madeUp: Decision = {
-  _tag: "Hold",
-  reason: "not_due",
-  detail: "a payment that was signed later stands for it",
-}
+/** Whether a time is planned that is not concluded. `episode`: what is concluded, Unix seconds. */
+export const isDue = ({ schedule }: PayoutRule, episode: number, now: number): boolean =>
+  plannedUntil(schedule, now) > Math.min(episode * 1_000, now)
 
 /**
  * What was planned between the first look at a rule and the first that saw a block, of which nothing is owed. Unix

@@ -2,11 +2,11 @@ import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { type Judgement, judge } from "./decide.ts"
-import { type Allotment, feeShareOf, type Look, lookAt, type Memory } from "./Look.ts"
-import { feeMax } from "./Policy.ts"
+import { intentFor } from "./intentFor.ts"
+import { type Allotment, type Look, lookAt, type Memory } from "./Look.ts"
 import type { Party } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
-import { commandOf, partName, type Subject } from "./Subject.ts"
+import type { Subject } from "./Subject.ts"
 import { share } from "./share.ts"
 
 /** What one round said of one subject. */
@@ -87,23 +87,15 @@ const decideEach = (
 /** A payment of this round as those after it see it: both ends are reserved. */
 const planned =
   ({ subject, snapshot }: Look) =>
-  (payment: Payment): Intent => ({
-    id: "" as IntentId,
-    treasury: "",
-    rule: subject.rule.name,
-    subject: partName(subject.name, payment.from, payment.to),
-    episode: 0,
-    command: commandOf(subject),
-    payment,
-    decimals: subject.asset.decimals,
-    feeMax: feeMax(feeShareOf({ subject, snapshot }), payment.amount),
-    state: "proposed",
-    detail: "",
-    fee: undefined,
-    settledAt: undefined,
-    createdAt: snapshot.now,
-    updatedAt: snapshot.now,
-  })
+  (payment: Payment): Intent =>
+    intentFor(subject, payment, {
+      id: "" as IntentId,
+      treasury: "",
+      episode: 0,
+      detail: "",
+      policy: snapshot.policy,
+      at: snapshot.now,
+    })
 
 /** Whether funds alone decide: it is paid, or would be with more of them. */
 const wantsFunds = ({ judgement: { decision } }: Outcome): boolean =>

@@ -1,17 +1,17 @@
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import type { InForce } from "../config/ConfigInForce.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
-import { factsOf } from "../engine/factsOf.ts"
+import { peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
-import { alertMemoryOf } from "../engine/watchConditions.ts"
 import { alertSubject } from "../rules/alerting.ts"
 import type { AlertRule } from "../rules/Condition.ts"
+import { factsOf } from "../rules/decideRound.ts"
 import { type AlertExplanation, explainAlert } from "../rules/explainAlert.ts"
+import { memoryKey } from "../rules/RuleMemory.ts"
 import { Database } from "../store/Database.ts"
 import type { StoredDecision } from "../store/decisionsAround.ts"
 import { lastAlertOf } from "../store/lastAlertOf.ts"
-import { memoryKey, RuleStates } from "../store/RuleStates.ts"
-import { Settings } from "../store/Settings.ts"
+import { RuleStates } from "../store/RuleStates.ts"
 import type { KnownBy } from "./explanationOf.ts"
 
 /** What a rule told people last. */
@@ -43,17 +43,15 @@ export const alertAnswer = Effect.fnUntraced(function* (
   const database = yield* Database
   return yield* database.atomically(
     Effect.gen(function* () {
-      const memories = new Map((yield* (yield* RuleStates).all).map((m) => [memoryKey(m.rule, m.subject), m]))
-      const now = yield* Clock.currentTimeMillis
-      const watchedSince = Effect.map((yield* Settings).get("watchedSince"), (stored) => stored ?? String(now))
-      const facts = yield* factsOf([rule], yield* takeSnapshot(memories.values()), memories, watchedSince)
+      const { memories } = yield* (yield* RuleStates).byKey
+      const facts = factsOf(yield* peekRound(yield* takeSnapshot(memories), memories))
       const memory = memories.get(memoryKey(rule.name, alertSubject))
       return {
         about: "alert",
         rule: rule.name,
         at: facts.now,
         knowledge,
-        alert: explainAlert(rule, facts, memory && alertMemoryOf(memory)),
+        alert: explainAlert(rule, facts, memory),
         decided: memory ? { at: memory.reasonSince, reason: memory.reason ?? null, detail: memory.detail } : null,
         last: (yield* lastAlertOf(rule, facts.now)) ?? null,
       } satisfies AlertAnswer

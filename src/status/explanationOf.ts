@@ -5,12 +5,13 @@ import type { Treasury } from "../config/Treasury.ts"
 import { isHex64 } from "../domain/Hex.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
 import { gatherAnswers } from "../engine/gatherAnswers.ts"
-import { isRehearsed, judgeIdly } from "../engine/judgeAll.ts"
+import { peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import { alertSubject } from "../rules/alerting.ts"
+import { decideRound } from "../rules/decideRound.ts"
 import { type Explanation, explainSubject } from "../rules/explain.ts"
-import { isPaying, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
+import { isPaying, isRehearsed, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { attemptByHash } from "../store/attemptByHash.ts"
 import { Database } from "../store/Database.ts"
@@ -23,7 +24,7 @@ import {
 import { lastAlertOf } from "../store/lastAlertOf.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
-import { memoryKey, RuleStates } from "../store/RuleStates.ts"
+import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
 import { isoOf } from "./accountViews.ts"
 import { alertAnswer, type LastAlert } from "./alertAnswer.ts"
@@ -118,9 +119,9 @@ const lookNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
   const answers = yield* Effect.provideService(gatherAnswers(), EngineOptions, settings)
   return yield* database.atomically(
     Effect.gen(function* () {
-      const memories = new Map((yield* (yield* RuleStates).all).map((m) => [memoryKey(m.rule, m.subject), m]))
-      const snapshot = { ...(yield* takeSnapshot(memories.values())), answers }
-      return { snapshot, memories, outcomes: yield* judgeIdly(snapshot, memories) }
+      const { memories } = yield* (yield* RuleStates).byKey
+      const snapshot = { ...(yield* takeSnapshot(memories)), answers }
+      return { at: snapshot.now, ...decideRound(yield* peekRound(snapshot, memories)) }
     }).pipe(Effect.provideService(EngineOptions, settings)),
   )
 })
@@ -142,15 +143,13 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
   const own = subjectsOf(rule).map(({ name }) => name)
   const named = pick(own, asking)
   if ("problem" in named) return named
-  const { outcomes, memories, snapshot } = yield* lookNow(inForce)
-  const looks = outcomes.map(({ look }) => look).filter(({ subject }) => subject.rule.name === rule.name)
-  const subjects = looks
-    .filter(({ subject }) => named.names.includes(subject.name))
-    .map((look) => {
-      const memory = memories.get(memoryKey(rule.name, look.subject.name))
+  const { at, conclusions } = yield* lookNow(inForce)
+  const subjects = conclusions
+    .filter(({ memory }) => memory.rule === rule.name && named.names.includes(memory.subject))
+    .map(({ outcome, before }) => {
       const decided =
-        memory === undefined ? null : { at: memory.reasonSince, reason: memory.reason ?? null, detail: memory.detail }
-      return { ...explainSubject(look), decided }
+        before === undefined ? null : { at: before.reasonSince, reason: before.reason ?? null, detail: before.detail }
+      return { ...explainSubject(outcome.look), decided }
     })
   const knowledge = yield* knownBy(inForce.treasury)
   return {
@@ -158,7 +157,7 @@ const ruleAnswer = Effect.fnUntraced(function* (inForce: InForce, rule: PayingRu
     rule: rule.name,
     rehearsed: isRehearsed(inForce.mode, rule),
     trial: rule.trial,
-    at: snapshot.now,
+    at,
     knowledge,
     subjects,
   } satisfies RuleAnswer

@@ -3,17 +3,20 @@ import { type InForce, termsOf } from "../config/ConfigInForce.ts"
 import { needsRestart } from "../config/needsRestart.ts"
 import { EngineOptions, engineSettings } from "../engine/EngineOptions.ts"
 import { gatherAnswers } from "../engine/gatherAnswers.ts"
-import { isRehearsed, judgeIdly } from "../engine/judgeAll.ts"
+import { peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import type { Answers } from "../rules/code.ts"
+import type { Conclusion } from "../rules/conclude.ts"
+import { decideRound, type RoundContext } from "../rules/decideRound.ts"
 import { type ExplainedPayment, explainSubject } from "../rules/explain.ts"
-import type { Memory } from "../rules/Look.ts"
+import { isRehearsed } from "../rules/Rule.ts"
+import { type Memories, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import type { Outcome } from "../rules/step.ts"
 import { observationsMin } from "../rules/Timer.ts"
 import { weakens } from "../rules/weakens.ts"
 import { Database } from "../store/Database.ts"
 import { Observations } from "../store/Observations.ts"
-import { memoryKey, type RuleMemory, RuleStates } from "../store/RuleStates.ts"
+import { RuleStates } from "../store/RuleStates.ts"
 import { type KnownBy, knownBy } from "./explanationOf.ts"
 import { type RuleChange, ruleChanges } from "./ruleChanges.ts"
 
@@ -121,25 +124,23 @@ const judge = Effect.fnUntraced(function* (
   asLastSeen: boolean,
   answers: Answers = new Map(),
 ) {
-  const all = yield* (yield* RuleStates).all
-  const memories = new Map(all.map((m) => [memoryKey(m.rule, m.subject), m]))
+  const { memories } = yield* (yield* RuleStates).byKey
   const settings = engineSettings(treasury, mode)
   return yield* Effect.gen(function* () {
-    const seen = yield* takeSnapshot(memories.values())
+    const seen = yield* takeSnapshot(memories)
     // What this process has not compared the daemon had, or its own decisions say so.
     const snapshot = { ...seen, answers, ...(asLastSeen ? { catchingUp: undefined } : {}) }
-    const outcomes = yield* judgeIdly(snapshot, memories)
-    const waiting = outcomes.filter(isPending)
-    const ripe = waiting.length === 0 ? [] : yield* judgeIdly(snapshot, ripened(memories, waiting))
-    const subjects = outcomes.map((outcome) => {
-      const later = isPending(outcome)
-        ? ripe.find(
-            (r) =>
-              r.look.subject.name === outcome.look.subject.name &&
-              r.look.subject.rule.name === outcome.look.subject.rule.name,
-          )
-        : undefined
-      return plannedOf(outcome, later, {
+    const context = yield* peekRound(snapshot, memories)
+    const { conclusions } = decideRound(context)
+    const waiting = conclusions.filter(({ memory }) => memory.reason === "pending")
+    const ripe =
+      waiting.length === 0 ? [] : decideRound({ ...context, memories: ripened(context, waiting) }).conclusions
+    const subjects = conclusions.map(({ outcome, memory }) => {
+      const later =
+        memory.reason === "pending"
+          ? ripe.find((r) => r.memory.subject === memory.subject && r.memory.rule === memory.rule)
+          : undefined
+      return plannedOf(outcome, later?.outcome, {
         rehearsed: isRehearsed(mode, outcome.look.subject.rule),
         trial: outcome.look.subject.rule.trial,
       })
@@ -149,24 +150,15 @@ const judge = Effect.fnUntraced(function* (
   }).pipe(Effect.provideService(EngineOptions, settings))
 })
 
-const isPending = ({ judgement: { decision } }: Outcome): boolean =>
-  decision._tag === "Hold" && decision.reason === "pending"
-
 /** Memories as they will be once the conditions that hold now have held for their time. */
-const ripened = (
-  memories: ReadonlyMap<string, RuleMemory>,
-  waiting: ReadonlyArray<Outcome>,
-): ReadonlyMap<string, Memory> =>
-  new Map<string, Memory>([
+const ripened = ({ memories }: RoundContext, waiting: ReadonlyArray<Conclusion>): Memories =>
+  new Map([
     ...memories,
-    ...waiting.map(({ look: { subject, snapshot } }): [string, Memory] => {
-      const key = memoryKey(subject.rule.name, subject.name)
-      const timer = {
-        firingSince: snapshot.now - subject.rule.forMillis,
-        observations: observationsMin,
-        lastObservation: snapshot.asOf ?? 0n,
-      }
-      return [key, { episode: memories.get(key)?.episode ?? 0, ...timer }]
+    ...waiting.map(({ memory, outcome: { look } }): [string, RuleMemory] => {
+      const key = memoryKey(memory.rule, memory.subject)
+      const firingSince = look.snapshot.now - look.subject.rule.forMillis
+      const timer = { firingSince, observations: observationsMin, lastObservation: look.snapshot.asOf ?? 0n }
+      return [key, { ...memory, episode: memories.get(key)?.episode ?? 0, ...timer }]
     }),
   ])
 

@@ -3,7 +3,7 @@ import { isOn } from "../rules/alerting.ts"
 import type { AlertRule } from "../rules/Condition.ts"
 import { conditionText } from "../rules/conditionText.ts"
 import { isAlert, isPaying } from "../rules/Rule.ts"
-import type { RuleMemory } from "../store/RuleStates.ts"
+import type { RuleMemory } from "../rules/RuleMemory.ts"
 import type { RuleView } from "./View.ts"
 
 /** What each rule does, or why it does not: what wakes people first, else in the order of the file. */

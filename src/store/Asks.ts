@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Asked } from "../rules/Snapshot.ts"
 import { Big, rowsOf } from "./columns.ts"
 import { Database } from "./Database.ts"
 import { Journal } from "./Journal.ts"
@@ -7,24 +8,10 @@ import { rounded } from "./memory.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** A payment that people were asked to make. */
-export interface Ask {
+export interface Ask extends Asked {
   readonly seq: number
-  readonly rule: string
-  readonly subject: string
-  readonly episode: number
-  /** Names of the configuration. */
-  readonly from: string
-  readonly to: string
-  readonly asset: string
-  /** Base units. */
-  readonly amount: bigint
-  readonly decimals: number
   /** Why, for people. */
   readonly detail: string
-  /** Unix milliseconds. */
-  readonly at: number
-  /** When the account was seen back in its band; undefined while the money is waited for. */
-  readonly endedAt: number | undefined
 }
 
 const AskRow = Schema.Struct({
@@ -48,8 +35,8 @@ export class Asks extends Context.Service<
   {
     /** Call it inside the transaction of the decision. */
     readonly record: (ask: Omit<Ask, "seq" | "at" | "endedAt">) => Effect.Effect<void, StoreError>
-    /** Ends the open one of the subject, and returns it; undefined where none is open. */
-    readonly end: (rule: string, subject: string, detail: string) => Effect.Effect<Ask | undefined, StoreError>
+    /** Ends the open one of the subject, where one is. */
+    readonly end: (rule: string, subject: string, detail: string) => Effect.Effect<void, StoreError>
     /** Open ones, and those that ended at or after `since` (Unix milliseconds), oldest first. */
     readonly since: (since: number) => Effect.Effect<ReadonlyArray<Ask>, StoreError>
   }
@@ -79,10 +66,9 @@ export class Asks extends Context.Service<
             const at = yield* Clock.currentTimeMillis
             const [ended] = yield* sql`UPDATE asks SET ended_at = ${at} WHERE rule = ${rule} AND subject = ${subject}
               AND ended_at IS NULL RETURNING ${columns}`.pipe(rowsOf(AskRow, "Asks.end"))
-            if (ended === undefined) return undefined
+            if (ended === undefined) return
             const body = { episode: ended.episode, amount: ended.amount, detail }
             yield* journal.append({ kind: "received", subject: `${rule} ${subject}`, body })
-            return toAsk(ended)
           },
           (effect) => effect.pipe(storeError("Asks.end")),
         ),

@@ -1,32 +1,9 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type HoldReason, holdReasons, type RuleState } from "../domain/Decision.ts"
+import { holdReasons } from "../domain/Decision.ts"
+import { type Memories, memoryKey, type RuleMemory } from "../rules/RuleMemory.ts"
 import { Big, rowsOf } from "./columns.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
-
-/** What a rule remembers about one subject between evaluations, and across restarts. */
-export interface RuleMemory {
-  readonly rule: string
-  readonly subject: string
-  /** Counts the needs: raised when the condition turns true, and after a settled intent while it still is. */
-  readonly episode: number
-  /** Unix milliseconds since which the condition is true; undefined while it is not. */
-  readonly firingSince: number | undefined
-  /** Distinct observations in which it was true since then. */
-  readonly observations: number
-  /** Block time (Unix nanoseconds) of the last observation counted. */
-  readonly lastObservation: bigint
-  readonly state: RuleState
-  /** Why it is silent; undefined while it acts. */
-  readonly reason: HoldReason | undefined
-  readonly detail: string
-  readonly reasonSince: number
-  /** Of a rule that tells people: Unix milliseconds since which its alert is over, while it is on. */
-  readonly clearingSince?: number | undefined
-  /** Of a rule that tells people: when they last heard of it. */
-  readonly toldAt?: number | undefined
-  readonly decidedAt: number
-}
 
 const MemoryRow = Schema.Struct({
   rule: Schema.String,
@@ -48,19 +25,13 @@ const OldestRow = Schema.Struct({ seq: Schema.Int, at: Schema.Int })
 /** Decisions forgotten at once: more would stop everything else for too long. */
 const prunedAtOnce = 5_000
 
-/** Under which a subject's memory is found. */
-export const memoryKey = (rule: string, subject: string): string => `${rule}|${subject}`
-
 /** Timers, episode counters and the present decision of each rule and subject. */
 export class RuleStates extends Context.Service<
   RuleStates,
   {
     readonly all: Effect.Effect<ReadonlyArray<RuleMemory>, StoreError>
     /** By `memoryKey`. Read once, and again after `forget`: a number says which reading it is. */
-    readonly byKey: Effect.Effect<
-      { readonly memories: ReadonlyMap<string, RuleMemory>; readonly reading: number },
-      StoreError
-    >
+    readonly byKey: Effect.Effect<{ readonly memories: Memories; readonly reading: number }, StoreError>
     /** The next question reads the store: for when a transaction with changes in it was not committed. */
     readonly forget: Effect.Effect<void>
     /** Forgets decisions before a time (Unix milliseconds). What is in force now stays in the memories. */

@@ -4,13 +4,16 @@ import { TestClock } from "effect/testing"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { EngineOptions } from "../../src/engine/EngineOptions.ts"
+import { keepRound } from "../../src/engine/keepRound.ts"
+import { loadRound } from "../../src/engine/loadRound.ts"
 import { balanceOf } from "../../src/engine/snapshot.ts"
-import { watchConditions } from "../../src/engine/watchConditions.ts"
 import type { AlertRule } from "../../src/rules/Condition.ts"
+import { decideRound } from "../../src/rules/decideRound.ts"
+import { memoryKey } from "../../src/rules/RuleMemory.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Observations } from "../../src/store/Observations.ts"
-import { memoryKey, RuleStates } from "../../src/store/RuleStates.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
 import { trip } from "../../src/store/trip.ts"
 import { flow, round } from "../support/Flow.ts"
 import { calmSnapshot } from "../support/Rules.ts"
@@ -79,7 +82,9 @@ const look = Effect.fnUntraced(function* (at: number, balance: bigint | undefine
     terms: undefined,
     policy,
   }
-  return yield* watchConditions(snapshot, memories)
+  const decided = decideRound(yield* loadRound(snapshot, memories))
+  yield* keepRound(decided)
+  return decided.alerts
 })
 
 const told = Effect.map(

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { planOf } from "../../src/status/planOf.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Journal } from "../../src/store/Journal.ts"
@@ -50,6 +51,9 @@ describe("a rule whose payments come to nothing", () => {
           yield* fail("abandoned")
           assert.deepStrictEqual(yield* locks, [], "two are none too many")
           yield* fail("denied")
+          const { plan } = yield* planOf({ plan: options, inForce: undefined, asLastSeen: false })
+          assert.match(plan.subjects[0]?.sentence ?? "", /is silent: locked, its last 3 payments failed/)
+          assert.deepStrictEqual(yield* locks, [], "whoever asks what would be done changes nothing")
           yield* TestClock.adjust("2 minutes")
           for (let i = 0; i < 3; i++) yield* round(options, sandbox, looking)
           assert.strictEqual(yield* reason, "locked")

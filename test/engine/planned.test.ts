@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { explanationOf } from "../../src/status/explanationOf.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -82,6 +83,31 @@ describe("a planned payment that is held before it is decided", () => {
           assert.match((yield* told).join(), /^ticket wage: 30\.00\S* USDT alice -> eve planned .*\(short: alice has /)
         }),
       { rules: wage("1 8 15 * *"), alice: { floor: { USDT: "1000000" } } },
+    ),
+  )
+})
+
+describe("a planned payment that is signed after the next planned time", () => {
+  it.effect("stands for that time too, in what is decided and in what is explained", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const explained = Effect.map(explanationOf(options, { name: "wage", at: undefined }), (answer) =>
+            "about" in answer && answer.about === "rule" ? answer.subjects.map(({ sentence }) => sentence).join() : "",
+          )
+          yield* rounds(options, sandbox, 3)
+          yield* TestClock.adjust("1 minute")
+          yield* rounds(options, sandbox, 3, new Set(["submit"]))
+          yield* TestClock.adjust("2 minutes")
+          yield* rounds(options, sandbox, 3, new Set(["decide"]))
+          for (let i = 0; i < 9 && (yield* paidOf)[0] !== "confirmed"; i++)
+            yield* rounds(options, sandbox, 1, new Set(["decide"]))
+          assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+          assert.match(yield* explained, /is silent: not due, a payment that was signed later stands for it$/)
+          yield* rounds(options, sandbox, 9)
+          assert.deepStrictEqual(yield* paidOf, ["confirmed"])
+        }),
+      { rules: wage("1,3 8 15 * *") },
     ),
   )
 })

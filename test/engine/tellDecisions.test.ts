@@ -19,7 +19,7 @@ const change = (subject: string, [from, to]: readonly [HoldReason, HoldReason], 
     reasonSince: 0,
     decidedAt: 0,
   }
-  return { memory, before: { ...memory, reason: from }, intents: [], asked: undefined }
+  return { memory, before: { ...memory, reason: from }, intents: [], notices: [], isBroken: false }
 }
 
 /** The lines of one round of a rule with so many subjects. */

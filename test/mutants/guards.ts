@@ -24,7 +24,7 @@ const moneyPath: ReadonlyArray<RegExp> = [
   /^src\/gateway\/(accepted|agreed|common|together|onChain)/,
   /^src\/store\/(Outbox|outbox(Reads|Writes|Rows)|SpendLog|Findings|Epochs|Approvals)\.ts$/,
   /^src\/store\/(Brake|Clearance|guarded|trip)\.ts$/,
-  /^src\/engine\/(record|isWanted|submitPayment|Engine|lockRules|signedUses)\.ts$/,
+  /^src\/engine\/(record|isWanted|submitPayment|Engine|keepRound|loadRound|signedUses)\.ts$/,
 ]
 
 const wordsMax = 70

@@ -68,9 +68,9 @@ export const worlds: ReadonlyArray<Mutant> = [
     oracles: ["planned"],
     edits: [
       {
-        file: "engine/Engine.ts",
-        source: "    if (letGo !== undefined) yield* tellLetGo(",
-        instead: "    if (letGo !== undefined && letGo.last < 0) yield* tellLetGo(",
+        file: "rules/payoutNotices.ts",
+        source: "  if (letGo !== undefined) {",
+        instead: "  if (letGo !== undefined && letGo.last < 0) {",
       },
     ],
   },
@@ -84,6 +84,11 @@ export const worlds: ReadonlyArray<Mutant> = [
         file: "rules/Schedule.ts",
         source: "  const newest = plannedUntil(schedule, now)",
         instead: "  const newest = plannedUntil(schedule, now + 20_000)",
+      },
+      {
+        file: "rules/payout.ts",
+        source: "  plannedUntil(schedule, now) > Math.min(episode",
+        instead: "  plannedUntil(schedule, now + 20_000) > Math.min(episode",
       },
     ],
   },

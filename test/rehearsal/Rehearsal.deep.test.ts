@@ -1,17 +1,25 @@
 import { assert, describe, it } from "@effect/vitest"
 import { makeRehearsal } from "../../src/rehearsal/Rehearsal.ts"
 import type { Said } from "../../src/rehearsal/World.ts"
+import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { worldOf } from "./worlds.ts"
+
+/** All that an alert's rule remembers; its words and the time of its last look are of no consequence. */
+const alarmed = (memory: RuleMemory | undefined) => {
+  if (memory === undefined) return undefined
+  const { episode, state, firingSince, clearingSince, toldAt, reason, reasonSince } = memory
+  return { episode, state, firingSince, clearingSince, toldAt, reason, reasonSince }
+}
 
 const play = async ({ settings, events, until }: ReturnType<typeof worldOf>, everySecond: boolean) => {
   const said: Array<Said> = []
   const rehearsal = makeRehearsal({ ...settings, everySecond }, { said: (one) => said.push(one) })
   await rehearsal.advance(events, until)
   rehearsal.end()
-  const { ledger, told, misses, entries, alarms, asked } = rehearsal
+  const { ledger, told, misses, entries, alarms, memories, asked } = rehearsal
   return {
     said,
-    alarms: alarms.map(({ rule, memory, spans }) => [rule.name, memory, spans]),
+    alarms: alarms.map(({ rule, spans }) => [rule.name, alarmed(memories.get(memoryKey(rule.name, "when"))), spans]),
     told,
     misses,
     asked,

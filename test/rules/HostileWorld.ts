@@ -1,11 +1,14 @@
+import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
-import type { Memory } from "../../src/rules/Look.ts"
+import { askedAfter, conclude } from "../../src/rules/conclude.ts"
+import { intentFor } from "../../src/rules/intentFor.ts"
 import { type Spot, spotsOf } from "../../src/rules/lint/Finding.ts"
 import { needRanges } from "../../src/rules/lint/needs.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
 import { judge, lineFor, type PolicyLine, type WindowUse } from "../../src/rules/Policy.ts"
 import { levelsOf, receiverKey } from "../../src/rules/Rule.ts"
-import type { Snapshot } from "../../src/rules/Snapshot.ts"
+import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
+import type { Asked, Snapshot } from "../../src/rules/Snapshot.ts"
 import type { Subject } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { answered } from "../support/answered.ts"
@@ -13,8 +16,6 @@ import { calmSnapshot } from "../support/Rules.ts"
 import { pick, type Random } from "./dice.ts"
 import { assets } from "./RandomRule.ts"
 import type { RandomTreasury } from "./RandomTreasury.ts"
-import { WalkAsks } from "./WalkAsks.ts"
-import { walkIntent } from "./walkIntent.ts"
 
 export const dayMillis = 86_400_000
 export const maxAgeMillis = 30_000
@@ -37,11 +38,11 @@ export class HostileWorld {
   now = Date.UTC(2026, 10, 21)
   /** Transfers and withdrawals. */
   readonly signed: Array<Signed> = []
-  readonly asks = new WalkAsks()
+  asks: ReadonlyArray<Asked> = []
   readonly treasury: RandomTreasury
   readonly #random: Random
   readonly #spots: ReadonlyArray<Spot>
-  readonly #memories = new Map<string, Memory>()
+  readonly #memories = new Map<string, RuleMemory>()
   readonly #balances = new Map<string, bigint>()
   #open: ReadonlyArray<Intent> = []
   #settled: ReadonlyArray<Intent> = []
@@ -154,7 +155,7 @@ export class HostileWorld {
       },
       open: this.#open,
       settled: this.#settled,
-      asked: this.asks.all,
+      asked: this.asks,
       policy: this.treasury.policy,
       signed: (line) => this.#used(line, this.#blockTime),
     }
@@ -167,18 +168,12 @@ export class HostileWorld {
       this.#memories.get(keyOf(subject)),
     )
     for (const outcome of outcomes) {
-      const { look, judgement } = outcome
-      const { subject } = look
-      this.asks.keep(outcome, this.now)
-      const before = this.#memories.get(keyOf(subject))?.episode ?? 0
-      const episode = judgement.planned ?? judgement.concluded ?? before
-      const acts = judgement.decision._tag === "Act"
-      this.#memories.set(keyOf(subject), {
-        ...judgement.timer,
-        episode: acts ? episode : (judgement.concluded ?? before),
-      })
-      if (judgement.decision._tag !== "Act") continue
-      for (const payment of judgement.decision.payments) this.#sign(subject, payment)
+      const { subject } = outcome.look
+      const { memory, notices } = conclude(outcome, this.#memories.get(keyOf(subject)), false)
+      for (const notice of notices) this.asks = askedAfter(this.asks, notice, this.now)
+      this.#memories.set(keyOf(subject), memory)
+      const { decision } = outcome.judgement
+      if (decision._tag === "Act") for (const payment of decision.payments) this.#sign(subject, payment)
     }
   }
 
@@ -188,7 +183,8 @@ export class HostileWorld {
     const recordedAt = Math.max(this.#blockTime, this.now)
     const state = pick(this.#random, ["in_flight", "unknown"] as const)
     const sequence = ++this.#sequence
-    const intent = walkIntent(subject, payment, { policy, state, sequence, now: this.now })
+    const own = { id: String(sequence).padStart(64, "0") as IntentId, treasury: "", episode: sequence, detail: "" }
+    const intent = { ...intentFor(subject, payment, { ...own, policy, at: this.now }), state }
     const asked = { from: payment.fromKey, to: payment.toKey, assetId: payment.assetId, amount: payment.amount }
     const verdict = judge(policy, asked, (line) => this.#used(line, this.#blockTime))
     if (!verdict.permitted) return

@@ -1,7 +1,10 @@
+import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
-import type { Memory } from "../../src/rules/Look.ts"
+import { askedAfter, conclude } from "../../src/rules/conclude.ts"
+import { intentFor } from "../../src/rules/intentFor.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
-import { networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
+import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
+import { type Asked, networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../src/rules/Subject.ts"
 import { type Outcome, step } from "../../src/rules/step.ts"
 import { answered } from "../support/answered.ts"
@@ -9,8 +12,6 @@ import { calmSnapshot } from "../support/Rules.ts"
 import { pick, type Random } from "./dice.ts"
 import { assets } from "./RandomRule.ts"
 import { accountsOf, type RandomTreasury } from "./RandomTreasury.ts"
-import { WalkAsks } from "./WalkAsks.ts"
-import { walkIntent } from "./walkIntent.ts"
 
 const dayMillis = 86_400_000
 const terms = {
@@ -32,7 +33,7 @@ interface Flight {
 export interface Ticked {
   readonly snapshot: Snapshot
   readonly outcomes: ReadonlyArray<Outcome>
-  readonly memories: ReadonlyMap<string, Memory>
+  readonly memories: ReadonlyMap<string, RuleMemory>
 }
 
 const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}n` : value)
@@ -44,10 +45,12 @@ export const bytesOf = (outcomes: ReadonlyArray<Outcome>): string =>
     .join("\n")
 
 /** What a process that starts again has of a memory: the columns of a row. */
-const fromStore = ({ firingSince, observations, lastObservation, episode }: Memory): Memory => {
+const fromStore = (memory: RuleMemory): RuleMemory => {
+  const { firingSince, observations, lastObservation, episode } = memory
   const row = JSON.stringify([firingSince ?? null, observations, lastObservation.toString(), episode])
   const [since, seen, last, count] = JSON.parse(row) as [number | null, number, string, number]
-  return { firingSince: since ?? undefined, observations: seen, lastObservation: BigInt(last), episode: count }
+  const timer = { firingSince: since ?? undefined, observations: seen, lastObservation: BigInt(last) }
+  return { ...memory, ...timer, episode: count }
 }
 
 /** Accounts on which others deposit and spend, a ledger that executes late, and rules that see all of it late. */
@@ -56,10 +59,10 @@ export class WalkWorld {
   treasury: RandomTreasury
   /** Base units by account. */
   readonly balances = new Map<string, bigint>()
-  readonly asks = new WalkAsks()
+  asks: ReadonlyArray<Asked> = []
   /** All that was decided: transfers and withdrawals. */
   readonly paid: Array<Intent> = []
-  memories = new Map<string, Memory>()
+  memories = new Map<string, RuleMemory>()
   subjects: ReadonlyArray<Subject>
   readonly #random: Random
   readonly #history: Array<{ readonly at: number; readonly balances: ReadonlyMap<string, bigint> }> = []
@@ -155,7 +158,7 @@ export class WalkWorld {
       terms,
       open: this.#flights.map(({ intent }) => ({ ...intent, settledAt: undefined })),
       settled: this.#settled,
-      asked: this.asks.all,
+      asked: this.asks,
       firing: new Set(
         [...this.memories].flatMap(([key, { firingSince }]) => (firingSince === undefined ? [] : [key.split("|")[0]!])),
       ),
@@ -175,15 +178,12 @@ export class WalkWorld {
   #keep(outcomes: ReadonlyArray<Outcome>): void {
     const kept = new Map(this.memories)
     for (const outcome of outcomes) {
-      const { look, judgement } = outcome
-      const { subject } = look
-      this.asks.keep(outcome, this.now)
-      const { decision, timer, planned, concluded } = judgement
-      const before = kept.get(keyOf(subject))?.episode ?? 0
-      const episode = decision._tag === "Act" ? (planned ?? before + 1) : (concluded ?? before)
-      kept.set(keyOf(subject), { ...timer, episode })
-      if (decision._tag !== "Act") continue
-      for (const payment of decision.payments) this.#start(subject, payment)
+      const { subject } = outcome.look
+      const { memory, notices } = conclude(outcome, kept.get(keyOf(subject)), false)
+      for (const notice of notices) this.asks = askedAfter(this.asks, notice, this.now)
+      kept.set(keyOf(subject), memory)
+      const { decision } = outcome.judgement
+      if (decision._tag === "Act") for (const payment of decision.payments) this.#start(subject, payment)
     }
     this.memories = kept
   }
@@ -192,7 +192,8 @@ export class WalkWorld {
     const random = this.#random
     const { policy } = this.treasury
     const sequence = ++this.#sequence
-    const intent = walkIntent(subject, payment, { policy, state: "in_flight", sequence, now: this.now })
+    const own = { id: String(sequence).padStart(64, "0") as IntentId, treasury: "", episode: sequence, detail: "" }
+    const intent = { ...intentFor(subject, payment, { ...own, policy, at: this.now }), state: "in_flight" as const }
     const executesAt = this.now + random(random(6) === 0 ? 1_200_000 : 30_000)
     this.#flights = [...this.#flights, { intent, executesAt, seenAt: executesAt + random(60_000) }]
     this.paid.push(intent)

@@ -2,11 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { type BaseUnits, baseUnits } from "../../src/domain/Amount.ts"
 import type { IntentId, PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent, IntentState } from "../../src/domain/Intent.ts"
+import type { AlertRule } from "../../src/rules/Condition.ts"
 import { decide } from "../../src/rules/decide.ts"
+import { decideRound, type RoundContext } from "../../src/rules/decideRound.ts"
 import { endedBy } from "../../src/rules/endedBy.ts"
+import { reachOf } from "../../src/rules/history.ts"
 import { lookAt } from "../../src/rules/Look.ts"
 import { feeMax, judge, type Policy } from "../../src/rules/Policy.ts"
 import type { Level, Party, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
+import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { idle, type Timer } from "../../src/rules/Timer.ts"
@@ -341,5 +345,74 @@ describe("the policy", () => {
     assert.strictEqual(feeMax(policy.maxFee, 1n), 1n)
     assert.strictEqual(feeMax(policy.maxFee, 500n), 1n)
     assert.strictEqual(feeMax(policy.maxFee, 501n), 2n)
+  })
+})
+
+describe("a round", () => {
+  const memory: RuleMemory = {
+    ...ripe,
+    rule: "keep",
+    subject: "hot/USDT",
+    episode: 1,
+    state: "holding",
+    reason: "in_flight",
+    detail: "",
+    reasonSince: now,
+    decidedAt: now,
+  }
+  const dry: AlertRule = {
+    kind: "alert",
+    name: "dry",
+    when: { _tag: "Balance", account: level, side: "below", units: units(50) },
+    clear: undefined,
+    severity: "page",
+    forMillis: 0,
+    cooldownMillis: 0,
+    during: undefined,
+  }
+  const roundOf = (one: TopUpRule, more: Partial<RoundContext> = {}) =>
+    decideRound({
+      snapshot: snapshotOf({}),
+      memories: new Map([[memoryKey("keep", "hot/USDT"), memory]]),
+      paying: subjectsOf(one),
+      due: subjectsOf(one),
+      rehearsing: [],
+      rehearsals: [],
+      alerts: [],
+      past: () => undefined,
+      watchedSince: now,
+      ended: new Map(),
+      ...more,
+    })
+  const reasons = ({ conclusions }: ReturnType<typeof roundOf>) => conclusions.map(({ memory: kept }) => kept.reason)
+
+  it("is forbidden by an alert that fires in it", () => {
+    const inhibited = { ...rule, inhibitedBy: ["dry"] }
+    assert.deepStrictEqual(reasons(roundOf(inhibited)), [undefined])
+    const fired = roundOf(inhibited, { alerts: [dry] })
+    assert.deepStrictEqual(reasons(fired), ["inhibited"])
+    assert.deepStrictEqual(
+      fired.alerts.map(({ notice }) => notice?.alert.dedup),
+      ["rule/dry/1"],
+    )
+  })
+
+  it("looks at all subjects of a rule that locks itself in it, and not again once a person unlocked it", () => {
+    const failed = [1, 2, 3].map((i) => intent("failed", { rule: "keep", createdAt: now - 9_000 + i }))
+    const context = { snapshot: snapshotOf({ snapshot: { settled: failed } }), due: [] }
+    const locked = roundOf(rule, context)
+    assert.deepStrictEqual(
+      locked.locks.map(({ scope }) => scope),
+      ["lock:keep"],
+    )
+    assert.deepStrictEqual(reasons(locked), ["locked"])
+    const unlocked = roundOf(rule, { ...context, ended: new Map([["lock:keep", now - 8_000]]) })
+    assert.deepStrictEqual([unlocked.locks, reasons(unlocked)], [[], []])
+  })
+
+  it("knows payments for as long as any rule waits for what they do to balances", () => {
+    const day = 86_400_000
+    assert.isAbove(reachOf([{ ...rule, settleMillis: 3 * day }]).settled, 3 * day)
+    assert.strictEqual(reachOf([rule]).settled, day)
   })
 })

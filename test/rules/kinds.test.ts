@@ -307,6 +307,22 @@ describe("a payout", () => {
     assert.strictEqual(next.planned, Date.parse("2026-01-11T01:30:00Z") / 1_000)
   })
 
+  it("is made up for by what was signed after it, and else by itself", () => {
+    const memory = done("2026-01-09T01:30:00Z")
+    const signed = (text: string, one = rule) =>
+      decide(subjectsOf(one)[0]!, at("2026-01-10T12:00:00Z", { lastSigned: () => Date.parse(text) }), memory)
+    const after = signed("2026-01-10T01:30:00Z")
+    assert.deepStrictEqual(after.decision, {
+      _tag: "Hold",
+      reason: "not_due",
+      detail: "a payment that was signed later stands for it",
+    })
+    assert.strictEqual(after.concluded, Date.parse("2026-01-10T01:30:00Z") / 1_000)
+    assert.strictEqual(signed("2026-01-10T01:29:59Z").decision._tag, "Act")
+    const skip = { ...rule, schedule: { ...schedule, missed: "skip" as const, lateMillis: 86_400_000 } }
+    assert.strictEqual(signed("2026-01-10T01:31:00Z", skip).decision._tag, "Act", "each for itself")
+  })
+
   it("is due at each skipped time, also for a process that catches up", () => {
     const twice = { ...schedule, plans: [{ cron: Result.getOrThrow(Cron.parse("15,45 2 * * *", "Europe/Zurich")) }] }
     const found = new Set<string>()

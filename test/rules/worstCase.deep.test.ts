@@ -57,7 +57,7 @@ const play = (seed: number) => {
   judge(world, seed)
   const { lines } = worstCase(treasury)
   const made = world.signed.map(({ intent }) => intent.rule)
-  const asked = world.asks.all.map(({ rule }) => rule)
+  const asked = world.asks.map(({ rule }) => rule)
   const kindOf = (rule: string) => treasury.rules.find(({ name }) => name === rule)?.kind ?? "unknown"
   const reachedBy = (command: "transfer" | "withdraw") =>
     lines.map((said) => {

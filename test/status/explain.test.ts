@@ -7,8 +7,9 @@ import { type Explained, explainText } from "../../src/cli/explainText.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { type HoldReason, holdReasons } from "../../src/domain/Decision.ts"
 import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
-import { judgeOn } from "../../src/engine/judgeAll.ts"
+import { peekRound } from "../../src/engine/loadRound.ts"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
+import { decideRound } from "../../src/rules/decideRound.ts"
 import { explainSubject } from "../../src/rules/explain.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
 import { explanationOf } from "../../src/status/explanationOf.ts"
@@ -331,8 +332,8 @@ const explanation = Effect.fnUntraced(function* (treasury: Treasury, snapshot: P
   }
   const memories = new Map((yield* (yield* RuleStates).all).map((m) => [`${m.rule}|${m.subject}`, m]))
   return yield* Effect.gen(function* () {
-    const taken = { ...(yield* takeSnapshot(memories.values())), ...snapshot }
-    const first = explainSubject((yield* judgeOn(taken, memories))[0]!.look)
+    const taken = { ...(yield* takeSnapshot(memories)), ...snapshot }
+    const first = explainSubject(decideRound(yield* peekRound(taken, memories)).conclusions[0]!.outcome.look)
     return { first, text: first.sentence }
   }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, "live")))
 })

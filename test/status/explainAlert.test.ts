@@ -5,11 +5,14 @@ import { type Explained, explainText } from "../../src/cli/explainText.ts"
 import { toJson } from "../../src/cli/output.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"
+import { keepRound } from "../../src/engine/keepRound.ts"
+import { loadRound } from "../../src/engine/loadRound.ts"
 import { takeSnapshot } from "../../src/engine/snapshot.ts"
-import { watchConditions } from "../../src/engine/watchConditions.ts"
+import { decideRound } from "../../src/rules/decideRound.ts"
+import { memoryKey } from "../../src/rules/RuleMemory.ts"
 import { explanationOf } from "../../src/status/explanationOf.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
-import { memoryKey, RuleStates } from "../../src/store/RuleStates.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
 import { arrange, explained, now } from "../support/Explained.ts"
 import type { Fields } from "../support/treasury.ts"
 
@@ -30,7 +33,7 @@ const looksAt = (treasury: Treasury, at: number) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(at)
     const memories = new Map((yield* (yield* RuleStates).all).map((m) => [memoryKey(m.rule, m.subject), m]))
-    yield* watchConditions(yield* takeSnapshot(memories.values()), memories)
+    yield* keepRound({ ...decideRound(yield* loadRound(yield* takeSnapshot(memories), memories)), conclusions: [] })
   }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, "live")))
 
 const belowOf = (level: string) => ({ balance: { party: "hot", asset: "USDT", below: level } })

@@ -27,6 +27,7 @@ import { RuleStates } from "../../src/store/RuleStates.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { Signals } from "../../src/store/Signals.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
+import { Tags } from "../../src/store/Tags.ts"
 import { TermsLog } from "../../src/store/TermsLog.ts"
 import { BlockPace } from "../../src/submitter/BlockPace.ts"
 
@@ -49,6 +50,7 @@ export const testStore = () => {
       Brake.layerNoDeps,
       Findings.layerNoDeps,
       Asks.layerNoDeps,
+      Layer.succeed(Tags, Tags.of({ of: (_key, id) => id.slice(0, 16) })),
       Rehearsals.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Disagreement.layerNoDeps.pipe(Layer.provide(Settings.layer)),
       Backfills.layerNoDeps,

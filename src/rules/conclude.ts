@@ -1,0 +1,113 @@
+import { formatAmount } from "../domain/Amount.ts"
+import type { Decision, Payment, RuleState } from "../domain/Decision.ts"
+import type { Notice } from "./Notice.ts"
+import { payoutNotices } from "./payoutNotices.ts"
+import type { RuleMemory } from "./RuleMemory.ts"
+import type { Asked } from "./Snapshot.ts"
+import type { Subject } from "./Subject.ts"
+import type { Outcome } from "./step.ts"
+import type { Timer } from "./Timer.ts"
+
+/** All that follows from what a round says of one subject. */
+export interface Conclusion {
+  readonly outcome: Outcome
+  /** Where it pays, with the first number that its episode may have: one that is taken already is passed over. */
+  readonly memory: RuleMemory
+  readonly before: RuleMemory | undefined
+  readonly notices: ReadonlyArray<Notice>
+}
+
+/** `isRehearsed`: nothing of it is paid, and people hear nothing of its money. */
+export const conclude = (outcome: Outcome, before: RuleMemory | undefined, isRehearsed: boolean): Conclusion => {
+  const { subject, snapshot } = outcome.look
+  const { decision, timer, planned, concluded } = outcome.judgement
+  const { now } = snapshot
+  const begins = before?.firingSince === undefined && timer.firingSince !== undefined && subject.kind !== "payout"
+  const counted = (before?.episode ?? 0) + (begins ? 1 : 0)
+  const reason = decision._tag === "Hold" ? decision.reason : undefined
+  const { firingSince, observations, lastObservation } = timer
+  const memory: RuleMemory = {
+    rule: subject.rule.name,
+    subject: subject.name,
+    episode: (decision._tag === "Act" ? planned : concluded) ?? counted,
+    firingSince,
+    observations,
+    lastObservation,
+    state: stateOf(decision, timer),
+    reason,
+    detail: decision.detail,
+    reasonSince: before !== undefined && before.reason === reason ? before.reasonSince : now,
+    decidedAt: now,
+  }
+  const ofMoney = isRehearsed ? [] : [...payoutNotices(outcome, memory, before), ...asking(subject, decision, counted)]
+  return { outcome, memory, before, notices: [...ofMoney, ...received(outcome)] }
+}
+
+const stateOf = (decision: Decision, timer: Timer): RuleState => {
+  if (decision._tag !== "Hold") return "acting"
+  if (decision.reason === "pending") return "pending"
+  return timer.firingSince === undefined ? "inactive" : "holding"
+}
+
+/** People are asked for what a rule needs. */
+const asking = ({ rule, name, asset }: Subject, decision: Decision, episode: number): ReadonlyArray<Notice> => {
+  const payment = decision._tag === "Ask" ? decision.payments[0] : undefined
+  if (payment === undefined) return []
+  const { from, to, amount } = payment
+  const units = formatAmount(amount, asset.decimals)
+  const alert = {
+    dedup: `request/${rule.name}/${name}/${episode}`,
+    severity: "ticket" as const,
+    kind: "request" as const,
+    subject: name,
+    detail: `send ${units} ${asset.symbol} from ${from} to ${to}: ${decision.detail}`,
+    fields: { rule: rule.name, from, to, asset: asset.symbol, amount: units, command: commandText(payment) },
+  }
+  const asked = { episode, from, to, asset: asset.symbol, amount, decimals: asset.decimals }
+  return [{ topic: "request", rule: rule.name, subject: name, brief: decision.detail, asked, alert }]
+}
+
+/** What a wallet takes, unsigned: base units, the receiver's key, the asset's id. */
+const commandText = ({ toKey, assetId, amount }: Payment): string =>
+  JSON.stringify({
+    transfer: {
+      fromAccountType: "ACCOUNT_TYPE_GENERAL",
+      to: toKey,
+      toAccountType: "ACCOUNT_TYPE_GENERAL",
+      asset: assetId,
+      amount: String(amount),
+      oneOff: {},
+    },
+  })
+
+/** What of a subject's requests is open. */
+const openAskOf = ({ rule, name }: Subject, asked: ReadonlyArray<Asked>): Asked | undefined =>
+  asked.find((one) => one.endedAt === undefined && one.rule === rule.name && one.subject === name)
+
+/** The account is back in its band: what was asked for counts as received. */
+const received = ({ look: { subject, snapshot }, judgement: { decision } }: Outcome): ReadonlyArray<Notice> => {
+  if (subject.kind !== "request" || decision._tag !== "Hold" || decision.reason !== "in_band") return []
+  const open = openAskOf(subject, snapshot.asked)
+  if (open === undefined) return []
+  const { rule, subject: name, episode, from, to, asset, amount, decimals } = open
+  const units = formatAmount(amount, decimals)
+  const brief = decision.detail
+  const alert = {
+    dedup: `received/${rule}/${name}/${episode}`,
+    severity: "info" as const,
+    kind: "request" as const,
+    subject: name,
+    detail: `${to} is funded again: ${brief}; asked for were ${units} ${asset} from ${from}`,
+    fields: { rule, from, to, asset, amount: units },
+  }
+  return [{ topic: "received", rule, subject: name, brief, asked: open, alert }]
+}
+
+/** What people were asked for, once they have heard this. */
+export const askedAfter = (all: ReadonlyArray<Asked>, notice: Notice, now: number): ReadonlyArray<Asked> => {
+  const { topic, rule, subject, asked } = notice
+  if (asked === undefined) return all
+  if (topic === "request") return [...all, { ...asked, rule, subject, at: now, endedAt: undefined }]
+  const isIt = (one: Asked) => one.endedAt === undefined && one.rule === rule && one.subject === subject
+  return all.map((one) => (isIt(one) ? { ...one, endedAt: now } : one))
+}
