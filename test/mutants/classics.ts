@@ -21,7 +21,7 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "submitter/signIntent.ts",
-        source: "const others = [...claims, ...unseen].filter(",
+        source: "const others = [...claims, ...unseen, ...unmoved].filter(",
         instead: "const others = [...claims].filter(",
       },
     ],
@@ -45,8 +45,8 @@ export const classics: ReadonlyArray<Mutant> = [
     edits: [
       {
         file: "submitter/Reconcile.ts",
-        source: "one === undefined || (one.complete && (one.mark",
-        instead: "one === undefined || ((one.mark",
+        source: "one === undefined || (one.complete && one.reached",
+        instead: "one === undefined || (one.reached",
       },
     ],
   },

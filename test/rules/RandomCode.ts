@@ -35,14 +35,12 @@ export const freeCode = (random: Random, payer: Payer): CodeRule => {
   const each = (pay: bigint) => payer.to.map(({ name }) => ({ pay, to: name }))
   const share = BigInt(2 + random(8))
   const minute = random(10)
-  let times = 0
   const code = pick(random, [
     () => each(10n ** 30n),
     ({ balances }: Seen) => each(Object.values(balances)[0]! / share),
     ({ balances }: Seen) => each(Object.values(balances)[0]! / share),
     ({ time }: Seen) => (Math.floor(time / 60_000) % 10 < minute ? each(50n * share) : undefined),
     ({ balances }: Seen) => (Object.values(balances)[0]! % 2n === 0n ? each(100n * share) : { pay: "much" }),
-    () => each(BigInt(++times)),
   ])
   const accounts = [{ party: payer.from, asset: payer.asset, balance: "free" as const }]
   return { ...payer, kind: "code", accounts, code: codeOf(codeHere(code), payer, "") }

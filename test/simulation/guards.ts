@@ -216,9 +216,9 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "asks the operators last in force",
     edits: [
       {
-        file: "status/operatorsInForce.ts",
-        source: "    if (known !== undefined) return operatorsIn(known.terms)\n",
-        instead: "    void known\n",
+        file: "status/agreeing.ts",
+        source: "  if (known !== undefined) return operatorsIn(known.terms)\n",
+        instead: "  void known\n",
       },
     ],
   },

@@ -118,7 +118,10 @@ const heard = (db: DatabaseSync, aways: Month["aways"], polls: Month["polls"]): 
   return [
     ...halts.map(({ reason, detail }) => `halted: ${reason}: ${detail}`),
     ...alerts
-      .filter(({ at }) => !mayHear.some(({ from, until }) => at >= from && at <= until))
+      .filter(({ at, detail }) => {
+        const later = detail.startsWith("over;") ? againMillis : 0
+        return !mayHear.some(({ from, until }) => at >= from && at <= until + later)
+      })
       .map(({ kind, subject, detail, at }) => `people heard of ${kind} ${subject} at ${timeText(at)}: ${detail}`),
   ]
 }

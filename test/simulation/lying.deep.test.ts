@@ -28,13 +28,4 @@ describe("the simulation of a single gateway that lies at random", () => {
     const [verdict] = await simulate({ first, seeds: 1, gateways: () => "lying" as const, workers: 1 })
     assert.deepStrictEqual([verdict?.violations, [...new Set(verdict?.notes)]], [[], notes])
   })
-
-  it("lets people end what was signed on a false block", async () => {
-    const [verdict] = await simulate({ first: 1_896, seeds: 1, gateways: () => "lying" as const, workers: 1 })
-    assert.deepStrictEqual(verdict?.violations, [])
-    const notes = verdict?.notes ?? []
-    const refused = notes.findIndex((note) => note.includes("which the chain has not come to"))
-    assert.isAtLeast(refused, 0)
-    assert.isAbove(notes.indexOf("intents resolve (unknown)"), refused)
-  })
 })

@@ -21,18 +21,18 @@ export interface Planted {
 const confirm = "submitter/confirmIntent.ts"
 const absent = "  if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)\n"
 
-/** What is dead is judged some seconds late besides: alone, a mistake about the end of the window is not seen. */
+/** No window is over before its time: alone, a mistake about the end of the window is not seen. */
 const atOnce = {
   file: "submitter/evidence.ts",
-  source: "  const lower = stood < told ? stood : told\n",
-  instead: "  const lower = told\n",
+  source: "SureHeight(told < reach ? told : reach)",
+  instead: "SureHeight(told)",
 }
 
-/** An absence of a lone gateway has to last, and to agree with movements and balances: these see a short window too. */
+/** An absence has to agree with movements and balances: these see a short window too. */
 const unasked = {
   file: "submitter/speaksAgainst.ts",
-  source: "  if ((yield* Gateways).quorum > 1) return undefined\n",
-  instead: "  if ((yield* Gateways).quorum > 0) return undefined\n",
+  source: "({ intent, attempt }: Live) {\n",
+  instead: "({ intent, attempt }: Live) {\n  if (attempt.k > 0) return undefined\n",
 }
 
 /** What sees a payment that is made twice, or is said to be made and is not. */
