@@ -49,6 +49,9 @@ const IdRow = Schema.Struct({ id: Schema.String })
 /** Rows read at once; more are left for the next time. */
 const rowsMax = 10_000
 
+/** Payments that ended so long before the first row may be in it. */
+const earlierMillis = 600_000
+
 const finals: ReadonlySet<string> = new Set(finalIntentStates)
 const opens = Object.keys(intentMoves)
 /** Nothing of these has ever left. */
@@ -63,20 +66,23 @@ const toPayment = (row: typeof PaymentColumns.Type): KnownPayment => {
   return { id, asset, cost, times, isOpen, createdAt, updatedAt, settledAt: settledAt ?? undefined }
 }
 
+/** What the journal and the rows tell of one key. */
+export interface Book {
+  /** Rows and opening balances of its general accounts after a block time, oldest first; at most 10,000. */
+  readonly rows: ReadonlyArray<GeneralRow>
+  /** Its payments that are open, or came to an end not long before the first of these rows, oldest first. */
+  readonly payments: ReadonlyArray<KnownPayment>
+  /** Times whose rows are lost. */
+  readonly gaps: ReadonlyArray<typeof GapColumns.Type>
+}
+
 /** What is needed to tell whether all that left a key's general accounts was paid by the journal. */
 export class Debits extends Context.Service<
   Debits,
   {
-    /** Rows and opening balances of the key's general accounts after a block time, oldest first; at most 10,000. */
-    readonly rows: (party: string, after: bigint) => Effect.Effect<ReadonlyArray<GeneralRow>, StoreError>
-    /** Payments of the key that are open, or came to an end since (Unix milliseconds), oldest first. */
-    readonly payments: (party: string, since: number) => Effect.Effect<ReadonlyArray<KnownPayment>, StoreError>
-    /** Times whose rows are lost and which end after a block time. */
-    readonly gaps: (
-      after: bigint,
-    ) => Effect.Effect<ReadonlyArray<{ readonly since: bigint; readonly until: bigint }>, StoreError>
-    /** Those of the transfers' ids that neither an attempt nor a finding has. */
-    readonly unknown: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StoreError>
+    readonly book: (party: string, after: bigint) => Effect.Effect<Book, StoreError>
+    /** Those of the transfers' ids that an attempt or a finding has. */
+    readonly known: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, StoreError>
   }
 >()("cofferer/store/Debits") {
   static readonly layer = Layer.effect(
@@ -84,40 +90,34 @@ export class Debits extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       return Debits.of({
-        rows: Effect.fn("Debits.rows")((party: string, after: bigint) =>
-          sql`SELECT asset, balance, timestamp, 0 AS opening FROM balance_rows
+        book: Effect.fn("Debits.book")(function* (party: string, after: bigint) {
+          const rows = yield* sql`SELECT asset, balance, timestamp, 0 AS opening FROM balance_rows
             WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
             UNION ALL SELECT asset, balance, timestamp, 1 AS opening FROM openings
             WHERE timestamp > ${after} AND party = ${party} AND type = ${general} AND market = ''
-            ORDER BY timestamp, opening DESC, asset LIMIT ${rowsMax}`.pipe(
-            rowsOf(GeneralColumns, "Debits.rows"),
-            Effect.map((rows) => rows.map(({ opening, ...row }) => ({ ...row, isOpening: opening === 1 }))),
-          ),
-        ),
-        // The sign keeps SQLite from reading all payments ever made, in order, for the few that are wanted.
-        payments: Effect.fn("Debits.payments")((party: string, since: number) =>
-          sql`SELECT id, asset_id AS asset, amount, fee_max AS "feeMax", fee, state, created_at AS "createdAt",
-            updated_at AS "updatedAt",
-            settled_at AS "settledAt",
+            ORDER BY timestamp, opening DESC, asset LIMIT ${rowsMax}`.pipe(rowsOf(GeneralColumns, "Debits.rows"))
+          const since = Number((rows[0]?.timestamp ?? 0n) / 1_000_000n) - earlierMillis
+          // The sign keeps SQLite from reading all payments ever made, in order, for the few that are wanted.
+          const payments = yield* sql`SELECT id, asset_id AS asset, amount, fee_max AS "feeMax", fee, state,
+            created_at AS "createdAt", updated_at AS "updatedAt", settled_at AS "settledAt",
             (SELECT coalesce(max(n), 0) FROM duplicates WHERE intent_id = intents.id) AS executions
             FROM intents WHERE from_key = ${party}
             AND (state IN ${sql.in(opens)} OR updated_at > ${since})
             AND (state <> ${"confirmed"} OR EXISTS (SELECT 1 FROM attempts WHERE intent_id = intents.id
               AND attempts.state = ${"confirmed"}))
-            ORDER BY +created_at, id`.pipe(
-            rowsOf(PaymentColumns, "Debits.payments"),
-            Effect.map((rows) => rows.map(toPayment).filter(({ times }) => times > 0)),
-          ),
-        ),
-        gaps: Effect.fn("Debits.gaps")((after: bigint) =>
-          sql`SELECT since, until FROM gaps WHERE until > ${after}`.pipe(rowsOf(GapColumns, "Debits.gaps")),
-        ),
-        unknown: Effect.fn("Debits.unknown")(function* (ids: ReadonlyArray<string>) {
+            ORDER BY +created_at, id`.pipe(rowsOf(PaymentColumns, "Debits.payments"))
+          const gaps = yield* sql`SELECT since, until FROM gaps`.pipe(rowsOf(GapColumns, "Debits.gaps"))
+          return {
+            rows: rows.map(({ opening, ...row }) => ({ ...row, isOpening: opening === 1 })),
+            payments: payments.map(toPayment).filter(({ times }) => times > 0),
+            gaps,
+          } satisfies Book
+        }),
+        known: Effect.fn("Debits.known")(function* (ids: ReadonlyArray<string>) {
           if (ids.length === 0) return new Set<string>()
-          const known = yield* sql`SELECT transfer_id AS id FROM attempts WHERE transfer_id IN ${sql.in(ids)}
-            UNION SELECT id FROM listed_transfers WHERE id IN ${sql.in(ids)}`.pipe(rowsOf(IdRow, "Debits.unknown"))
-          const all = new Set(known.map(({ id }) => id))
-          return new Set(ids.filter((id) => !all.has(id)))
+          const found = yield* sql`SELECT transfer_id AS id FROM attempts WHERE transfer_id IN ${sql.in(ids)}
+            UNION SELECT id FROM listed_transfers WHERE id IN ${sql.in(ids)}`.pipe(rowsOf(IdRow, "Debits.known"))
+          return new Set(found.map(({ id }) => id))
         }),
       })
     }),

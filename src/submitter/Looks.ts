@@ -30,9 +30,6 @@ export class Looks extends Context.Service<
     /** Blocks in which the transfer was seen as done when its movements were last counted; 1 before. */
     readonly counted: (transferId: string) => Effect.Effect<number>
     readonly noteCounted: (transferId: string, executions: number) => Effect.Effect<void>
-    /** Whether something left the party's accounts that is not explained yet. */
-    readonly doubt: (party: string, is: boolean) => Effect.Effect<void>
-    readonly isDoubtful: Effect.Effect<boolean>
     /** The time given first for the name, in Unix milliseconds. */
     readonly since: (name: string, now: number) => Effect.Effect<number>
     /** Whether so many milliseconds are over since this was last true of the name. */
@@ -50,7 +47,6 @@ export class Looks extends Context.Service<
       const counted = new Map<string, number>()
       const times = new Map<string, number>()
       const dues = new Map<string, number>()
-      const doubts = new Set<string>()
       let start: bigint | undefined
       return Looks.of({
         last: (party) => Effect.sync(() => last.get(party)),
@@ -78,8 +74,6 @@ export class Looks extends Context.Service<
         noteExplained: (party, newestRow) => Effect.sync(() => rows.set(party, newestRow)),
         counted: (transferId) => Effect.sync(() => counted.get(transferId) ?? 1),
         noteCounted: (transferId, executions) => Effect.sync(() => counted.set(transferId, executions)),
-        doubt: (party, is) => Effect.sync(() => (is ? doubts.add(party) : doubts.delete(party))),
-        isDoubtful: Effect.sync(() => doubts.size > 0),
         since: (name, now) =>
           Effect.sync(() => {
             // What was first seen later than now was seen while the clock was wrong.

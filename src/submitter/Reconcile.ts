@@ -171,7 +171,6 @@ const waitMillis = Effect.gen(function* () {
   for (const { publicKey, signer } of parties.values()) {
     if (signer !== undefined && (yield* clearance.lacking(publicKey)) !== undefined) return waitMillisMax
   }
-  if (yield* (yield* Looks).isDoubtful) return waitMillisMax
   const watched = yield* (yield* Findings).watched
   return watched.length > 0 ? Math.min(watchMillisMax, pollIdleMillis) : pollIdleMillis
 })

@@ -1,32 +1,29 @@
-import { Clock, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { general } from "../domain/AccountType.ts"
+import { formatAmount } from "../domain/Amount.ts"
+import { Confirmation } from "../gateway/Confirmation.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { LedgerHistory } from "../gateway/LedgerHistory.ts"
-import { clockGap } from "../rules/clockGap.ts"
+import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
+import { pageSize } from "../gateway/walkPages.ts"
 import { Database } from "../store/Database.ts"
-import { Debits } from "../store/Debits.ts"
+import { Debits, type GeneralRow } from "../store/Debits.ts"
+import { Findings, type ListedTransfer } from "../store/Findings.ts"
 import { type AccountBalance, Observations } from "../store/Observations.ts"
 import { Settings } from "../store/Settings.ts"
-import { Looks } from "./Looks.ts"
-import { type Accounted, type Book, type Debit, type Reckoning, reckon } from "./reckon.ts"
-import { reckonAgain } from "./reckonAgain.ts"
+import { tripWith } from "../store/trip.ts"
+import { type Accounted, type Balances, explainDebits, type Unexplained } from "./explainDebits.ts"
+import { noteListing } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
-import { fallsOf, foreignAmong, type Proof, tellDebits } from "./tellDebits.ts"
 
-/** An unexplained debit is looked into so long after it was first seen: what explains it may come later. */
-const settleMillis = 1_500
-/** So long the gateway has to show what it was. */
-const patienceMillis = 60_000
-/** Behind a payment without an end the reckoning waits so long. */
-const openNanosMax = 3_600_000_000_000n
-/** Payments that ended so long before the first row may be in it. */
-const earlierMillis = 600_000
+/** What a gateway shows of the last minute it may correct, and rows are never so far ahead of the watermark. */
+const settleNanos = 60_000_000_000n
 
 /** Where a key's money may go and stay its own. Only general accounts and rewards: then it never traded. */
 const untraded: ReadonlySet<string> = new Set([general, "ACCOUNT_TYPE_VESTING_REWARDS", "ACCOUNT_TYPE_VESTED_REWARDS"])
 
 const Stored = Schema.fromJsonString(
   Schema.Struct({
-    from: Schema.BigIntFromString,
     until: Schema.BigIntFromString,
     held: Schema.Array(Schema.Tuple([Schema.String, Schema.BigIntFromString, Schema.BigIntFromString])),
     used: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
@@ -35,133 +32,159 @@ const Stored = Schema.fromJsonString(
 const decode = Schema.decodeUnknownOption(Stored)
 const encode = Schema.encodeSync(Stored)
 
-const keyOf = (party: string): string => `debits/${party}`
-
 const load = Effect.fnUntraced(function* (party: string) {
-  const text = yield* (yield* Settings).get(keyOf(party))
-  const known = Option.map(decode(text), ({ from, until, held, used }): Accounted => {
-    const accounts = held.map(([asset, balance, since]) => [asset, { balance, since }] as const)
-    return { from, until, held: new Map(accounts), used: new Map(used) }
-  })
-  return Option.getOrUndefined(known)
+  const stored = Option.getOrUndefined(decode(yield* (yield* Settings).get(`debits/${party}`)))
+  if (stored === undefined) return undefined
+  const held = new Map(stored.held.map(([asset, balance, since]) => [asset, { balance, since }]))
+  return { until: stored.until, held, used: new Map(stored.used) } satisfies Accounted
 })
 
-/** A watch that begins later than now began while a clock was wrong: it begins now. */
-const begunBy = Effect.fnUntraced(function* (party: string, known: Accounted, now: number) {
-  const watermark = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  const clock = BigInt(now) * 1_000_000n
-  const latest = clock > watermark ? clock : watermark
-  if (known.from <= latest) return known
-  const begun = { ...known, from: latest }
-  yield* save(party, begun)
-  return begun
-})
-
-const save = Effect.fnUntraced(function* (party: string, { from, until, held, used }: Accounted) {
+const save = Effect.fnUntraced(function* (party: string, { until, held, used }: Accounted) {
   const accounts = [...held].map(([asset, { balance, since }]) => [asset, balance, since] as const)
-  yield* (yield* Settings).set(keyOf(party), encode({ from, until, held: accounts, used: [...used] }))
+  yield* (yield* Settings).set(`debits/${party}`, encode({ until, held: accounts, used: [...used] }))
 })
 
 /**
- * A key that is seen for the first time: what was before is not ours to explain. Clock and newest block agree before
- * it begins, so that nothing is taken for the past that is not.
- */
-const begin = Effect.fnUntraced(function* (party: string, accounts: ReadonlyArray<AccountBalance>, now: number) {
-  const own = accounts.filter((account) => account.type === general && account.market === "")
-  const until = own.reduce((newest, { timestamp }) => (timestamp > newest ? timestamp : newest), 0n)
-  const watermark = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
-  const { maxAgeMillis } = yield* SubmitterOptions
-  if (clockGap(now, Number(watermark / 1_000_000n), maxAgeMillis) !== undefined) return
-  const clock = BigInt(now) * 1_000_000n
-  const held = new Map(own.map(({ asset, balance, timestamp }) => [asset, { balance, since: timestamp }]))
-  yield* save(party, { from: clock > watermark ? clock : watermark, until, held, used: new Map() })
-})
-
-/**
- * Accounts for all that leaves the key's general accounts, given the latest balances of all. What no payment of the
- * journal explains is looked up in the ledger's movements: a transfer or a withdrawal that the journal does not know
- * halts. Where a gateway tells no movements, the fall itself halts, once it was shown twice, of a key that never
- * had money anywhere but in general accounts: what trading costs is explained by nothing that such a gateway tells.
+ * Accounts for all that leaves the key's general accounts, given the latest balances of all: loads what is known, has
+ * it explained, and writes once. The gateway is asked only where payments leave something unexplained. What is
+ * unexplained then halts, and once told of is known.
  */
 export const watchDebits = Effect.fn("Reconcile.debits")(function* (party: string, all: ReadonlyArray<AccountBalance>) {
-  const now = yield* Clock.currentTimeMillis
+  const watermark = (yield* (yield* Observations).watermark)?.timestamp
+  if (watermark === undefined) return
   const accounts = all.filter((account) => account.party === party)
-  const newest = accounts.reduce((time, { timestamp }) => (timestamp > time ? timestamp : time), 0n)
-  const stored = yield* load(party)
-  if (stored === undefined) return yield* begin(party, accounts, now)
-  const known = yield* begunBy(party, stored, now)
-  if (newest <= known.until) return
-  const debits = yield* Debits
-  const rows = yield* debits.rows(party, known.until)
-  const since = rows[0]?.timestamp ?? 0n
-  const payments = yield* debits.payments(party, Number(since / 1_000_000n) - earlierMillis)
-  const gaps = yield* debits.gaps(since - openNanosMax)
-  const book = { rows, payments, gaps }
-  const upTo = (end: bigint) => reckon(known, { ...book, rows: rows.filter(({ timestamp }) => timestamp < end) })
-  const whole = upTo(newest + 1n)
+  const before = yield* load(party)
+  // What was before a key is seen for the first time is not ours to explain. A time to come was never a block's.
+  if (before === undefined || before.until > watermark + settleNanos) {
+    const own = accounts.filter(({ type, market }) => type === general && market === "")
+    const held = new Map(own.map(({ asset, balance, timestamp }) => [asset, { balance, since: timestamp }]))
+    return yield* save(party, { until: watermark, held, used: before?.used ?? new Map() })
+  }
+  if (!accounts.some(({ timestamp }) => timestamp > before.until)) return
+  const { rows, payments, gaps } = yield* (yield* Debits).book(party, before.until)
   const isTraded = accounts.some(({ type }) => !untraded.has(type))
-  if (whole.debits.length > 0) return yield* lookInto({ party, isTraded, now, known, book, whole })
-  yield* isOver(party)
-  const { openAt } = whole
-  const reached = openAt === undefined || newest - openAt > openNanosMax ? whole : upTo(openAt)
-  if (reached.accounted.until > known.until) yield* save(party, reached.accounted)
+  const book = { payments, balances: { rows, gaps, end: watermark - settleNanos } }
+  const { unexplained: falls } = explainDebits(before, book)
+  const asked = falls.length === 0 ? undefined : yield* ask({ party, isTraded, falls, balances: book.balances })
+  if (asked?.balances.end === 0n) yield* Effect.logWarning("what left an account is not told in full", { party })
+  const { unexplained, again, accounted } = explainDebits(before, { ...book, ...asked })
+  const found = yield* Effect.forEach(unexplained, (one) => sighted(party, one))
+  yield* (yield* Database).atomically(
+    Effect.gen(function* () {
+      if (again.length > 0) yield* (yield* Findings).watchTransfers(again)
+      yield* tell(party, found)
+      if (accounted.until > before.until) yield* save(party, accounted)
+    }),
+  )
 })
 
 interface Doubt {
   readonly party: string
   readonly isTraded: boolean
-  readonly now: number
-  readonly known: Accounted
-  readonly book: Book
-  readonly whole: Reckoning
+  readonly falls: ReadonlyArray<Unexplained>
+  readonly balances: Balances
 }
 
-const lookInto = Effect.fnUntraced(function* (doubt: Doubt) {
-  const { party, isTraded, now, whole } = doubt
-  const looks = yield* Looks
-  yield* looks.doubt(party, true)
-  const age = now - (yield* looks.since(keyOf(party), now))
-  if (age < settleMillis) return
-  const entries = yield* entriesOf(party, whole.debits)
-  if (entries === undefined && isTraded) {
-    yield* save(party, whole.accounted)
-    return yield* isOver(party)
-  }
-  const { proof, accounted } =
-    entries === undefined
-      ? yield* shownAgain(doubt)
-      : { proof: yield* foreignAmong(party, whole.debits, entries), accounted: whole.accounted }
-  if (!proof.complete && proof.found.length === 0) {
-    if (age < patienceMillis) return
-    yield* Effect.logWarning("what left an account could not be explained", { party })
-  }
-  const database = yield* Database
-  yield* database.atomically(
-    Effect.gen(function* () {
-      yield* tellDebits(party, proof.found)
-      yield* save(party, accounted)
-    }),
-  )
-  yield* isOver(party)
-})
-
-/** One reading of rows is no proof: what counts is what a second one comes to. */
-const shownAgain = Effect.fnUntraced(function* ({ party, known, book, whole }: Doubt) {
-  const { reckoning, complete } = yield* reckonAgain(party, known, book, whole)
-  const proof: Proof = { found: fallsOf(party, reckoning.debits), complete }
-  return { proof, accounted: complete ? reckoning.accounted : whole.accounted }
-})
-
-const isOver = Effect.fnUntraced(function* (party: string) {
-  const looks = yield* Looks
-  yield* looks.doubt(party, false)
-  yield* looks.forget("", keyOf(party))
-})
-
-/** What the ledger itself moved out of the key's accounts since the first debit; undefined: it tells nothing. */
-const entriesOf = Effect.fnUntraced(function* (party: string, debits: ReadonlyArray<Debit>) {
-  const history = yield* LedgerHistory
-  return yield* history
-    .debits(party, debits[0]!.timestamp, debits.at(-1)!.timestamp)
+/**
+ * The ledger's movements, up to their mark; of a gateway that tells none, the rows that it shows now. What trading
+ * costs such a gateway does not tell: then nothing moved.
+ */
+const ask = Effect.fnUntraced(function* ({ party, isTraded, falls, balances }: Doubt) {
+  const told = yield* (yield* LedgerHistory)
+    .debits(party, falls[0]!.timestamp, falls.at(-1)!.timestamp)
     .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  if (told === undefined && !isTraded) return { balances: yield* shownNow(party, balances) }
+  const entries = told?.debits ?? []
+  const withdrawals = entries.some(({ type }) => type === withdrawn) ? yield* withdrawalsOf(party) : []
+  const ids = entries.flatMap(({ transferId, timestamp }) => [transferId, `debit ${timestamp}`])
+  const known = yield* (yield* Debits).known([...ids, ...withdrawals.map(({ id }) => id)])
+  const end = told?.complete === false ? 0n : (told?.mark?.timestamp ?? balances.end)
+  return { movements: { entries, withdrawals, known }, balances: { ...balances, end } }
+})
+
+const withdrawalsOf = Effect.fnUntraced(function* (party: string) {
+  const listing = yield* (yield* Confirmation)
+    .withdrawalsFrom(party)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  return listing?.transfers.filter(({ status }) => status === "done") ?? []
+})
+
+/**
+ * One reading of rows is no proof: a gateway that has shown a row at a wrong time shows the same fall twice, and one
+ * answer is at least of one mind. Complete only where it shows the newest row again.
+ */
+const shownNow = Effect.fnUntraced(function* (party: string, balances: Balances) {
+  const stored = balances.rows.filter(({ isOpening }) => !isOpening)
+  const last = stored.at(-1)!
+  const { rows, pageInfo } = yield* (yield* GatewayReader).balanceChanges({
+    partyIds: [party],
+    accountTypes: [general],
+    startTimestamp: stored[0]!.timestamp,
+    endTimestamp: last.timestamp + 1_000n,
+    first: pageSize,
+    newestFirst: true,
+  })
+  const shown = rows.flatMap(({ node: { asset, balance, timestamp, ...node } }): ReadonlyArray<GeneralRow> => {
+    const isOwn = node.party === party && node.type === general && node.market === ""
+    return isOwn ? [{ asset, balance, timestamp, isOpening: false }] : []
+  })
+  const since = pageInfo.hasNextPage ? (shown.at(-1)?.timestamp ?? 0n) : 0n
+  const kept = balances.rows.filter(({ isOpening, timestamp }) => isOpening || timestamp < since)
+  const isShown = shown.some(
+    ({ asset, timestamp, balance }) => asset === last.asset && timestamp === last.timestamp && balance === last.balance,
+  )
+  return { ...balances, rows: [...kept, ...shown].toSorted(byTime), end: isShown ? balances.end : 0n }
+})
+
+const byTime = (a: GeneralRow, b: GeneralRow): number => {
+  if (a.timestamp !== b.timestamp) return a.timestamp < b.timestamp ? -1 : 1
+  return Number(b.isOpening) - Number(a.isOpening)
+}
+
+interface Sighted extends Unexplained {
+  readonly transfer: ListedTransfer
+  /** Whether the gateway knows the transfer by its id, though it does not list it. */
+  readonly isKnown: boolean
+}
+
+/** As the listing would have it; of a withdrawal or of a fall alone as much as is known. */
+const sighted = Effect.fnUntraced(function* (party: string, one: Unexplained) {
+  const { id, asset, amount, timestamp, kind } = one
+  const transfer = { id, from: party, to: "", asset, amount, reference: "", status: "done", timestamp }
+  const found = kind === "transfer" ? (yield* (yield* Confirmation).transfer(id)).found : undefined
+  const isKnown = found?.from === party
+  return { ...one, transfer: isKnown ? found : transfer, isKnown } satisfies Sighted
+})
+
+/** Stores what nobody explains as payments that the journal does not know, and halts. */
+const tell = Effect.fnUntraced(function* (party: string, found: ReadonlyArray<Sighted>) {
+  const ofKind = (is: boolean) => found.flatMap(({ isKnown, transfer }) => (isKnown === is ? [transfer] : []))
+  yield* noteListing(party, { transfers: ofKind(true), cursor: undefined })
+  const seen = { party, cursor: undefined, transfers: ofKind(false), isOwn: () => false }
+  const { strangers } = yield* (yield* Findings).note(seen)
+  const last = found.findLast(({ id }) => id === strangers.at(-1)?.id)
+  if (last === undefined) return
+  const more = strangers.length > 1 ? `${strangers.length} debits that the journal does not know, the last: ` : ""
+  yield* tripWith(
+    "foreign_payment",
+    Effect.map(wordsOf(party, last), (words) => more + words),
+  )
+})
+
+const how = {
+  transfer: "by a transfer that the gateway does not list and the journal does not know",
+  withdrawal: "by a withdrawal that the journal does not know",
+  fall: "and no payment explains it",
+} as const
+
+const wordsOf = Effect.fnUntraced(function* (key: string, { asset, amount, timestamp, kind }: Unexplained) {
+  const { parties, assets } = yield* SubmitterOptions
+  const party = [...parties.values()].find(({ publicKey }) => publicKey === key)
+  const pinned = [...assets.values()].find(({ id }) => id === asset)
+  const money =
+    pinned === undefined
+      ? `${amount} of ${asset.slice(0, 8)}`
+      : `${formatAmount(amount, pinned.decimals)} ${pinned.symbol}`
+  const at = new Date(Number(timestamp / 1_000_000n)).toISOString()
+  return `${money} left the general account of ${party?.name ?? key.slice(0, 8)} in the block of ${at}, ${how[kind]}`
 })

@@ -13,8 +13,8 @@ import { Findings } from "../../src/store/Findings.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { adopt } from "../../src/submitter/adopt.ts"
-import { type Accounted, reckon } from "../../src/submitter/reckon.ts"
-import { alice, type Flow, flow, round, states } from "../support/Flow.ts"
+import { type Accounted, explainDebits, type Movements } from "../../src/submitter/explainDebits.ts"
+import { alice, type Flow, flow, lives, round, states } from "../support/Flow.ts"
 import { behind, hidingButMovements } from "../support/Instead.ts"
 import { hasAttempt } from "../support/Intents.ts"
 import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
@@ -126,6 +126,28 @@ describe("a debit that no payment explains", () => {
     ),
   )
 
+  it.effect("halts in the next process, and once told of in no later one", () =>
+    lives(
+      [
+        (options, sandbox) => rounds(options, sandbox, 14),
+        (options, sandbox, client) =>
+          Effect.gen(function* () {
+            assert.deepStrictEqual([yield* states, yield* reasons], [["confirmed"], []])
+            yield* by(client, payment(client, "eve", 10n * one, { asset: usdt }), "prefixed")
+            yield* rounds(options, sandbox, 10)
+            assert.deepStrictEqual(yield* reasons, ["foreign_payment"])
+            yield* adopt([alice], { reason: "the other wallet", author: "ana" }, () => Effect.void)
+          }),
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            yield* rounds(options, sandbox, 10)
+            assert.deepStrictEqual(yield* reasons, [])
+          }),
+      ],
+      { scenario: { profile: "specification" } },
+    ),
+  )
+
   it.effect("is none where balances began anew over a time whose rows are lost", () =>
     flow(
       (options, sandbox, client) =>
@@ -201,10 +223,9 @@ describe("a debit that no payment explains", () => {
   )
 })
 
-describe("a reckoning", () => {
+describe("what explains a debit", () => {
   const second = 1_000_000_000n
   const before: Accounted = {
-    from: 0n,
     until: second,
     held: new Map([["a", { balance: 100n, since: second }]]),
     used: new Map(),
@@ -231,6 +252,7 @@ describe("a reckoning", () => {
     settledAt: settled === undefined ? undefined : settled * second + 7n,
     ...more,
   })
+  const balancesOf = (rows: ReadonlyArray<ReturnType<typeof row>>, end = 9_999n * second) => ({ rows, gaps: [], end })
   const cases = [
     ["a payment in its block", [row(2n, 90n)], [paid("p", 10n, 2n)], []],
     ["a payment with a smaller fee than was foreseen", [row(2n, 91n)], [paid("p", 10n, 2n)], []],
@@ -257,29 +279,119 @@ describe("a reckoning", () => {
     ["only what another asset paid", [row(2n, 90n)], [paid("p", 10n, 2n, { asset: "b" })], [10n]],
   ] as const
 
-  it.each(cases)("explains by %s", (_, rows, payments, expected) => {
-    const { debits } = reckon(before, { rows, payments, gaps: [] })
+  it.each(cases)("is %s", (_, rows, payments, expected) => {
+    const { unexplained } = explainDebits(before, { payments, balances: balancesOf(rows) })
     assert.deepStrictEqual(
-      debits.map(({ amount }) => amount),
-      [...expected],
+      unexplained.map(({ amount, kind }) => ({ amount, kind })),
+      expected.map((amount) => ({ amount, kind: "fall" as const })),
     )
+  })
+
+  it("is not lost rows", () => {
+    const lost = (since: bigint, until: bigint) => [{ since: since * second, until: until * second }]
+    const fallsIn = (gaps: ReadonlyArray<{ since: bigint; until: bigint }>) =>
+      explainDebits(before, { payments: [], balances: { rows: [row(9n, 90n)], gaps, end: 0n } }).unexplained
+    assert.lengthOf(fallsIn(lost(3n, 6n)), 0)
+    assert.lengthOf(fallsIn(lost(0n, 1n)), 1)
+    assert.lengthOf(fallsIn(lost(9n, 12n)), 1)
   })
 
   it("remembers over several looks how often a payment has explained a debit", () => {
     const payments = [paid("p", 10n, 20n)]
-    const first = reckon(before, { rows: [row(2n, 90n)], payments, gaps: [] })
-    assert.deepStrictEqual(first.debits, [])
-    const next = reckon(first.accounted, { rows: [row(3n, 80n)], payments, gaps: [] })
+    const first = explainDebits(before, { payments, balances: balancesOf([row(2n, 90n)]) })
+    assert.deepStrictEqual(first.unexplained, [])
+    const next = explainDebits(first.accounted, { payments, balances: balancesOf([row(3n, 80n)]) })
     assert.deepStrictEqual(
-      next.debits.map(({ timestamp, amount }) => [timestamp, amount]),
+      next.unexplained.map(({ timestamp, amount }) => [timestamp, amount]),
       [[3n * second, 10n]],
     )
   })
 
-  it("names the open payment that its start rests on", () => {
+  it("is judged for good before an open payment alone, for an hour", () => {
     const [open, ended] = [{ ...paid("p", 10n, 20n), isOpen: true }, paid("q", 10n, 20n)]
-    const rows = [row(2n, 90n)]
-    assert.strictEqual(reckon(before, { rows, payments: [open], gaps: [] }).openAt, 2n * second)
-    assert.isUndefined(reckon(before, { rows, payments: [ended], gaps: [] }).openAt)
+    const until = (payment: KnownPayment, ...rows: ReadonlyArray<ReturnType<typeof row>>) =>
+      explainDebits(before, { payments: [payment], balances: balancesOf(rows) }).accounted.until / second
+    assert.strictEqual(until(open, row(2n, 110n), row(3n, 100n)), 2n)
+    assert.strictEqual(until(ended, row(2n, 110n), row(3n, 100n)), 3n)
+    assert.strictEqual(until(open, row(3n, 90n), row(3_602n, 90n)), 1n)
+    assert.strictEqual(until(open, row(3n, 90n), row(3_604n, 90n)), 3n)
+  })
+
+  const moved = (at: bigint, transferId: string, quantity = 10n, type = "TRANSFER_TYPE_TRANSFER_FUNDS_SEND") => ({
+    timestamp: at * second + 1_000n,
+    quantity: BaseUnits.make(quantity),
+    type,
+    from: alice,
+    asset: "a",
+    transferId,
+  })
+  const out = (at: bigint) => moved(at, "", 10n, "TRANSFER_TYPE_WITHDRAW")
+  const listed = (id: string, at: bigint, amount = 10n) => ({
+    id,
+    from: alice,
+    to: "",
+    asset: "a",
+    amount,
+    reference: "",
+    status: "done",
+    timestamp: at * second,
+  })
+  const told = (entries: Movements["entries"], known: ReadonlyArray<string>, more: Partial<Movements> = {}) => ({
+    entries,
+    known: new Set(known),
+    withdrawals: [],
+    ...more,
+  })
+  const rows = [row(2n, 90n), row(3n, 80n)]
+  const byMovements = [
+    ["trading, which moves nothing to others", told([], []), []],
+    ["transfers that are known, a recurring one twice", told([moved(2n, "t"), moved(3n, "t")], ["t"]), []],
+    ["none that is unknown", told([moved(2n, "t"), moved(3n, "s")], ["t"]), [["s", "transfer"]]],
+    ["none that is unknown, told once", told([moved(2n, "s"), moved(3n, "s")], []), [["s", "transfer"]]],
+    ["nothing that was before", told([moved(1n, "s"), moved(2n, "t")], ["t"]), []],
+    [
+      "withdrawals by their time and amount, each once",
+      told([out(2n), out(3n), out(3n)], ["w", "v"], { withdrawals: [listed("v", 3n), listed("w", 2n)] }),
+      [[`debit ${3n * second + 1_000n}`, "withdrawal"]],
+    ],
+    [
+      "no withdrawal of another amount or block",
+      told([out(2n)], ["w", "v"], { withdrawals: [listed("v", 2n, 9n), listed("w", 4n)] }),
+      [[`debit ${2n * second + 1_000n}`, "withdrawal"]],
+    ],
+    ["no movement without an id", told([moved(2n, "")], []), [[`debit ${2n * second + 1_000n}`, "fall"]]],
+  ] as const
+
+  it.each(byMovements)("is among movements %s", (_, movements, expected) => {
+    const { unexplained, accounted } = explainDebits(before, { movements, payments: [], balances: balancesOf(rows) })
+    assert.deepStrictEqual(
+      unexplained.map(({ id, kind }) => [id, kind]),
+      expected.map(([id, kind]) => [id, kind]),
+    )
+    assert.strictEqual(accounted.until, 3n * second)
+  })
+
+  it("is judged for good up to the mark of complete movements, and found before", () => {
+    const movements = told([moved(3n, "s")], [])
+    const upTo = (end: bigint) => explainDebits(before, { movements, payments: [], balances: balancesOf(rows, end) })
+    assert.deepStrictEqual(
+      [0n, 2n * second, 2n * second + 1n, 4n * second].map((end) => upTo(end).accounted.until / second),
+      [1n, 1n, 2n, 3n],
+    )
+    assert.lengthOf(upTo(0n).unexplained, 1)
+    const later = balancesOf([...rows, row(3_603n, 80n)], 0n)
+    assert.strictEqual(explainDebits(before, { movements, payments: [], balances: later }).accounted.until, 2n * second)
+    assert.deepStrictEqual(upTo(3n * second).accounted.held.get("a"), { balance: 90n, since: 2n * second })
+  })
+
+  it("may be a known transfer once more, where no payment is left for its movement", () => {
+    const againAmong = (payments: ReadonlyArray<KnownPayment>) =>
+      explainDebits(before, {
+        movements: told([moved(2n, "p"), moved(3n, "p")], ["p"]),
+        payments,
+        balances: balancesOf(rows),
+      }).again
+    assert.deepStrictEqual(againAmong([paid("p", 10n, 2n)]), ["p"])
+    assert.deepStrictEqual(againAmong([paid("p", 10n, 2n, { times: 2 })]), [])
   })
 })

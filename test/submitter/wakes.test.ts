@@ -10,14 +10,13 @@ import { Clearance } from "../../src/store/Clearance.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
-import { Looks } from "../../src/submitter/Looks.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { reconcileLoop } from "../../src/submitter/Reconcile.ts"
 import { submitLoop } from "../../src/submitter/Submitter.ts"
 import { watchHead } from "../../src/submitter/watchHead.ts"
 import { watchWork } from "../../src/submitter/watchWork.ts"
 import { Cycle } from "../../src/telemetry/Cycle.ts"
-import { alice, flow, round } from "../support/Flow.ts"
+import { flow, round } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { isWoken } from "../support/woken.ts"
 
@@ -184,21 +183,19 @@ describe("a loop whose gateway answers", () => {
     ),
   )
 
-  it.effect("compares cleared keys at each read of balances, and doubted falls each second", () =>
+  it.effect("compares cleared keys at each read of balances", () =>
     flow(
       (options) =>
         Effect.gen(function* () {
           const { pollIdleMillis } = options.treasury.network
-          const [clearance, looks] = [yield* Clearance, yield* Looks]
+          const clearance = yield* Clearance
           for (const { publicKey, signer } of options.treasury.parties.values())
             if (signer !== undefined) yield* clearance.grant(publicKey)
           yield* clearance.quarantine(undefined)
           const loop = yield* Effect.forkChild(reconcileLoop)
           yield* TestClock.adjust(1)
           assert.isFalse(yield* cycles("reconcile", pollIdleMillis - 2))
-          yield* looks.doubt(alice, true)
           assert.isTrue(yield* cycles("reconcile", 2))
-          assert.isTrue(yield* cycles("reconcile", 1_000))
           yield* Fiber.interrupt(loop)
         }),
       { mode: "shadow" },
