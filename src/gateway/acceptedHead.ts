@@ -1,4 +1,5 @@
 import { Clock, Effect, Option } from "effect"
+import type { BlockMark } from "../domain/Balance.ts"
 import { quorumTip } from "../domain/quorum.ts"
 import { acceptAnew, fits, type HeadKnown, hearHead, isAnotherChain, type ToldHead } from "../rules/saneHead.ts"
 import { AcceptedHead } from "../store/AcceptedHead.ts"
@@ -83,7 +84,9 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
     yield* keep(after, isRisen ? words : undefined)
     if (stray?.kind === "changed") return yield* failed({ _tag: "BegunAgain", detail: stray.why, chainId })
     if (stray !== undefined) return yield* failed({ _tag: "Doubted", detail: stray.why })
-    return counting.filter(({ head }) => fits(after, head.height, now))
+    const near = counting.filter(({ head }) => fits(after, head.height, now))
+    // Where fewer are near it there is no block in common, and the lower height of a quorum is the word of all of these.
+    return near.length >= quorum ? near : counting
   })
 
   /** Of several gateways those are left out whose head does not fit, or whose block is not that of a quorum. */
@@ -135,8 +138,22 @@ const wordOf = (told: ReadonlyArray<Judged>, known: HeadKnown, quorum: number): 
     quorum,
   )!
   const another = heads.filter((head) => isAnotherChain(head, known))
-  const by = another.length >= quorum ? another[0] : heads.find((head) => head.rows && !another.includes(head))
-  return { height, rows: by?.rows }
+  if (another.length >= quorum) return { height, rows: another[0]?.rows }
+  const rows = heads.flatMap((head) => (head.rows === undefined || another.includes(head) ? [] : [head.rows]))
+  return { height, rows: agreedRows(rows, Math.min(quorum, rows.length)) }
+}
+
+/** The lower height and the earlier time of so many: row headers of one alone say nothing of the chain. */
+const agreedRows = (rows: ReadonlyArray<BlockMark>, quorum: number): BlockMark | undefined => {
+  const height = quorumTip(
+    rows.map((one) => one.height),
+    quorum,
+  )
+  const timestamp = quorumTip(
+    rows.map((one) => one.timestamp),
+    quorum,
+  )
+  return height === undefined || timestamp === undefined ? undefined : { height, timestamp }
 }
 
 /** Where there is no store, as for commands that only read. */

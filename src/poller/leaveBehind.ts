@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { shortId } from "../domain/Hex.ts"
 import { sumText } from "../domain/sumText.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 
@@ -35,6 +36,29 @@ export const leaveBehind = Effect.fn("Poller.leaveBehind")(function* (chainId: s
         'stays reserved until a person resolves it: "intents resolve" with --never-executed, after which its rule ' +
         "decides anew",
       fields: { intent: intent.id, state: "manual" },
+    })
+    yield* (yield* Signals).wake("alerts")
+  }
+  yield* letGo(chainId, height)
+})
+
+/** The chain before will not show their movements, and the window of the new one ends nothing before it comes there. */
+const letGo = Effect.fnUntraced(function* (chainId: string, height: bigint) {
+  const outbox = yield* Outbox
+  for (const { id, payment, rule, decimals } of yield* outbox.unmoved) {
+    const attempt = (yield* outbox.attempts(id)).find(({ state }) => state === "confirmed")
+    if (attempt === undefined || attempt.chainId !== chainId || attempt.anchorHeight <= height) continue
+    yield* (yield* Findings).endWatch(attempt)
+    yield* (yield* AlertQueue).raise({
+      dedup: `left-behind/${id}`,
+      severity: "ticket",
+      kind: "intent",
+      subject: shortId(id).slice(0, 4),
+      detail:
+        `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is recorded as paid on the chain ` +
+        "before the reset, and its movement was not seen there; where it is still owed and its rule does not decide " +
+        'it anew, hand it in with "cofferer submit"',
+      fields: { intent: id, state: "confirmed" },
     })
     yield* (yield* Signals).wake("alerts")
   }

@@ -3,6 +3,7 @@ import type { Attempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { sumText } from "../domain/sumText.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { Brake } from "../store/Brake.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -26,7 +27,8 @@ export const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: A
   if (evidence.some(({ kind }) => kind === "moved")) return true
   const listing = yield* listingOf(intent.command, attempt.party)
   if (listing === undefined || listing.transfers.some(({ id }) => id === attempt.transferId)) return true
-  const height = listing.mark?.height
+  // Where answers name no block, the head that their gateway told before says how far they reach.
+  const height = listing.mark?.height ?? listing.reached
   if (!listing.complete || height === undefined || height <= doubtfulUntil(attempt)) return false
   const now = yield* Clock.currentTimeMillis
   const first = evidence.find(({ kind }) => kind === "absent")
@@ -51,6 +53,8 @@ export const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: A
     return false
   }
   if (!isApart(attempt, { at: first.at, height: first.height ?? 0n }, { at: now, height })) return false
+  // A halt in force tells of one payment: another one is watched until it can halt for itself.
+  if ((yield* (yield* Brake).halts).some(({ reason }) => reason === "payment_missing")) return false
   const remedy = 'compare it at another gateway; where it is still owed, hand it in with "cofferer submit" after resume'
   const ended = (yield* Findings).endWatch(attempt)
   yield* tripWith("payment_missing", Effect.as(ended, `${words}: ${remedy}`))

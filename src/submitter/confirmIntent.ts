@@ -7,7 +7,7 @@ import { agreedSighting } from "../gateway/together.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
-import { absences, confirmed, expired, giveUp, type Live } from "./endings.ts"
+import { absencesOf, confirmed, expired, giveUp, type Live } from "./endings.ts"
 import { apartMillis, isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { fewerThanAgreed } from "./fewerThanAgreed.ts"
 import { noteLostSend } from "./handOver.ts"
@@ -93,13 +93,12 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
     holds: transfers.some((t) => t.id === attempt.transferId),
   }))
   const seen = quorumListing(listings, { quorum: gateways.quorum, tip: height })
-  const evidence = yield* outbox.evidence(attempt.intentId)
-  const earlier = absences(evidence, attempt)
+  const before = absencesOf(yield* outbox.evidence(attempt.intentId), attempt)
+  const earlier = before.map((one) => one.height)
   const judged = judgeAbsence(attempt, height, seen, earlier)
   if (judged === "nothing" || seen.height === undefined) return yield* giveUp(live)
   if (judged === "proven") {
-    const firstAt = evidence.find(({ k, kind }) => k === attempt.k && kind === "absent")?.at ?? 0
-    if ((yield* Clock.currentTimeMillis) - firstAt < apartMillis) return yield* giveUp(live)
+    if ((yield* Clock.currentTimeMillis) - (before[0]?.at ?? 0) < apartMillis) return yield* giveUp(live)
     const against = (yield* fewerThanAgreed) ?? (yield* speaksAgainst(live))
     if (against !== undefined) return yield* giveUp(live, against)
   }

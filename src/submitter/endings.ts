@@ -1,6 +1,6 @@
 import { Clock, Effect, Option } from "effect"
 import { formatAmount } from "../domain/Amount.ts"
-import { type Attempt, isFinalAttempt } from "../domain/Attempt.ts"
+import { type Attempt, deadlineHeight, isFinalAttempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
 import { type Intent, isFinalIntent, withdrawnHere } from "../domain/Intent.ts"
 import { sumText } from "../domain/sumText.ts"
@@ -146,9 +146,17 @@ export const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: 
   yield* endAndTell(intent, ending, outbox.move(intent, "manual", { detail }))
 })
 
-/** Blocks of the listings that bore witness against the attempt, the first one first. */
-export const absences = (evidence: ReadonlyArray<Evidence>, { k }: Attempt): ReadonlyArray<bigint> =>
-  evidence.flatMap((one) => (one.k === k && one.kind === "absent" && one.height !== null ? [one.height] : []))
+/**
+ * The listings that bore witness against the attempt, the first one first: none from before the end of its window, which
+ * may have become larger since.
+ */
+export const absencesOf = (evidence: ReadonlyArray<Evidence>, attempt: Attempt) =>
+  evidence.flatMap(({ k, kind, height, at }) =>
+    k === attempt.k && kind === "absent" && height !== null && height > deadlineHeight(attempt) ? [{ height, at }] : [],
+  )
+
+const absences = (evidence: ReadonlyArray<Evidence>, attempt: Attempt): ReadonlyArray<bigint> =>
+  absencesOf(evidence, attempt).map(({ height }) => height)
 
 /** The same after a look that failed: of what the store knows by now, which the look may have changed. */
 export const giveUpUnseen = Effect.fn("Confirm.unseen")(function* ({ intent, attempt, height }: Live, why: string) {

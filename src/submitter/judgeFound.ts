@@ -2,8 +2,6 @@ import { Clock, Effect } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Intent } from "../domain/Intent.ts"
 import type { TransferSighting } from "../gateway/Confirmation.ts"
-import { LedgerHistory } from "../gateway/LedgerHistory.ts"
-import { withdrawn } from "../gateway/schema/LedgerEntries.ts"
 import { Findings } from "../store/Findings.ts"
 import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -11,13 +9,11 @@ import { endAndTell } from "./endAndTell.ts"
 import { confirmed, contradicted, giveUp, hasExecuted, type Live, now } from "./endings.ts"
 import { isOver } from "./evidence.ts"
 import { fewerThanAgreed } from "./fewerThanAgreed.ts"
+import { hasWithdrawn } from "./movedFor.ts"
 import { hasLeftAt } from "./movementOf.ts"
 import { noteExecution } from "./noteListing.ts"
 import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { signedBy } from "./sendsOf.ts"
-
-/** How far the ledger's clock may be behind ours. */
-const behindNanos = 60_000_000_000n
 
 type Where = "by id" | "in the listing"
 
@@ -72,7 +68,7 @@ export const judgeFound = Effect.fnUntraced(function* (
     const settledAt = yield* executedAt(intent, attempt, found.timestamp)
     return yield* confirmed(intent, attempt, { fee: undefined, settledAt, how: "seen on the ledger" })
   }
-  if (intent.command === "withdraw" && (yield* hasLeft(intent, attempt))) return yield* giveUp(live)
+  if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) return yield* giveUp(live)
   yield* outbox.addEvidence(attempt, "execution_failed", seen)
   const detail = `in a block and ${found.status}: ${found.reason ?? "no reason given"}`
   yield* endAndTell(
@@ -105,15 +101,4 @@ const isInBalances = Effect.fnUntraced(function* (intent: Intent, attempt: Attem
   const rows = (yield* (yield* Observations).watermark)?.timestamp ?? 0n
   if (told <= signedBy(attempt) || told >= rows) return false
   return intent.command === "withdraw" || (yield* hasLeftAt(intent, attempt, told))
-})
-
-/** Movements of a withdrawal bear no id: any alike since its signature keeps it from having failed. */
-const hasLeft = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
-  const since = signedBy(attempt) - behindNanos
-  const told = yield* (yield* LedgerHistory)
-    .debits(attempt.party, since, yield* now)
-    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
-  return told?.debits.some(
-    ({ type, asset, quantity }) => type === withdrawn && asset === payment.assetId && quantity === payment.amount,
-  )
 })

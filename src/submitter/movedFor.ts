@@ -12,6 +12,9 @@ import { behindNanos, type sendsOf, signedBy } from "./sendsOf.ts"
 /** Withdrawals that ended so long before an attempt was signed may be among the movements since. Milliseconds. */
 const earlierMillis = 3_600_000
 
+/** How far the ledger's clock may be behind ours. */
+const clockNanos = 60_000_000_000n
+
 type Sends = Effect.Success<ReturnType<typeof sendsOf>>
 
 /**
@@ -29,6 +32,17 @@ export const movedFor = Effect.fnUntraced(function* (attempt: Attempt, sends: No
 
 /** No block before this time (Unix nanoseconds) can hold the attempt. */
 const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(attempt) - behindNanos
+
+/** Movements of a withdrawal bear no id: any alike since its signature keeps it from having failed, or never executed. */
+export const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
+  const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+  const told = yield* (yield* LedgerHistory)
+    .debits(attempt.party, signedBy(attempt) - clockNanos, now)
+    .pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))
+  return told?.debits.some(
+    ({ type, asset, quantity }) => type === withdrawn && asset === payment.assetId && quantity === payment.amount,
+  )
+})
 
 /** Movements of withdrawals alike since the attempt was signed, with how far and how completely they were read. */
 const alikeOf = Effect.fnUntraced(function* (intent: Intent, attempt: Attempt, mark: NonNullable<Sends>["mark"]) {

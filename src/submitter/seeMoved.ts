@@ -1,4 +1,5 @@
 import { Clock, Effect } from "effect"
+import { warnOf } from "../gateway/warnOf.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { Signals } from "../store/Signals.ts"
 import { Looks } from "./Looks.ts"
@@ -20,7 +21,13 @@ export const seeMoved = Effect.fn("Confirm.moved")(function* () {
     const isShown = yield* hasFallen(intent, attempt)
     const now = yield* Clock.currentTimeMillis
     if (!isShown && !(yield* (yield* Looks).isDue(`moved/${attempt.transferId}`, now, askMillisMin))) continue
-    const sends = isShown ? undefined : yield* sendsOf(attempt.party, [attempt])
+    // Whoever does not tell of movements now keeps no other payment from being looked up.
+    const asked = sendsOf(attempt.party, [attempt]).pipe(
+      Effect.catchTag("GatewayError", (error) =>
+        Effect.as(warnOf("movements of a payment could not be looked up", error), undefined),
+      ),
+    )
+    const sends = isShown ? undefined : yield* asked
     if (!isShown && sends?.counts.has(attempt.transferId) !== true) continue
     const detail = isShown ? "the payer's balance fell by it" : "it is among the ledger's movements"
     yield* outbox.addEvidence(attempt, "moved", { gateway: "", height: undefined, detail })

@@ -145,6 +145,13 @@ const isLeftBehind = ({ k, anchorHeight }: Attempt, { evidence, height, accepted
   accepted < anchorHeight &&
   height < anchorHeight
 
+/** Where balances name no height: the newest block, where one fits, must say that the window is over. */
+const isCalledAfter = (live: Attempt, facts: Facts): boolean => {
+  if (facts.intent.state !== "manual") return false
+  if (facts.accepted !== undefined) return isOver(live, sureHeight(live, { ...facts, told: facts.accepted }))
+  return !facts.evidence.some(({ k, kind }) => k === live.k && kind === "left_behind")
+}
+
 const judgeNever = (facts: Facts): Judged => {
   const live = liveOf(facts)
   if (!isStuck(facts)) return unresolvable(facts)
@@ -160,9 +167,9 @@ const judgeNever = (facts: Facts): Judged => {
     const words = `resolved as never executed (signed on block ${live.anchorHeight} of the chain before the reset)`
     return permit("abandoned", words, { attempt: live, to: "expired" })
   }
-  // People are called only when the window is over; where heights are named they must say so too.
+  // People are called when the window is over, or before it after a reset; where heights are named they must say so too.
   const height = sureHeight(live, { ...facts, told: facts.height })
-  const over = facts.height === 0n ? facts.intent.state === "manual" : isOver(live, height)
+  const over = facts.height === 0n ? isCalledAfter(live, facts) : isOver(live, height)
   if (!over) {
     const end = doubtfulUntil(live)
     const known = facts.height === 0n ? "no block is known" : `block ${height} is the newest that is sure`

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { type Attempt, type AttemptState, attemptsMax } from "../../src/domain/Attempt.ts"
 import { TransferId } from "../../src/domain/Hex.ts"
 import { majorityOf, quorumTip } from "../../src/domain/quorum.ts"
+import { absencesOf } from "../../src/submitter/endings.ts"
 import {
   afterExpiry,
   intentStateOf,
@@ -51,6 +52,13 @@ describe("the proof that an attempt never executed", () => {
   ]
   it.each(cases)("%s", (_, tip, listing, earlier, expected) => {
     assert.strictEqual(judgeAbsence(attempt(), sure(tip), listing, earlier), expected)
+  })
+
+  it("does not begin with a listing from before the end of a window that became larger since", () => {
+    const { intentId } = attempt()
+    const seen = { seq: 1, intentId, k: 1, kind: "absent" as const, gateway: "g", height: 109n, detail: "", at: 1_000 }
+    assert.deepStrictEqual(absencesOf([seen], attempt()), [{ height: 109n, at: 1_000 }])
+    assert.deepStrictEqual(absencesOf([seen], attempt({ windowMax: 20 })), [])
   })
 
   it("begins when the window and its margin are over", () => {

@@ -6,8 +6,19 @@ import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { flow, paid, round, states } from "../support/Flow.ts"
-import { type Front, rewritten, startFront } from "../support/Fronts.ts"
-import { chainId } from "../support/TestSandbox.ts"
+import {
+  addressesOf,
+  altered,
+  down,
+  type Front,
+  type Manner,
+  rewritten,
+  startFront,
+  startFronts,
+} from "../support/Fronts.ts"
+import { halts } from "../support/Intents.ts"
+import { head as headOf } from "../support/TestClient.ts"
+import { chainId, powOf } from "../support/TestSandbox.ts"
 
 const attempts = Effect.gen(function* () {
   const outbox = yield* Outbox
@@ -98,5 +109,68 @@ describe("a lone gateway that tells a head far ahead", () => {
           assert.isDefined(entry)
         }),
     ),
+  )
+})
+
+describe("three gateways of which one is down and one tells a head that others do not come to", () => {
+  it.effect("name a block that the chain has come to", () =>
+    Effect.suspend(() => {
+      let fronts: ReadonlyArray<Front> = []
+      const gateways = (url: string) =>
+        Effect.map(startFronts(url), (started) => {
+          fronts = started
+          return addressesOf(started)
+        })
+      return flow(
+        (options, sandbox, client) =>
+          Effect.gen(function* () {
+            fronts[2]!.manner = down
+            fronts[1]!.manner = rewritten("height", (told) => String(BigInt(told) + 25n), "/blockchain/height")
+            for (let i = 0; i < 5; i++) yield* Effect.ignore(round(options, sandbox))
+            const { height } = yield* (yield* ChainContext).head
+            const newest = BigInt((yield* headOf(client)).height)
+            assert.isTrue(height > 0n && height <= newest, `${height} is told, and ${newest} is the newest`)
+          }),
+        { scenario: { pow: powOf(40) }, gateways },
+      )
+    }),
+  )
+})
+
+describe("one of three gateways whose row headers are ahead and of no time", () => {
+  it.effect("makes no other chain of nodes that are a block apart", () =>
+    Effect.suspend(() => {
+      let fronts: ReadonlyArray<Front> = []
+      const gateways = (url: string) =>
+        Effect.map(startFronts(url), (started) => {
+          fronts = started
+          return addressesOf(started)
+        })
+      const moved = (by: bigint, time?: string): Manner =>
+        altered(
+          ({ method }) => method === "GET",
+          (answer) => {
+            const height = answer.headers["x-block-height"]
+            const text = answer.text.replace(/^(\{"height": *")(\d+)"/, (_, key, old) =>
+              time === undefined ? `${key}${BigInt(old) + by}"` : `${key}${old}"`,
+            )
+            if (height === undefined) return { ...answer, text }
+            const named = { "x-block-height": String(BigInt(height) + by) }
+            const timed = time === undefined ? {} : { "x-block-timestamp": time }
+            return { ...answer, text, headers: { ...answer.headers, ...named, ...timed } }
+          },
+        )
+      return flow(
+        (options, sandbox) =>
+          Effect.gen(function* () {
+            fronts[0]!.manner = moved(10n, "1")
+            for (let i = 0; i < 25; i++) yield* Effect.ignore(round(options, sandbox))
+            for (const front of fronts.slice(1)) front.manner = moved(-4n)
+            for (let i = 0; i < 3; i++) yield* Effect.ignore(round(options, sandbox))
+            assert.deepStrictEqual(yield* halts, [])
+          }),
+        { scenario: { pow: powOf(40) }, gateways },
+      )
+    }),
   )
 })

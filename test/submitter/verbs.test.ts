@@ -164,6 +164,15 @@ describe("a person's verb", () => {
       /block [0-9]+ is the newest that is sure, its window is over beyond doubt after block [0-9]+/,
     ],
     ["waits for the margin behind the window", never, stuck({ height: 108n }), /block 108.*after block 108/],
+    ...[103n, undefined].map(
+      (accepted) =>
+        [
+          `waits for the window where the chain before a reset is back, and block ${accepted} the newest`,
+          never,
+          stuck({ evidence: leftBehind, height: 0n, accepted }),
+          /may still execute/,
+        ] as const,
+    ),
     [
       "wants a height for what is unknown",
       never,

@@ -1,0 +1,81 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { type Flow, type FlowSetup, paid, round } from "../support/Flow.ts"
+import type { Manner } from "../support/Fronts.ts"
+import { hiding, hidingButMovements, type Instead } from "../support/Instead.ts"
+import { behind, type Liar, pow } from "../support/LoneLiar.ts"
+import { ticking } from "../support/ticking.ts"
+
+const setup = { scenario: pow(20), network: { framing: "bare" } }
+const deposits = [
+  { party: "alice", asset: "USDT", amount: "1_000" },
+  { party: "bob", asset: "USDT", amount: "50" },
+  { party: "eve", asset: "USDT", amount: "50" },
+]
+const keepEve = {
+  name: "keep-eve",
+  topUp: { from: "alice", levels: [{ party: "eve", asset: "USDT", below: "100", target: "110" }] },
+}
+
+const noWithdrawals = { withdrawals: { edges: [], pageInfo: { hasNextPage: false, endCursor: "" } } }
+/** The same answers about withdrawals as about transfers. */
+const both =
+  (instead: Instead): Instead =>
+  (path, text) =>
+    path === "/api/v2/withdrawals"
+      ? { status: 200, body: noWithdrawals }
+      : instead(path.replace("withdrawal", "transfer"), text)
+
+const lost =
+  (instead: Instead): Manner =>
+  async (request, ask) => {
+    const answer = await ask()
+    const other = request.method === "POST" ? undefined : instead(request.url.pathname, answer.text)
+    return other === undefined ? answer : { ...answer, status: other.status, text: JSON.stringify(other.body) }
+  }
+
+/** So many payments execute, and the node loses its lists before anything told of them. */
+const losing = (
+  payments: number,
+  { lists, skip, ...more }: FlowSetup & { readonly lists: Instead; readonly skip?: ReadonlySet<string> },
+) =>
+  behind({ ...setup, ...more }, (liar: Liar, _, ...[options, sandbox]: Parameters<Flow>) =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const sent = Effect.map(outbox.live, (live) => live.filter(({ sends }) => sends > 0).length)
+      const step = (without?: ReadonlySet<string>) => Effect.ignore(ticking(round(options, sandbox, without)))
+      for (let i = 0; i < 12 && (yield* sent) < payments; i++) yield* step(new Set(["confirm"]))
+      liar.manner = lost(lists)
+      for (let i = 0; i < 75; i++) yield* step(skip)
+      assert.lengthOf(yield* paid(sandbox), payments)
+      const all = yield* Effect.forEach(yield* outbox.recent(5), ({ id }) => outbox.attempts(id))
+      const ends = all.flat().map(({ state }) => state)
+      assert.notInclude(ends, "expired", "what executed is proven by nothing never to have executed")
+    }),
+  )
+
+describe("a payment that executed, of a node that lost its transfers", () => {
+  it.effect("is not proven absent by balances that are not read up to the end of its window", () =>
+    losing(1, { lists: hiding, skip: new Set(["poll"]) }),
+  )
+
+  it.effect("is not proven absent where one block holds two, and no movement says whose the fall is", () =>
+    losing(2, { lists: hiding, scenario: { ...setup.scenario, deposits }, rules: [keepEve] }),
+  )
+
+  it.effect("is not proven absent where it is a withdrawal beside a transfer, and its movement is told", () =>
+    losing(2, {
+      lists: both(hidingButMovements),
+      rules: [
+        {
+          name: "to-vault",
+          withdraw: { from: "alice", asset: "USDT", above: "900", target: "800", to: "vault" },
+          priority: 1,
+        },
+      ],
+      allow: [{ from: "alice", to: ["vault"], asset: "USDT", perTransfer: "600", per24h: "600", transfersPer24h: 2 }],
+      more: { addresses: { vault: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" } },
+    }),
+  )
+})
