@@ -113,7 +113,10 @@ export class Transport extends Context.Service<
           const mark = markOf(answer)
           // Who judges heads says what is made of one.
           const known = request.operation === "height" ? undefined : yield* health?.known ?? Effect.undefined
-          const exit = known === undefined ? answer : counted(answer, mark, known, yield* Clock.currentTimeMillis)
+          const exit =
+            known === undefined
+              ? answer
+              : counted(answer, mark, { known, now: yield* Clock.currentTimeMillis, askedAt: sentAt })
           const ended = record(metrics, { gateway, operation: request.operation, exit, elapsedMillis, mark })
           if (ended !== undefined) yield* health?.note(gateway, ended) ?? Effect.void
           return yield* Effect.mapError(exit, (reason) => new GatewayError({ gateway, operation: title, reason }))
@@ -319,10 +322,13 @@ const markOf = <A>(exit: Exit.Exit<Answer<A>, GatewayReason>): BlockMark | undef
 const counted = <A>(
   exit: Exit.Exit<Answer<A>, GatewayReason>,
   mark: BlockMark | undefined,
-  known: HeadKnown,
-  now: number,
+  {
+    known,
+    now,
+    askedAt = now,
+  }: { readonly known: HeadKnown; readonly now: number; readonly askedAt: number | undefined },
 ): Exit.Exit<Answer<A>, GatewayReason> => {
-  if (mark === undefined || !isStrayBlock(mark.height, known, now)) return exit
+  if (mark === undefined || !isStrayBlock(mark.height, known, now, askedAt)) return exit
   const detail = `its headers name block ${mark.height}, which is not near block ${known.accepted?.height ?? known.stray?.height}`
   return Exit.fail({ _tag: "Unreadable", detail })
 }

@@ -70,12 +70,15 @@ const follows = (height: bigint, before: NamedBlock, now: number): boolean =>
 const referenceOf = ({ accepted, stray }: HeadKnown): NamedBlock | undefined =>
   accepted ?? (stray?.kind === "first" ? { height: stray.height, at: stray.kindSince } : undefined)
 
-/** Whether row headers name a block that does not count: too far from the accepted one, for the time since that. */
-export const isStrayBlock = (height: bigint, known: HeadKnown, now: number): boolean => {
+/**
+ * Whether row headers name a block that does not count: above what the chain can have begun since the accepted one, or
+ * below it by more than what came while the answer was waited for. None counts while the chain is another one.
+ */
+export const isStrayBlock = (height: bigint, known: HeadKnown, now: number, askedAt = now): boolean => {
   const reference = referenceOf(known)
   if (reference === undefined) return false
-  const apart = nodesApart + blocksSince(reference.at, now)
-  return height + apart < reference.height || height > reference.height + apart
+  if (known.stray?.kind === "changed") return true
+  return height + nodesApart + blocksSince(askedAt, now) < reference.height || height > ceilingOf(reference, now)
 }
 
 /** Whether a head fits what is accepted. Before anything is, none does. */

@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { shortId } from "../../src/domain/Hex.ts"
+import { Health } from "../../src/gateway/Health.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { watchHealth } from "../../src/status/watchHealth.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
 import { Observations } from "../../src/store/Observations.ts"
@@ -200,28 +203,32 @@ describe("a node that was reset behind the same address", () => {
     return Effect.gen(function* () {
       const other = yield* resetNetwork
       url = other.url
-      yield* behindOneAddress([
-        (front, ...args) =>
-          Effect.gen(function* () {
-            yield* untilConfirmed(args)
-            yield* grow(args[1])
-            yield* steps(args, 30)
-            kept = yield* contents
-            // What a start asks for first has answers; then there is nothing but the new chain.
-            const there = elsewhere(url)
-            front.manner = (request, ask) => (request.url.pathname.includes("parameters") ? ask() : there(request, ask))
-          }).pipe(Effect.orDie),
-        (_, ...args) =>
-          Effect.gen(function* () {
-            yield* steps(args, 45, other)
-            assert.deepStrictEqual(yield* halts, ["chain_changed"])
-            assert.deepStrictEqual(yield* contents, kept)
-          }).pipe(Effect.orDie),
-      ])
+      yield* behindOneAddress(
+        [
+          (front, ...args) =>
+            Effect.gen(function* () {
+              yield* untilConfirmed(args)
+              yield* grow(args[1])
+              yield* steps(args, 30)
+              kept = yield* contents
+              // What a start asks for first has answers; then there is nothing but the new chain.
+              const there = elsewhere(url)
+              front.manner = (request, ask) =>
+                request.url.pathname.includes("parameters") ? ask() : there(request, ask)
+            }).pipe(Effect.orDie),
+          (_, ...args) =>
+            Effect.gen(function* () {
+              yield* steps(args, 45, other)
+              assert.deepStrictEqual(yield* halts, ["chain_changed"])
+              assert.deepStrictEqual(yield* contents, kept)
+            }).pipe(Effect.orDie),
+        ],
+        { unlisted: true },
+      )
     }).pipe(Effect.scoped)
   })
 
-  it.effect("of one of three gateways is left out with an alert, and others continue", () => {
+  it.effect("of one of three gateways is left out and told of, and others continue", () => {
     let fronts: ReadonlyArray<Front> = []
     const gateways = (url: string) =>
       Effect.map(startFronts(url), (started) => {
@@ -237,11 +244,20 @@ describe("a node that was reset behind the same address", () => {
         yield* untilConfirmed(args, other)
         yield* steps(args, 40, other)
         assert.deepStrictEqual([yield* states, yield* halts], [["confirmed"], []])
+        const second = Effect.flatMap(Health, ({ all }) => Effect.map(all, (views) => views[1]))
+        const { state, detail } = (yield* second) ?? assert.fail("no gateway b")
+        assert.strictEqual(state, "quarantined")
+        assert.match(detail, /^its block \d+ cannot be the newest$/)
+        yield* watchHealth()
+        yield* TestClock.adjust("5 minutes")
+        yield* steps(args, 3, other)
+        yield* watchHealth()
         const ofGateways = Effect.map(alerts, (all) => all.filter((one) => one.includes("gateway")))
-        assert.deepStrictEqual(yield* ofGateways, ["ticket gateway b"])
+        assert.deepStrictEqual(yield* ofGateways, ["ticket health gateway down"])
         fronts[1]!.manner = honest
         yield* steps(args, 3, other)
-        assert.deepStrictEqual(yield* ofGateways, ["ticket gateway b", "info gateway b"])
+        yield* watchHealth()
+        assert.deepStrictEqual(yield* ofGateways, ["ticket health gateway down", "info health gateway down"])
         assert.deepStrictEqual(yield* drifts, [])
       }).pipe(Effect.scoped, Effect.orDie)
     return lives([use], { gateways, scenario: { pow } })

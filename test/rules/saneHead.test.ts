@@ -164,16 +164,24 @@ describe("what happens to chains", () => {
 })
 
 describe("row headers", () => {
-  it.each<[number, bigint, boolean]>([
-    [0, 990n, false],
-    [0, 989n, true],
-    [0, 1_010n, false],
-    [0, 1_011n, true],
-    [2, 950n, false],
-    [2, 949n, true],
-    [2, 1_051n, true],
-  ])("after %i s, block %i is stray: %s", (second, height, expected) => {
-    assert.strictEqual(isStrayBlock(height, known, at(second)), expected)
+  it.each<[number, number, bigint, boolean]>([
+    [0, 0, 990n, false],
+    [0, 0, 989n, true],
+    [0, 0, 1_010n, false],
+    [0, 0, 1_011n, true],
+    [600, 0, 990n, false],
+    [600, 0, 989n, true],
+    [2, 2, 950n, false],
+    [2, 2, 949n, true],
+    [2, 0, 1_050n, false],
+    [2, 0, 1_051n, true],
+  ])("%i s after the head, waited for during %i s, block %i is stray: %s", (second, waited, height, expected) => {
+    assert.strictEqual(isStrayBlock(height, known, at(second), at(second - waited)), expected)
+  })
+
+  it("count nothing while the chain is another one", () => {
+    const reset = hear(known, [60, 5n, [4n, 59]])
+    assert.isTrue(isStrayBlock(1_000n, reset, at(61)))
   })
 
   it("are judged by the first head before one is accepted, and by nothing before that", () => {
