@@ -1,6 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
 import { shortId } from "../domain/Hex.ts"
+import { unsettledFrom } from "../domain/IntentWait.ts"
 import { sumText } from "../domain/sumText.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
 import { Brake } from "../store/Brake.ts"
@@ -12,10 +13,12 @@ import { tripWith } from "../store/trip.ts"
 import { doubtfulUntil, isApart } from "./evidence.ts"
 import { listingOf } from "./listingOf.ts"
 
+const notThere = "the ledger neither lists it nor moved money for it"
+
 /**
  * Judges a payment that is recorded as executed and of which no movement was seen, once its window is over: whole
  * listings of a quorum alone. A first one without it raises a ticket; a second, apart as for a proof of absence, halts.
- * What is listed, or what nothing lists, is let go. Returns whether the watch of it may end.
+ * What is listed, or what nothing lists, is let go; where no listing is ever whole it halts by a bound of time. Returns whether the watch of it may end.
  */
 export const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt) {
   const outbox = yield* Outbox
@@ -29,15 +32,17 @@ export const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: A
   if (listing === undefined || listing.transfers.some(({ id }) => id === attempt.transferId)) return true
   // Where answers name no block, the head that their gateway told before says how far they reach.
   const height = listing.mark?.height ?? listing.reached
-  if (!listing.complete || height === undefined || height <= doubtfulUntil(attempt)) return false
   const now = yield* Clock.currentTimeMillis
+  const whole = listing.complete && height !== undefined && height > doubtfulUntil(attempt) ? height : undefined
+  // Where no listing is ever whole, people are called once a payment under way would call them.
+  if (whole === undefined && now < unsettledFrom(attempt)) return false
   const first = evidence.find(({ kind }) => kind === "absent")
   const { payment, rule, decimals } = intent
   const words =
-    `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is recorded as paid, and the ledger ` +
-    "neither lists it nor moved money for it"
-  if (first === undefined) {
-    const seen = { gateway: "", height, detail: "a complete listing does not hold it" }
+    `${rule}: ${sumText(payment, decimals)} ${payment.from} -> ${payment.to} is recorded as paid, and ` +
+    (whole === undefined ? "no listing is whole that would show it, nor did money move for it" : notThere)
+  if (whole !== undefined && first === undefined) {
+    const seen = { gateway: "", height: whole, detail: "a complete listing does not hold it" }
     const ticket = Effect.flatMap(AlertQueue, (queue) =>
       queue.raise({
         dedup: `missing/${intent.id}`,
@@ -52,7 +57,8 @@ export const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: A
     yield* (yield* Signals).wake("alerts")
     return false
   }
-  if (!isApart(attempt, { at: first.at, height: first.height ?? 0n }, { at: now, height })) return false
+  const before = first && { at: first.at, height: first.height ?? 0n }
+  if (whole !== undefined && before !== undefined && !isApart(attempt, before, { at: now, height: whole })) return false
   // A halt in force tells of one payment: another one is watched until it can halt for itself.
   if ((yield* (yield* Brake).halts).some(({ reason }) => reason === "payment_missing")) return false
   const remedy = 'compare it at another gateway; where it is still owed, hand it in with "cofferer submit" after resume'

@@ -7,6 +7,7 @@ import { agreedSighting } from "../gateway/together.ts"
 import { Database } from "../store/Database.ts"
 import { Findings } from "../store/Findings.ts"
 import { Outbox } from "../store/Outbox.ts"
+import { clockAgrees } from "./clockAgrees.ts"
 import { absencesOf, confirmed, expired, giveUp, type Live } from "./endings.ts"
 import { apartMillis, isDeadUnsent, isOver, judgeAbsence, quorumListing } from "./evidence.ts"
 import { fewerThanAgreed } from "./fewerThanAgreed.ts"
@@ -80,6 +81,7 @@ const judgeAbsent = Effect.fn("Confirm.judgeAbsent")(function* (live: Live, sigh
   const { command } = live.intent
   const outbox = yield* Outbox
   if (!isOver(attempt, height) || sighting.mark === undefined) return yield* giveUp(live)
+  if (!(yield* clockAgrees)) return yield* giveUp(live, "clock and blocks differ")
   const gateways = yield* Gateways
   const told = yield* gateways.several(({ confirmation }) => looksFor(command, confirmation).listing(attempt.party))
   // Where a reading goes on is known to the one that lists what is new, gateway by gateway.

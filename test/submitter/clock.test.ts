@@ -10,6 +10,7 @@ import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { flow } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
 import { deskFields } from "../support/Operators.ts"
+import { request } from "../support/TestClient.ts"
 
 const hour = 3_600_000
 /** The clock stands at 08:00 UTC. */
@@ -74,6 +75,26 @@ describe("a clock that no block agrees with", () => {
         yield* submitOnce()
         const [intent] = yield* outbox.open
         assert.lengthOf(yield* outbox.attempts(intent?.id ?? ""), 1)
+      }),
+    ),
+  )
+
+  it.effect("proves no absence", () =>
+    flow((options, sandbox, client) =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const first = Effect.gen(function* () {
+          const [intent] = yield* outbox.recent(1)
+          return (yield* outbox.attempts(intent?.id ?? ""))[0]?.state
+        })
+        yield* rounds(options, sandbox, 3, new Set(["submit", "confirm"]))
+        const fault = { operation: "submit", kind: "http_status", status: 503 }
+        yield* request(client, "/sandbox/faults", { body: JSON.stringify(fault) })
+        yield* rounds(options, sandbox, 4, new Set(["decide"]))
+        yield* rounds(options, sandbox, 130, new Set(["decide", "poll"]))
+        assert.strictEqual(yield* first, "unknown")
+        yield* rounds(options, sandbox, 60, new Set(["decide"]))
+        assert.strictEqual(yield* first, "expired")
       }),
     ),
   )
