@@ -3,7 +3,7 @@ import { isUnwritten } from "./store/guarded.ts"
 import type { StoreError } from "./store/StoreError.ts"
 
 /** A named endless effect. */
-export interface SupervisedLoop<E, R> {
+interface SupervisedLoop<E, R> {
   readonly name: string
   readonly loop: Effect.Effect<never, E, R>
 }
@@ -23,7 +23,7 @@ const failuresMax = 5
 const failuresWithinMillis = 600_000
 
 /** A loop failed too often, or ended by itself, which none may. */
-export class LoopGaveUp extends Error {
+class LoopGaveUp extends Error {
   readonly _tag = "LoopGaveUp"
 }
 

@@ -8,7 +8,7 @@ import { toJson } from "./output.ts"
 import type { Chosen, Setup } from "./setup.ts"
 import { storeSetup } from "./storeSetup.ts"
 
-export type Store = Layer.Success<ReturnType<typeof storeLayer>>
+type Store = Layer.Success<ReturnType<typeof storeLayer>>
 
 /** The daemon's answer, or where none runs what its database says: the same JSON. */
 export const askStore = <A>(

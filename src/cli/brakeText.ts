@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { remedyOf } from "../domain/Halt.ts"
 
-export const InForce = Schema.Struct({
+const InForce = Schema.Struct({
   scope: Schema.String,
   reason: Schema.String,
   author: Schema.String,

@@ -2,12 +2,12 @@ import { type RequestOptions, request } from "node:http"
 import { Effect, Schema } from "effect"
 
 /** No answer: nobody listens there, nobody answers in time, or the connection failed. */
-export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
+class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
   kind: Schema.Literals(["absent", "late", "failed"]),
   detail: Schema.String,
 }) {}
 
-export interface Exchanged {
+interface Exchanged {
   readonly status: number
   readonly text: string
 }

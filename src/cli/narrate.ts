@@ -40,7 +40,7 @@ export const sayReady = Effect.fnUntraced(function* (treasury: Treasury) {
 })
 
 /** What came of everything, in one line. The ledger's own count stands beside it where the network is embedded. */
-export const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service"] | undefined) {
+const saySummary = Effect.fnUntraced(function* (sandbox: Sandbox["Service"] | undefined) {
   const outbox = yield* Outbox
   const now = yield* Clock.currentTimeMillis
   const counts = yield* outbox.counts

@@ -15,7 +15,7 @@ import { failWith } from "./CliFailure.ts"
 import { gatewayOf, layerAlone } from "./paging.ts"
 
 /** Symbols that rules, policy and floors of a file name. */
-export const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
+const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
   const symbols = new Set<string>()
   for (const party of Object.values(raw.parties ?? {}))
     for (const key of Object.keys(party.floor ?? {})) symbols.add(key)
@@ -74,7 +74,7 @@ const pinOf = (symbol: string, assets: ReadonlyArray<Asset>, chosen: ReadonlyArr
 }
 
 /** What pinning was asked for. */
-export interface Pinning {
+interface Pinning {
   readonly file: string
   /** Whether the pins are put into the file; otherwise they are shown. */
   readonly write: boolean

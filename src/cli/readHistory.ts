@@ -17,7 +17,7 @@ export const historyForm =
 const paymentsForm =
   "columns state, decidedAt, executedAt, fromKey, toKey, assetId, amountUnits, feeUnits and rule, as export --what payments writes them"
 
-export interface HistoryAsked extends Chosen {
+interface HistoryAsked extends Chosen {
   readonly history: Option.Option<string>
   readonly payments: Option.Option<string>
 }
@@ -30,7 +30,7 @@ export const asksGateways = ({ history }: Pick<HistoryAsked, "history">): boolea
   Option.isSome(history) && history.value === gateway
 
 /** A past, and what of it is not known or not of the treasury. */
-export interface ReadHistory {
+interface ReadHistory {
   readonly history: History
   readonly unknown: ReadonlyArray<Unknown>
   readonly leftOut: ReadonlyArray<Stranger>

@@ -11,7 +11,7 @@ import { failWith } from "./CliFailure.ts"
 import { type Chosen, notRunning, type Setup, setup } from "./setup.ts"
 
 /** What a command that only reads works on. */
-export interface StoreSetup extends Setup {
+interface StoreSetup extends Setup {
   /** No file could be read: names come from the store's rows, and there are no rules, levels and limits. */
   readonly fromStore: boolean
 }

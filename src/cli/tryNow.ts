@@ -15,7 +15,7 @@ const packageDir = resolve(fileURLToPath(new URL("../..", import.meta.url)))
 const quoted = (word: string): string => (/^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 /** This program as one types it there: npm knows its script in the package's own folder alone. */
-export const calledAs = ({ cwd, env }: Caller): string => {
+const calledAs = ({ cwd, env }: Caller): string => {
   if (cwd === packageDir) return "npm run -s cofferer --"
   if (env["npm_command"] === "exec") return "npx cofferer"
   const launcher = env[launcherVariable] ?? "cofferer"

@@ -74,7 +74,7 @@ const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {
 }
 
 /** Each gateway with what keeps it from being believed, and how many must agree. */
-export const gatewaysText = ({ gateways, quorum }: View["network"]): string => {
+const gatewaysText = ({ gateways, quorum }: View["network"]): string => {
   const each = gateways.map(({ name, state }) => (state === "up" || state === "unknown" ? name : `${name} (${state})`))
   return gateways.length === 1 ? `gateway ${each[0]}` : `gateways ${each.join(", ")}, ${quorum} of them must agree`
 }

@@ -22,7 +22,7 @@ import { TreasuryFile } from "./TreasuryFile.ts"
 import type { YamlDocument } from "./Yaml.ts"
 
 export type Mode = "observe" | "shadow" | "live"
-export type Severity = "page" | "ticket" | "info"
+type Severity = "page" | "ticket" | "info"
 
 /** One gateway of the network. Header values come from files and are secrets. */
 export interface GatewayConfig {
@@ -35,7 +35,7 @@ export interface GatewayConfig {
 }
 
 /** Chain facts given by hand, for a gateway that does not tell them. */
-export interface FixedChain {
+interface FixedChain {
   readonly height: bigint
   readonly hash: string
   readonly difficulty: number
@@ -46,7 +46,7 @@ export interface FixedChain {
   readonly validForMillis: number
 }
 
-export interface NetworkConfig {
+interface NetworkConfig {
   readonly chainId: string
   /** At least one; the first is preferred while all are well. */
   readonly gateways: readonly [GatewayConfig, ...ReadonlyArray<GatewayConfig>]
@@ -76,7 +76,7 @@ export type ReceiverConfig =
       readonly headerFiles: ReadonlyMap<string, string>
     }
 
-export interface RouteConfig {
+interface RouteConfig {
   readonly severities: ReadonlySet<Severity>
   readonly receivers: ReadonlyArray<string>
 }

@@ -23,7 +23,7 @@ const ticksPerSecond = 100
 const pageBytes = 4_096
 
 /** A file of rules as it was read: it can be asked whatever became of the process that read it. */
-export interface Reading {
+interface Reading {
   readonly file: string
   /** What it is made of: read once, so that a file that changes meanwhile changes nothing. */
   readonly texts: Map<string, string>

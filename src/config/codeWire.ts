@@ -4,7 +4,7 @@ const nodesMax = 100_000
 const levelsMax = 60
 
 /** A value of a file of rules, or an answer of its code. Functions stay where they are: `f` is their number. */
-export type Wire =
+type Wire =
   | string
   | { readonly f: number }
   | { readonly a: ReadonlyArray<Wire> }

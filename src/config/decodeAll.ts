@@ -7,7 +7,7 @@ import { type Around, unknownKey } from "./unknownKey.ts"
 type Path = ReadonlyArray<PropertyKey>
 
 /** One thing that a schema refuses, before its place is looked up. */
-export interface Complaint {
+interface Complaint {
   readonly path: Path
   /** Whether the name itself is wrong, not the value behind it. */
   readonly at: "name" | "value"

@@ -66,7 +66,7 @@ export const rulesIn = (text: string): number => Math.max(0, text.search(/\bexpo
 
 const isAsRead = (texts: Texts): boolean => [...texts].every(([path, text]) => readUtf8(path, bytesMax) === text)
 
-export type Read = RulesModule | { readonly problem: Problem }
+type Read = RulesModule | { readonly problem: Problem }
 
 /** The rules of a TypeScript file, by its absolute path, as it is now. Its code is run in a process of its own. */
 export const loadRules = async (file: string): Promise<Read> => {

@@ -1,7 +1,7 @@
 import type { Place, Placed } from "./Placed.ts"
 
 /** One value of a treasury, with the place that it comes from. */
-export interface Origin {
+interface Origin {
   readonly path: string
   readonly value: string
   readonly at: Place

@@ -16,7 +16,7 @@ export const configParts = [
   "daemon",
   "all",
 ] as const
-export type ConfigPart = (typeof configParts)[number]
+type ConfigPart = (typeof configParts)[number]
 
 /** The same values in other words, order of keys or files have the same text. */
 export const canonical = (value: unknown): string =>

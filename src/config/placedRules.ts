@@ -5,7 +5,7 @@ import type { Entry, Place, Placed } from "./Placed.ts"
 import { pathWords } from "./pathWords.ts"
 
 /** Rules of a module as if a file of texts had held them, and their functions by the texts that stand for them. */
-export interface PlacedRules {
+interface PlacedRules {
   readonly items: ReadonlyArray<Placed>
   readonly code: ReadonlyMap<string, unknown>
   readonly problems: ReadonlyArray<Problem>

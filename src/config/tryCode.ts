@@ -5,7 +5,7 @@ import type { Problem } from "./ConfigError.ts"
 import type { Treasury } from "./Treasury.ts"
 
 /** What a rule's function does wrong on balances that are made up: `errors` are wrong whatever the balances are. */
-export interface Tried {
+interface Tried {
   readonly errors: ReadonlyArray<Problem>
   readonly warnings: ReadonlyArray<Problem>
 }

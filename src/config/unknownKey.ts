@@ -10,7 +10,7 @@ export interface Around {
   readonly path: Path
 }
 
-export interface Unknown {
+interface Unknown {
   readonly message: string
   readonly remedy: string
   /** The key that was most likely meant: that it is missing follows. */

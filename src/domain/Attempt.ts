@@ -1,7 +1,7 @@
 import type { IntentId, TransferId } from "./Hex.ts"
 
 export const liveAttemptStates = ["signed", "sending", "accepted", "refused", "unknown"] as const
-export const finalAttemptStates = ["confirmed", "failed", "expired"] as const
+const finalAttemptStates = ["confirmed", "failed", "expired"] as const
 export type LiveAttemptState = (typeof liveAttemptStates)[number]
 export type AttemptState = LiveAttemptState | (typeof finalAttemptStates)[number]
 export const attemptStates: ReadonlyArray<AttemptState> = [...liveAttemptStates, ...finalAttemptStates]

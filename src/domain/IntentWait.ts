@@ -2,7 +2,7 @@ import { type Attempt, deadlineHeight, isFinalAttempt } from "./Attempt.ts"
 import type { OpenIntentState } from "./Intent.ts"
 
 /** What an open payment waits for, when people are called to it, and what ends the wait, each as people read it. */
-export interface IntentWait {
+interface IntentWait {
   readonly waitsFor: string
   readonly called: string
   readonly endedBy: string
@@ -18,7 +18,7 @@ export const unsettledFrom = ({ createdAt, windowBlocks }: Pick<Attempt, "create
   createdAt + Math.max(unsettledMillisMin, windowBlocks * blockMillisMax)
 
 /** Milliseconds without a signature after which people are paged, whatever called them before. */
-export const unsignedMillisMax = 86_400_000
+const unsignedMillisMax = 86_400_000
 
 const unsettledCalled =
   "page 60 blocks after its window and margin; page 30 min after its signature, or 10 s a block of its window"
@@ -64,7 +64,7 @@ export const intentWaits: Readonly<Record<OpenIntentState, IntentWait>> = {
 
 const hour = 3_600_000
 
-export interface OpenSince {
+interface OpenSince {
   readonly now: number
   /** Unix milliseconds at which it came to its state. */
   readonly since: number

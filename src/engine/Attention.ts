@@ -19,7 +19,7 @@ interface Held {
 }
 
 /** What a round knows before it decides. */
-export interface Round {
+interface Round {
   readonly rules: ReadonlyArray<Rule>
   readonly mode: string
   readonly reading: number

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import type { IntentId } from "../domain/Hex.ts"
 
 /** What makes an intent the one it is. The rule's wording is no part of it, so a reload never pays an episode twice. */
-export interface IntentIdentity {
+interface IntentIdentity {
   readonly treasury: string
   readonly rule: string
   readonly subject: string

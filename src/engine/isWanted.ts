@@ -26,7 +26,7 @@ const isHopeless = (reason: string, { payment }: Intent, { rule }: Subject): boo
   reason === "policy" || (reason === "too_small" && payment.amount < (rule.min.get(payment.assetId) ?? 0n))
 
 /** Whether a payment would be decided today, and where not, why. `later`: for reasons that pass. */
-export interface Verdict {
+interface Verdict {
   readonly verdict: "wanted" | "gone" | "later"
   readonly why: string
 }

@@ -48,7 +48,7 @@ export const reportTrials = Effect.fn("Engine.reportTrials")(function* () {
 })
 
 /** "would have made 3 payments since 2026-11-01: maker-1 -120.00 VEGA, maker-2 +119.88 VEGA". */
-export const trialText = (rule: PayingRule, rehearsal: Rehearsal, pins: ReadonlyArray<PinnedAsset>): string => {
+const trialText = (rule: PayingRule, rehearsal: Rehearsal, pins: ReadonlyArray<PinnedAsset>): string => {
   const since = new Date(rehearsal.since).toISOString().slice(0, 10)
   if (rehearsal.payments === 0) return `would have paid nothing since ${since}`
   const parties = subjectsOf(rule).flatMap((subject) => subject.parties)

@@ -21,7 +21,7 @@ import { journalDecision } from "./journalDecision.ts"
 import { takeSnapshot } from "./snapshot.ts"
 
 /** A payment that a person asked for was not taken. */
-export class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
+class SubmitRejected extends Schema.TaggedError<SubmitRejected>()("SubmitRejected", {
   message: Schema.String,
   remedy: Schema.String,
   /** Whether the policy said no; otherwise the request itself is wrong. */
@@ -44,7 +44,7 @@ export const SubmitBody = Schema.Struct({
 })
 
 /** What became of a payment that was handed in. */
-export interface Submitted {
+interface Submitted {
   readonly intentId: string
   /** False where it was known already. */
   readonly created: boolean

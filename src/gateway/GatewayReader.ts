@@ -34,12 +34,12 @@ export interface BalanceChangesQuery extends Pagination, AccountFilter {
   readonly endTimestamp?: bigint
 }
 
-export interface AssetsQuery extends Pagination {
+interface AssetsQuery extends Pagination {
   /** Asks for this asset alone; the error is NotFound where the network does not know it. */
   readonly assetId?: string
 }
 
-export interface AccountsQuery extends Pagination, AccountFilter {}
+interface AccountsQuery extends Pagination, AccountFilter {}
 
 /**
  * Reads what one gateway says. A gateway ignores parameters that it does not know, so whoever filters looks at the rows

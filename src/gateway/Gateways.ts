@@ -51,7 +51,7 @@ export class Gateways extends Context.Service<
 /** How long answers beyond the quorum are awaited. */
 const graceMillis = 300
 
-export interface GatewaysOptions {
+interface GatewaysOptions {
   readonly all: ReadonlyArray<Gateway>
   readonly quorum: number
   /** Names, the best first. */

@@ -7,8 +7,8 @@ import { Metrics, type RequestOutcome } from "../telemetry/Metrics.ts"
 import { escapeText } from "./escapeText.ts"
 import type { Pace } from "./Limiter.ts"
 
-export const gatewayStates = ["up", "lagging", "quarantined", "banned", "down"] as const
-export type GatewayState = (typeof gatewayStates)[number]
+const gatewayStates = ["up", "lagging", "quarantined", "banned", "down"] as const
+type GatewayState = (typeof gatewayStates)[number]
 
 /** What is known of one gateway, from its own answers and from those of the others. */
 export interface GatewayHealth {
@@ -276,12 +276,3 @@ const view = ({ name, record, newest, now, pace }: Seen): GatewayHealth => {
  */
 export const isUnheard = ({ state, otherChain }: GatewayHealth): boolean =>
   state === "quarantined" && otherChain === undefined
-
-/** The gateways that have shut us out, each with the end of its ban, in a sentence; empty where there is none. */
-export const bansText = (
-  gateways: ReadonlyArray<{ readonly name: string; readonly state: string; readonly detail: string }>,
-): string =>
-  gateways
-    .filter(({ state }) => state === "banned")
-    .map(({ name, detail }) => `gateway ${name} is ${detail}`)
-    .join(", ")

@@ -12,7 +12,7 @@ export type Pace =
   /** It shut us out for so long. Nothing is sent meanwhile: every request fails as Banned at once. */
   | { readonly state: "banned"; readonly forMillis: number; readonly waiting: number }
 
-export interface LimiterOptions {
+interface LimiterOptions {
   /** Requests a second while the gateway advertises no limit, and at most. */
   readonly requestsPerSecond: number
   /** For how long a read may wait for its turn. */

@@ -18,7 +18,7 @@ import { SendMoment } from "./SendMoment.ts"
 import { BlockTime, Height } from "./schema/Numbers.ts"
 
 /** One request: a GET, or a POST where there is a body. */
-export interface TransportRequest<A> {
+interface TransportRequest<A> {
   /** Label of the metrics. */
   readonly operation: Operation
   /** In errors, where it says more than the label. */
@@ -45,7 +45,7 @@ export interface TransportRequest<A> {
 const pageRowsDefault = 1_000
 
 /** A decoded answer and the block that the gateway names in its headers; undefined where it names none. */
-export interface Answer<A> {
+interface Answer<A> {
   readonly value: A
   readonly mark: BlockMark | undefined
 }

@@ -85,7 +85,7 @@ export const acceptedHead = Effect.fnUntraced(function* ({ chainId, isFixed, isO
     if (stray?.kind === "changed") return yield* failed({ _tag: "BegunAgain", detail: stray.why, chainId })
     if (stray !== undefined) return yield* failed({ _tag: "Doubted", detail: stray.why })
     const near = counting.filter(({ head }) => fits(after, head.height, now))
-    // Where fewer are near it there is no block in common, and the lower height of a quorum is the word of all of these.
+    // Where fewer are near it there is no block in common: the lower height of a quorum is the word of all of these.
     return near.length >= quorum ? near : counting
   })
 

@@ -1,11 +1,11 @@
 /** Deepest nesting of an answer that is parsed; the agreed forms have less than ten levels. */
 export const jsonDepthMax = 64
 /** Most keys of one object; the agreed forms have less than fifty. Many more make the parser slow. */
-export const jsonKeysMax = 256
+const jsonKeysMax = 256
 /** Most values of an answer, objects and lists with their members: a page of 5000 rows has less than 60,000. */
-export const jsonValuesMax = 80_000
+const jsonValuesMax = 80_000
 /** Longest string, in bytes; the agreed ones have less than a thousand. */
-export const jsonStringMax = 1024 * 1024
+const jsonStringMax = 1024 * 1024
 
 const quote = 0x22
 const backslash = 0x5c

@@ -15,7 +15,7 @@ import { onChain } from "./onChain.ts"
 import { Transport } from "./Transport.ts"
 import { layerTogether } from "./together.ts"
 
-export interface NetworkOptions {
+interface NetworkOptions {
   readonly chainId: string
   /** At least one. */
   readonly gateways: ReadonlyArray<GatewayOptions>

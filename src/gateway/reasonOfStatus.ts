@@ -5,7 +5,7 @@ import type { GatewayReason } from "./GatewayError.ts"
 import { StatusBody } from "./schema/Status.ts"
 
 /** An answer without success, as it came. */
-export interface Refusal {
+interface Refusal {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   /** The parsed body, or undefined where it is no JSON. */

@@ -9,7 +9,7 @@ export const walkPagesMax = 200
 const cursorLengthMax = 1024
 
 /** All rows of a listing. */
-export interface Walk<A> {
+interface Walk<A> {
   readonly rows: ReadonlyArray<A>
   /** False where the bound was reached, or the cursors led nowhere: rows may be missing then. */
   readonly complete: boolean

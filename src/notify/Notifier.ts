@@ -7,9 +7,7 @@ import { NotifyError } from "./NotifyError.ts"
 import { type WebhookOptions, webhookChannel } from "./webhookChannel.ts"
 
 /** A receiver as configured, its secrets read. */
-export type ReceiverOptions =
-  | { readonly kind: "log"; readonly name: string }
-  | ({ readonly kind: "webhook" } & WebhookOptions)
+type ReceiverOptions = { readonly kind: "log"; readonly name: string } | ({ readonly kind: "webhook" } & WebhookOptions)
 
 /** Delivers notifications to named receivers. */
 export class Notifier extends Context.Service<

@@ -15,7 +15,7 @@ export interface WebhookOptions {
 const deadline = Duration.seconds(10)
 
 /** The body of a webhook, version 1: chats show its texts as they are, so nothing unseen may be in them. */
-export const webhookBody = (notification: Notification) => ({
+const webhookBody = (notification: Notification) => ({
   version: 1,
   ...notification,
   subject: visible(notification.subject),

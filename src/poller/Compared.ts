@@ -40,7 +40,7 @@ const bestUnasked = Effect.fnUntraced(function* (
 })
 
 /** What was compared so far means. */
-export type Judged =
+type Judged =
   /** A quorum shows the balances that our rows say. */
   | "agreed"
   /** So many differ that our rows are in doubt. */

@@ -16,7 +16,7 @@ export interface Pace {
 }
 
 /** Networks take 365 days, and look for the rows of all of them at once. */
-export const spanMax = 30n * 86_400_000_000_000n
+const spanMax = 30n * 86_400_000_000_000n
 const spanMin = 1_000_000n
 
 export const makePace = (): Ref.Ref<Pace> =>

@@ -14,7 +14,7 @@ import { anewKey } from "./beginAnew.ts"
 import { leaveBehind } from "./leaveBehind.ts"
 
 /** What is told of a chain that begins again. */
-export interface Begun {
+interface Begun {
   readonly chainId: string
   readonly detail: string
 }

@@ -8,7 +8,7 @@ export interface Given {
   readonly answer: WindowAnswer
 }
 
-export type Agreement =
+type Agreement =
   /** A quorum gave the same rows. `apart` gave others for the same time. */
   | {
       readonly _tag: "Agreed"

@@ -5,7 +5,7 @@ import { aligned, type Reader } from "./askWindow.ts"
 /** How far one question may reach: networks refuse ranges beyond 365 days. */
 export const reachNanos = 364n * 86_400_000_000_000n
 
-export interface HistoryQuery {
+interface HistoryQuery {
   /** Asked for where the gateway tells nothing of everybody. */
   readonly parties: ReadonlyArray<string>
   readonly at: bigint

@@ -13,7 +13,7 @@ export interface AccountListing {
   readonly since: bigint
 }
 
-export type ListedAccounts =
+type ListedAccounts =
   | { readonly _tag: "Listed"; readonly listing: AccountListing }
   /** It came to no end, told one account twice, or names a block of the future. */
   | { readonly _tag: "Unusable"; readonly detail: string }

@@ -9,7 +9,7 @@ import { Settings } from "../store/Settings.ts"
 const pruneMillis = 3_600_000
 
 /** How long history is kept, and how far clock and newest block may be apart. */
-export interface Keeping {
+interface Keeping {
   readonly keepMillis: number
   readonly maxAgeMillis: number
 }

@@ -44,7 +44,7 @@ export const readBaseTogether = Effect.fnUntraced(function* (parties: ReadonlyAr
  * Reads balances now, since history alone has no opening balances. "unsupported" where the gateway has no such
  * operation; "unusable" where its answer is none to begin with.
  */
-export const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyArray<string>, now: bigint) {
+const readBase = Effect.fnUntraced(function* (reader: Reader, parties: ReadonlyArray<string>, now: bigint) {
   const walk = yield* walkPages((after) =>
     reader.accounts({ partyIds: parties, first: pageSize, ...(after === undefined ? {} : { after }) }),
   ).pipe(Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined))

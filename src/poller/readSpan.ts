@@ -12,7 +12,7 @@ import { makePace, type Pace } from "./Pace.ts"
 import { readBaseTogether } from "./readBase.ts"
 
 /** Which time is asked for, in Unix nanoseconds; undefined: all that the gateways hold, and up to now. */
-export interface AskedSpan {
+interface AskedSpan {
   readonly from: bigint | undefined
   readonly until: bigint | undefined
   /** More rows are not read. */
@@ -31,7 +31,7 @@ export interface HeldSpan {
   readonly until: bigint
 }
 
-export type ReadSpan =
+type ReadSpan =
   | HeldSpan
   /** They hold no row of that time, of whomever. */
   | { readonly _tag: "Nothing" }

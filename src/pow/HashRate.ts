@@ -4,7 +4,7 @@ const memoryMillis = 5_000
 const measuredMillis = 20
 
 /** Hashes that one thread makes in a millisecond, measured on searches that were wanted anyway. */
-export interface HashRate {
+interface HashRate {
   readonly note: (hashes: number, millis: number) => void
   /** Undefined until enough was measured. */
   readonly perMilli: () => number | undefined

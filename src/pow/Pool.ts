@@ -42,7 +42,7 @@ export interface Found {
 /** Starts a thread that answers each WorkerJob with one WorkerAnswer, at once when `cancelled[0]` is not 0. */
 export type Spawn = (cancelled: Int32Array<SharedArrayBuffer>) => Worker
 
-export interface PoolOptions {
+interface PoolOptions {
   /** Threads, at most; each is started when a search first needs it. */
   readonly size: number
   readonly queueSizeMax: number
@@ -71,7 +71,7 @@ interface Slot {
   hasAnswered: boolean
 }
 
-export interface Pool {
+interface Pool {
   /** Begins or queues a search and returns its cancellation. `done` is called at most once, and not after that. */
   readonly run: (job: Job, done: Done) => () => void
   /** Searches for a moment before all else, so that there is a rate; `done` as above. */

@@ -15,7 +15,7 @@ export interface WorkRequest extends Work {
   readonly millisMax?: number
 }
 
-export interface Solution {
+interface Solution {
   /** The lowest nonce that solves the work. It passed `isSolved` on the calling thread. */
   readonly nonce: bigint
   /** Hashes computed for it. */
@@ -24,7 +24,7 @@ export interface Solution {
   readonly millis: number
 }
 
-export interface PoolSettings {
+interface PoolSettings {
   /** Worker threads at most. Default: one less than the cores, at least one. */
   readonly size?: number
   /** Solves that may wait for a worker. Default: `queueSizeMax`. */

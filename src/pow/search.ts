@@ -1,7 +1,7 @@
 import { hash } from "node:crypto"
 
 /** Tries `count` nonces from `from` on; the first that solves, or undefined. Nonces stay far below 2^53. */
-export type Search = (from: number, count: number) => number | undefined
+type Search = (from: number, count: number) => number | undefined
 
 /**
  * The search for one piece of work. `preimage` is the hashed message with any nonce in its last 8 bytes, big-endian;

@@ -9,7 +9,7 @@ import type { Holding } from "./Holding.ts"
 import { makePasts } from "./Pasts.ts"
 
 /** When an alert's rule has to be looked at, and what it came to so far. Times are Unix milliseconds. */
-export interface Alarm {
+interface Alarm {
   readonly rule: AlertRule
   touched: boolean
   wakeAt: number

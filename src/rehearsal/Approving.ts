@@ -15,7 +15,7 @@ import type { Meant, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 export type Answer = Extract<WorldEvent, { kind: "approve" | "reject" }>
 
 /** What keeps a payment from being signed though people have approved it. Times are Unix milliseconds. */
-export interface SigningMoment {
+interface SigningMoment {
   readonly now: number
   readonly silentSince: number | undefined
   readonly halts: ReadonlyArray<string>

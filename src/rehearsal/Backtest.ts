@@ -8,7 +8,7 @@ import type { NearLine } from "./Windows.ts"
 import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
 /** What went under one line of the policy on one day (UTC). */
-export interface DaySpend {
+interface DaySpend {
   readonly day: string
   readonly line: number
   readonly asset: string
@@ -18,7 +18,7 @@ export interface DaySpend {
 }
 
 /** How an account fared under one rule. */
-export interface BandReport {
+interface BandReport {
   readonly rule: string
   readonly account: string
   readonly decimals: number
@@ -28,7 +28,7 @@ export interface BandReport {
   readonly times: number
 }
 
-export interface AccountReport {
+interface AccountReport {
   readonly account: string
   readonly decimals: number
   readonly lowest: bigint
@@ -39,7 +39,7 @@ export interface AccountReport {
   readonly floor: bigint | undefined
 }
 
-export interface HoldReport {
+interface HoldReport {
   readonly rule: string
   readonly subject: string
   readonly reason: string
@@ -47,7 +47,7 @@ export interface HoldReport {
 }
 
 /** How often, and how long, a condition held that people are told of. */
-export interface AlertReport {
+interface AlertReport {
   readonly rule: string
   readonly severity: Told["severity"]
   /** Times that people were told that it holds. */
@@ -62,7 +62,7 @@ export interface AlertReport {
 }
 
 /** What became of payments that a group of operators was asked for. */
-export interface ApprovalReport {
+interface ApprovalReport {
   readonly group: string
   readonly asked: number
   readonly approved: number
@@ -96,7 +96,7 @@ export interface Backtest {
   readonly drawing: Drawing | undefined
 }
 
-export interface BacktestAsked {
+interface BacktestAsked {
   readonly settings: WorldSettings
   readonly parties: Iterable<Party>
   readonly assets: Iterable<PinnedAsset>

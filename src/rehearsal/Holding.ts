@@ -1,7 +1,7 @@
 import { type Band, isWithin } from "./bandOf.ts"
 
 /** How long, and how far, a balance was outside a band. */
-export interface Outside {
+interface Outside {
   readonly band: Band
   readonly rule: string
   /** Unix milliseconds; undefined while it is within. */

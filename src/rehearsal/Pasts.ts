@@ -3,7 +3,7 @@ import { accountKey } from "../rules/overlay.ts"
 import { type Holding, seenOf } from "./Holding.ts"
 
 /** Balances as they were, as far back as conditions look. Times are Unix milliseconds. */
-export interface Pasts {
+interface Pasts {
   readonly note: (holding: Holding, at: number) => void
   /** The balance at a time, which must never go back for the same past; undefined before the first that is known. */
   readonly at: (past: Past, time: number) => bigint | undefined

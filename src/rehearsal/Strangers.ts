@@ -19,7 +19,7 @@ export interface Stranger {
 }
 
 /** Gathers them while a history is read. */
-export interface Strangers {
+interface Strangers {
   /** The key or id that a cell names, which is counted where the treasury has no such. */
   readonly keyOf: (what: keyof HistoryNames, text: string, place: () => string) => string
   readonly all: () => ReadonlyArray<Stranger>

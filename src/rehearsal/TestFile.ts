@@ -54,7 +54,7 @@ export type NetworkText = typeof NetworkText.Type
 export const expectationKinds = ["pays", "asks", "waits", "expires", "holds", "alert", "balance"] as const
 
 /** What people may be told. */
-export const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
+const toldKinds = ["request", "received", "asset", "firing", "cleared", "locked", "approval", "payout"] as const
 
 export const ExpectationText = Schema.Struct({
   pays: optional(AmountText),

@@ -7,7 +7,7 @@ const titleHeight = 84
 const nameHeight = 18
 
 /** One set of rules over the past, and what a reader knows it by. */
-export interface Drawn {
+interface Drawn {
   readonly drawing: Drawing
   readonly name: string
 }

@@ -2,7 +2,7 @@ import { reasonClass } from "./chartStyle.ts"
 import type { HoldSpan, Line } from "./Drawing.ts"
 
 export const left = 92
-export const plotHeight = 112
+const plotHeight = 112
 const lane = 12
 /** Ticks and holds of one set of rules. */
 const strip = 24

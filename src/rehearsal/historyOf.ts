@@ -19,7 +19,7 @@ export interface HistoryBook {
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/
 
 /** Unix nanoseconds of "2026-11-21T10:00:00.123456789Z"; undefined where it is no such time. */
-export const nanosIn = (text: string): bigint | undefined => {
+const nanosIn = (text: string): bigint | undefined => {
   const match = timeForm.exec(text)
   const seconds = match === null ? Number.NaN : Date.parse(`${match[1]}Z`)
   if (Number.isNaN(seconds)) return undefined

@@ -23,7 +23,7 @@ export interface DayTotal {
 }
 
 /** From this share of a limit on it is a near miss. */
-export const nearShare = 0.9
+const nearShare = 0.9
 
 const dayMillis = 86_400_000
 

@@ -21,7 +21,7 @@ export interface WrittenFee {
 export const feeAgeMillisMax = 600_000
 
 /** The most that the network takes on top of the amount. Where the cap is not known, the share alone bounds it. */
-export const feeOf = ({ factor, cap }: FeeTerms, amount: bigint): bigint => {
+const feeOf = ({ factor, cap }: FeeTerms, amount: bigint): bigint => {
   const byAmount = (amount * factor.numerator) / factor.denominator
   return cap !== undefined && cap < byAmount ? cap : byAmount
 }

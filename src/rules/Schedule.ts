@@ -90,7 +90,7 @@ export const timesAfter = function* (schedule: Schedule, after: number): Iterabl
 }
 
 /** What of a plan is due, and what is let go. */
-export interface Due {
+interface Due {
   /** The time to be paid now; undefined where there is none. */
   readonly planned: number | undefined
   /** The first and the last of the times that nobody paid and that are too old now; undefined where there are none. */

@@ -98,7 +98,7 @@ export const subjectsOf = (rule: PayingRule): ReadonlyArray<Subject> => {
 }
 
 /** What the rules look at that pay, and those that only rehearse, in the order of the file. */
-export interface Subjects {
+interface Subjects {
   readonly paying: ReadonlyArray<Subject>
   readonly rehearsing: ReadonlyArray<Subject>
 }
@@ -128,7 +128,7 @@ const ofLevel = (level: Level) => ({ name: accountName(level), asset: level.asse
 export const commandOf = ({ kind }: Pick<Subject, "kind">): IntentCommand => (kind === "withdraw" ? kind : "transfer")
 
 /** A payment's own name where one decision makes several: "VEGA: maker-1 -> maker-2". */
-export const partName = (subject: string, from: string, to: string): string => `${subject}: ${from} -> ${to}`
+const partName = (subject: string, from: string, to: string): string => `${subject}: ${from} -> ${to}`
 
 /** Whether one decision may be several payments. */
 const isSeveral = ({ kind, rule }: Subject): boolean =>

@@ -16,7 +16,7 @@ export interface CodeSeen {
   readonly time: number
 }
 
-export interface CodeAsset {
+interface CodeAsset {
   /** Base units of one unit of the asset. */
   readonly one: bigint
   readonly decimals: number

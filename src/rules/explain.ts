@@ -24,7 +24,7 @@ export interface Answer {
 }
 
 /** When the subject could pay, if nothing else changes. */
-export interface Next {
+interface Next {
   /** Unix milliseconds before which time alone keeps it silent; null where time does not. */
   readonly notBefore: number | null
   /** What else has to happen, in words. */
@@ -148,7 +148,7 @@ const paymentsOf = (decision: Decision, decimals: number): ReadonlyArray<Explain
       }))
 
 /** "is silent: cooldown, 12 s left"; "pays 16,210.00 USDT reserve -> hot: 8,790.00 is below 10,000". */
-export const verdictText = (decision: Decision, decimals: number): string => {
+const verdictText = (decision: Decision, decimals: number): string => {
   if (decision._tag === "Hold") return `is silent: ${decision.reason.replaceAll("_", " ")}, ${decision.detail}`
   const what = paymentsOf(decision, decimals).map((p) => `${p.amount} ${p.asset} ${p.from} -> ${p.to}`)
   return `${decision._tag === "Act" ? "pays" : "asks people for"} ${what.join(", ")}: ${decision.detail}`

@@ -8,7 +8,7 @@ import { isOfSubject, type Subject } from "./Subject.ts"
 import { observationsMin } from "./Timer.ts"
 
 /** After a payment that failed or was denied nothing is tried again for this long, whatever the cooldown. */
-export const failureCooldownMillis = 60_000
+const failureCooldownMillis = 60_000
 
 const dayMillis = 86_400_000
 /** The clocks of blocks and of machines differ by less. */

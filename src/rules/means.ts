@@ -18,7 +18,7 @@ export interface Means {
   readonly underWay: ReadonlyArray<SeenPayment>
 }
 
-export interface SeenAccount {
+interface SeenAccount {
   readonly account: string
   /** watched: its balance decides. pays: its funds do. */
   readonly role: "watched" | "pays"
@@ -30,7 +30,7 @@ export interface SeenAccount {
 }
 
 /** The policy line for one way of the money, and how much of it is used, what is decided included. */
-export interface SeenLine {
+interface SeenLine {
   readonly from: string
   readonly to: string
   /** null: no line allows it. */
@@ -44,7 +44,7 @@ export interface SeenLine {
 }
 
 /** The network's transfers of this epoch; all but the name null where it does not tell. */
-export interface SeenQuota {
+interface SeenQuota {
   readonly party: string
   readonly used: number | null
   readonly limit: number | null
@@ -52,7 +52,7 @@ export interface SeenQuota {
   readonly endsAt: number | null
 }
 
-export interface SeenPayment {
+interface SeenPayment {
   readonly id: string
   readonly short: string
   readonly state: string

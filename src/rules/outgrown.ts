@@ -20,7 +20,7 @@ export interface PastNeeds {
 }
 
 /** A limit of the policy that the past went beyond. */
-export interface Outgrown {
+interface Outgrown {
   /** From the root of the treasury file. */
   readonly path: ReadonlyArray<PropertyKey>
   readonly message: string

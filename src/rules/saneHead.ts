@@ -10,7 +10,7 @@ export const nodesApart = 10n
 /** Blocks that a head may be ahead of the block of row headers beyond what time has brought. */
 export const rowsApart = 50n
 /** Faster than any network of this kind: blocks come about once a second. */
-export const blocksPerSecond = 20n
+const blocksPerSecond = 20n
 /** After so long a head that fits the first one shows that this was no momentary answer. */
 const firstMillis = 10_000
 /** A line of heads that do not fit is taken at its word after so long. */
@@ -28,7 +28,7 @@ export interface ToldHead {
   readonly rows: BlockMark | undefined
 }
 
-export interface AcceptedHead extends NamedBlock {
+interface AcceptedHead extends NamedBlock {
   /** The newest block with its time that row headers named beside an accepted head. */
   readonly block?: BlockMark
 }

@@ -3,7 +3,7 @@ import { feeMax } from "./Policy.ts"
 import type { Party } from "./Rule.ts"
 
 /** Base units, fee included, that each of the looks may take from the payer. */
-export type Shares = ReadonlyMap<Look, bigint>
+type Shares = ReadonlyMap<Look, bigint>
 
 /**
  * Shares what a payer can spend among the looks that want it, all of one priority, where it does not suffice for all.
@@ -35,7 +35,7 @@ export const share = (looks: ReadonlyArray<Look>, payer: Party, spendable: bigin
 }
 
 /** What the look would take from the payer now if its funds did not limit it, fees at their highest included. */
-export const wantOf = (look: Look, payer: Party): bigint =>
+const wantOf = (look: Look, payer: Party): bigint =>
   look.sized
     .filter(({ transfer }) => transfer.from === payer)
     .reduce((sum, { wanted }) => sum + costOf(look, wanted), 0n)

@@ -15,10 +15,10 @@ export interface Outcome {
   readonly judgement: Judgement
 }
 
-export type MemoryOf = (subject: Subject) => Memory | undefined
+type MemoryOf = (subject: Subject) => Memory | undefined
 
 /** Subjects in the order in which they take scarce funds: by priority, then as in the file. */
-export const inOrder = (subjects: ReadonlyArray<Subject>): ReadonlyArray<Subject> =>
+const inOrder = (subjects: ReadonlyArray<Subject>): ReadonlyArray<Subject> =>
   isInOrder(subjects) ? subjects : subjects.toSorted((a, b) => a.rule.priority - b.rule.priority)
 
 const isInOrder = (subjects: ReadonlyArray<Subject>): boolean => {
@@ -39,7 +39,7 @@ export const step = (
 ): ReadonlyArray<Outcome> => round(subjects, snapshot, memoryOf).outcomes
 
 /** All outcomes, and the snapshot with what they are to pay under way. */
-export interface Round {
+interface Round {
   readonly outcomes: ReadonlyArray<Outcome>
   readonly snapshot: Snapshot
 }

@@ -29,7 +29,7 @@ export const waitToldMillis = 3_600_000
 const freshMillis = 60_000
 
 /** What time says of an unsigned payment. */
-export type Wait =
+type Wait =
   /** From `tellAt` on (Unix milliseconds) people are called, if it still waits; undefined: its end calls them. */
   | { readonly _tag: "Waits"; readonly tellAt: number | undefined }
   | { readonly _tag: "DecidedAnew" }

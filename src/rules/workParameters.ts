@@ -14,7 +14,7 @@ export interface WorkParameters {
 }
 
 /** Blocks that a legal window has. No reference node keeps an anchor for longer. */
-export const windowBlocksMin = 5
+const windowBlocksMin = 5
 export const windowBlocksMax = 500
 /** A hash has no more bits. What this machine cannot solve in a window is refused by `tooSlow` alone. */
 const difficultyMax = 256
@@ -31,7 +31,7 @@ export interface WorkKnown {
 }
 
 /** A head, as far as it tells of parameters. */
-export interface WorkSeen {
+interface WorkSeen {
   readonly chainId: string
   readonly height: bigint
   readonly work: WorkParameters

@@ -35,7 +35,7 @@ export interface WorstLine {
 }
 
 /** Of a party's transfers in 24 hours: what the policy permits against what the network does. */
-export interface WorstQuota {
+interface WorstQuota {
   readonly party: string
   readonly permitted: number
   readonly limit: number
@@ -44,7 +44,7 @@ export interface WorstQuota {
   readonly free: number
 }
 
-export interface WorstFloor {
+interface WorstFloor {
   readonly party: string
   readonly asset: string
   readonly decimals: number

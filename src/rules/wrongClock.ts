@@ -35,7 +35,7 @@ export const aheadMillisOf = (blocks: ReadonlyArray<TimedBlock>, now: number): n
 }
 
 /** A gateway's clock beside ours. */
-export interface ClockReading {
+interface ClockReading {
   readonly name: string
   readonly aheadMillis: number
 }

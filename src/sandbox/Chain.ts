@@ -24,7 +24,7 @@ export const transferStatuses = {
 export type TransferStatus = keyof typeof transferStatuses
 
 /** When a transfer pays: once, or at the end of each epoch from one to another. */
-export type TransferKind =
+type TransferKind =
   | { readonly _tag: "oneOff"; readonly deliverOn: bigint }
   | {
       readonly _tag: "recurring"

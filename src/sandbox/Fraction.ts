@@ -1,5 +1,5 @@
 /** An exact decimal factor such as a fee of 0.001: no amount ever passes through a double. */
-export interface Fraction {
+interface Fraction {
   readonly numerator: bigint
   readonly denominator: bigint
 }

@@ -1,7 +1,7 @@
 import type { Tx } from "./Tx.ts"
 
 /** Limits of the network's node. */
-export const txBytesMax = 1_048_576
+const txBytesMax = 1_048_576
 const countMax = 5_000
 const bytesMax = 1_073_741_824
 const cacheMax = 10_000

@@ -38,7 +38,7 @@ export interface SandboxOptions {
 }
 
 /** The ledger as it is, for tests: nothing between it and them. */
-export interface LedgerView {
+interface LedgerView {
   /** Base units in an account of a party of the scenario; 0 where there is none. */
   readonly balance: (name: string, symbol: string, type?: "ACCOUNT_TYPE_GENERAL") => Effect.Effect<bigint, SandboxError>
   /** Transactions in blocks, oldest first; code 0 means executed. */

@@ -1,23 +1,23 @@
 import { Schema } from "effect"
 
 /** Another process listens on the configured port. */
-export const PortBusy = Schema.TaggedStruct("PortBusy", { host: Schema.String, port: Schema.Int })
+const PortBusy = Schema.TaggedStruct("PortBusy", { host: Schema.String, port: Schema.Int })
 /** The listener could not be opened for another reason, such as an address that is not this machine's. */
-export const CannotListen = Schema.TaggedStruct("CannotListen", {
+const CannotListen = Schema.TaggedStruct("CannotListen", {
   host: Schema.String,
   port: Schema.Int,
   cause: Schema.String,
 })
 /** The ledger file was made from another seed or for another chain. */
-export const OtherLedger = Schema.TaggedStruct("OtherLedger", {
+const OtherLedger = Schema.TaggedStruct("OtherLedger", {
   file: Schema.String,
   found: Schema.String,
   wanted: Schema.String,
 })
 /** The ledger file or a key file cannot be read or written; after it the sandbox answers nothing more. */
-export const FileFailed = Schema.TaggedStruct("FileFailed", { cause: Schema.String })
+const FileFailed = Schema.TaggedStruct("FileFailed", { cause: Schema.String })
 /** The state of a network holds what no ledger can go on from. */
-export const BadState = Schema.TaggedStruct("BadState", { place: Schema.String, cause: Schema.String })
+const BadState = Schema.TaggedStruct("BadState", { place: Schema.String, cause: Schema.String })
 
 /** Why the sandbox cannot start or go on. */
 export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", {

@@ -6,7 +6,7 @@ import { assetAccountTypes, deposit, move, network, openAccount } from "./Ledger
 import type { Spender } from "./Scenario.ts"
 
 /** What a block's script did that the store must know. */
-export interface Played {
+interface Played {
   readonly deposits: ReadonlyArray<Deposit>
   readonly armed: ReadonlyArray<Fault>
 }

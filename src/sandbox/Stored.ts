@@ -129,7 +129,7 @@ const StoredState = Schema.Struct({
   faults: StoredFaults,
 })
 export const StateText = Schema.fromJsonString(StoredState)
-export type StoredState = typeof StoredState.Type
+type StoredState = typeof StoredState.Type
 
 export const stateOf = (chain: Chain): StoredState => ({
   height: chain.height,

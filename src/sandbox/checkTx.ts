@@ -8,9 +8,7 @@ import type { Tx } from "./Tx.ts"
 /** Categories of refusal that the network's mempool gives. */
 export const codes = { ok: 0, gate: 51, malformed: 60, state: 70, spam: 89 } as const
 
-export type Verdict =
-  | { readonly code: 0; readonly tx: Tx }
-  | { readonly code: 51 | 60 | 70 | 89; readonly text: string }
+type Verdict = { readonly code: 0; readonly tx: Tx } | { readonly code: 51 | 60 | 70 | 89; readonly text: string }
 
 /** The mempool's check: shape and signature (60), work, replay and limits (89), gates (51), state (70). */
 export const checkTx = (chain: Chain, bytes: Uint8Array): Verdict => {

@@ -64,7 +64,7 @@ export interface SignRequest extends Judged {
   readonly inputData: Uint8Array
 }
 
-export interface SignerOptions {
+interface SignerOptions {
   readonly treasury: string
   readonly chainId: string
   readonly policy: Policy

@@ -8,10 +8,10 @@ export const Refused = Schema.TaggedStruct("Refused", {
 })
 
 /** The signer has no key for the party: watch-only, or the treasury does not run live. */
-export const KeyMissing = Schema.TaggedStruct("KeyMissing", { party: Schema.String })
+const KeyMissing = Schema.TaggedStruct("KeyMissing", { party: Schema.String })
 
 /** The signer's own memory failed. Whether something was recorded must be read again; nothing was handed out. */
-export const MemoryFailed = Schema.TaggedStruct("MemoryFailed", {
+const MemoryFailed = Schema.TaggedStruct("MemoryFailed", {
   detail: Schema.String,
   cause: Schema.Defect(),
 })

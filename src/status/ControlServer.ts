@@ -34,7 +34,7 @@ import { listIntents } from "./stories.ts"
 import { ApproveTermsBody, approveTerms } from "./termsApproval.ts"
 import { AcceptBody, acceptTerms } from "./termsHalt.ts"
 
-export interface ControlServerOptions {
+interface ControlServerOptions {
   readonly treasury: Treasury
   /** Mode in force. */
   readonly mode: Mode

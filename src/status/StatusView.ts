@@ -33,7 +33,7 @@ import type { View } from "./View.ts"
 const dayMillis = 86_400_000
 const recentMax = 10
 
-export interface StatusOptions {
+interface StatusOptions {
   readonly treasury: Treasury
   readonly mode: Mode
   readonly version: string

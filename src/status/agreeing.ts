@@ -36,7 +36,7 @@ export const operatorsInForce = Effect.fnUntraced(function* (treasury: Treasury)
 })
 
 /** How far operators have agreed to something that is no payment. */
-export interface SharedApproval {
+interface SharedApproval {
   /** What is signed now: its UTF-8 bytes, the last line break included. */
   readonly text: string
   readonly by: ReadonlyArray<string>
@@ -96,13 +96,13 @@ export const takeAgreement = Effect.fnUntraced(function* (
 })
 
 /** Operators have not agreed to it yet: nothing was done. */
-export class NotAgreed extends Data.TaggedError("NotAgreed")<{
+class NotAgreed extends Data.TaggedError("NotAgreed")<{
   readonly asked: Agreement
   readonly shared: SharedApproval
 }> {}
 
 /** What a verb that waits for operators answers: what is signed, who has, and who still may. */
-export type Waiting = SharedApproval & { readonly waits: Agreement["kind"] }
+type Waiting = SharedApproval & { readonly waits: Agreement["kind"] }
 
 /** A halt or a stop, as it stands in what operators sign. */
 export const haltNamed = ({

@@ -5,7 +5,7 @@
  */
 export type Agrees = "nobody" | "operators" | "what is weaker" | "the policy"
 
-export interface Agreed {
+interface Agreed {
   readonly agrees: Agrees
   /** What it does to money, as a reason. */
   readonly why: string

@@ -9,7 +9,7 @@ export interface AskedBackfill {
   readonly until: string | null
 }
 
-export interface RefusedBackfill {
+interface RefusedBackfill {
   readonly problem: string
   readonly remedy: string
 }

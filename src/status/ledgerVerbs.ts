@@ -13,7 +13,7 @@ import { say } from "../telemetry/say.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 
 /** Whose store it is, and where. */
-export interface Place {
+interface Place {
   readonly treasury: Treasury
   readonly dataDir: string
 }

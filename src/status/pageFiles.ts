@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 
 /** One file of the page, ready to send. */
-export interface PageFile {
+interface PageFile {
   readonly type: string
   readonly body: string
 }

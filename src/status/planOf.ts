@@ -36,7 +36,7 @@ export interface PlannedSubject {
 }
 
 /** What one configuration would do with what is known. */
-export interface Plan {
+interface Plan {
   readonly file: string
   readonly mode: string
   readonly policy: string
@@ -73,7 +73,7 @@ export interface PlanAnswer {
   readonly difference: PlanDifference | null
 }
 
-export interface PlanAsked {
+interface PlanAsked {
   readonly plan: InForce
   /** The configuration to compare with; undefined: none. */
   readonly inForce: InForce | undefined

@@ -8,7 +8,7 @@ import { Observations } from "../store/Observations.ts"
 import { compareHistory } from "../submitter/compareHistory.ts"
 
 /** One thing that our books and the gateway tell differently. */
-export interface ReconciledRow {
+interface ReconciledRow {
   /** drift, or a kind of `HistoryDifference`. */
   readonly kind: string
   /** Whose: a party, or a party and asset. */

@@ -17,14 +17,14 @@ import { approvalOfTerms, weakerIn } from "./termsApproval.ts"
 import { endTermsHalt, haltOnTerms } from "./termsHalt.ts"
 
 /** Who wants the files to be read again. */
-export interface ReloadAsked {
+interface ReloadAsked {
   readonly author: string
   readonly reason: string
   /** Whether the new configuration may permit what the old one did not; operators must agree where there are any. */
   readonly allowWeaker: boolean
 }
 
-export type Reloaded =
+type Reloaded =
   | { readonly _tag: "Unchanged"; readonly hash: string }
   | {
       readonly _tag: "Reloaded"

@@ -14,7 +14,7 @@ const encode = Schema.encodeSync(Known)
 const key = "gatewaysLast"
 
 /** Gateways of the last start that are left out now, and those that are new, as people know them. */
-export interface GatewayChange {
+interface GatewayChange {
   readonly removed: ReadonlyArray<string>
   readonly added: ReadonlyArray<string>
   /** How many of the last start's are still asked. */

@@ -24,9 +24,7 @@ const hourMillis = 3_600_000
 /** Between two looks at what may end the halt. */
 const lookMillis = 5_000
 
-export const HashText = Schema.String.check(
-  Schema.isPattern(/^[0-9a-f]{8,64}$/, { expected: "8 to 64 hex characters" }),
-)
+const HashText = Schema.String.check(Schema.isPattern(/^[0-9a-f]{8,64}$/, { expected: "8 to 64 hex characters" }))
 export const AcceptBody = Schema.Struct({ hash: HashText, author: Words, reason: Schema.optional(Words) })
 
 const short = (hash: string): string => hash.slice(0, 8)

@@ -6,7 +6,7 @@ const forgottenMillis = 600_000
 const addressesMax = 1_000
 
 /** The wrong tokens of each address: a refusal is to come ever later, and is nobody else's business. */
-export interface WrongTokens {
+interface WrongTokens {
   /** Notes one, and says how many milliseconds its refusal waits. Time in Unix milliseconds. */
   readonly note: (address: string, now: number) => number
 }

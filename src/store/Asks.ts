@@ -8,7 +8,7 @@ import { rounded } from "./memory.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** A payment that people were asked to make. */
-export interface Ask extends Asked {
+interface Ask extends Asked {
   readonly seq: number
   /** Why, for people. */
   readonly detail: string

@@ -20,7 +20,7 @@ export interface Backfill {
 }
 
 /** A part of the past whose rows the gateway had forgotten when they were to be read. */
-export interface Gap {
+interface Gap {
   readonly since: bigint
   readonly until: bigint
   readonly cause: string

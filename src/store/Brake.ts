@@ -29,7 +29,7 @@ export interface Pause {
 }
 
 /** Nothing is signed while one is in force. */
-export interface Halt {
+interface Halt {
   readonly seq: number
   readonly reason: string
   readonly detail: string

@@ -17,7 +17,7 @@ import { Settings } from "./Settings.ts"
 import type { StoreError } from "./StoreError.ts"
 
 /** What the chain asks of transactions, with the block at which it was seen to ask for it. */
-export interface SeenHead {
+interface SeenHead {
   readonly chainId: string
   readonly height: bigint
   readonly pow: WorkParameters

@@ -7,7 +7,7 @@ import { Signals } from "./Signals.ts"
 import type { StoreError } from "./StoreError.ts"
 
 /** A comparison that does not come to its end for so long is a matter for people. */
-export const uncomparedMillisMax = 300_000
+const uncomparedMillisMax = 300_000
 
 /**
  * Whether balances cannot be compared with those that the gateway itself tells, since when and why: after a start no

@@ -67,7 +67,7 @@ const toPayment = (row: typeof PaymentColumns.Type): KnownPayment => {
 }
 
 /** What the journal and the rows tell of one key. */
-export interface Book {
+interface Book {
   /** Rows and opening balances of its general accounts after a block time, oldest first; at most 10,000. */
   readonly rows: ReadonlyArray<GeneralRow>
   /** Its payments that are open, or came to an end not long before the first of these rows, oldest first. */

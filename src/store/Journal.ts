@@ -5,7 +5,7 @@ import { rowsOf } from "./columns.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
 
 /** What kind of thing an entry tells of. */
-export type JournalKind =
+type JournalKind =
   | "installed"
   | "started"
   | "decision"

@@ -15,7 +15,7 @@ export type Send = typeof SendRow.Type
 export type Evidence = typeof EvidenceRow.Type
 
 /** A person's word: journalled with the change that it brings about. */
-export interface PersonsWord {
+interface PersonsWord {
   readonly verb: string
   readonly author: string
   readonly reason: string

@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Layer, Queue } from "effect"
 
-export const topics = ["balances", "engine", "submitter", "confirm", "reconcile", "alerts", "backfill"] as const
+const topics = ["balances", "engine", "submitter", "confirm", "reconcile", "alerts", "backfill"] as const
 export type Topic = (typeof topics)[number]
 
 /** How loops meet: one says that there is news, another wakes before its time. A signal is a hint, never a fact. */

@@ -8,7 +8,7 @@ import { Database } from "./Database.ts"
 import { StoreError, storeError } from "./StoreError.ts"
 
 /** The terms in force: the last ones of mode live. */
-export interface TermsInForce {
+interface TermsInForce {
   /** Number of the journal entry that put them in force. */
   readonly seq: number
   readonly hash: string

@@ -28,7 +28,7 @@ const SpendRow = Schema.Struct({
   signature: Schema.String,
   amount: Digits,
 })
-export type StoredSpend = typeof SpendRow.Type
+type StoredSpend = typeof SpendRow.Type
 
 const SubjectRow = Schema.Struct({ subject: Schema.String })
 export const LinkRow = Schema.Struct({ seq: Schema.Int, prev: Schema.String, hash: Schema.String })

@@ -42,7 +42,7 @@ export const balancesBefore = Effect.fn("BalanceHistory.before")(function* (mill
 })
 
 /** Where a page of changes ended. */
-export interface ChangeMark {
+interface ChangeMark {
   readonly timestamp: bigint
   readonly account: number
 }

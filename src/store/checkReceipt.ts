@@ -25,7 +25,7 @@ const Proof = Schema.Struct({
 })
 
 /** A receipt that is none, or not of what it says: why, with its place. */
-export interface Checked {
+interface Checked {
   readonly problem: string | undefined
   /** What the journal says; undefined where it cannot be read. */
   readonly statement: Statement | undefined

@@ -8,7 +8,7 @@ export interface AssetChange {
 }
 
 /** What happened to an asset between two listings. */
-export type AssetEventKind = "status" | "changed" | "vanished" | "returned"
+type AssetEventKind = "status" | "changed" | "vanished" | "returned"
 
 export interface AssetEvent {
   readonly kind: AssetEventKind

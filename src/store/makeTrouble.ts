@@ -18,7 +18,7 @@ export interface Noted {
 }
 
 /** A trouble of which a sentence is kept from its beginning to its end. It outlives the process. */
-export interface Trouble {
+interface Trouble {
   readonly now: Effect.Effect<Noted | undefined, StoreError>
   /**
    * Keeps since when. It counts as told once it lasts for `tellAfterMillis`. Returns what is noted where that

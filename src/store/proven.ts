@@ -9,7 +9,7 @@ import { hashOfHashes } from "./Journal.ts"
 import type { ReceiptAttempt, Statement } from "./receipt.ts"
 
 /** What the signed bytes say, in keys and base units: the payer's key vouches for it. */
-export interface Signed {
+interface Signed {
   readonly k: number
   readonly command: IntentCommand
   readonly chainId: string

@@ -7,7 +7,7 @@ import type { Proven } from "./proven.ts"
 type Plain = string | number | null
 type Body = Readonly<Record<string, unknown>>
 
-export interface ReceiptSend {
+interface ReceiptSend {
   readonly n: Plain
   readonly at: string
   readonly gateway: Plain

@@ -17,7 +17,7 @@ type Ids = ReadonlyArray<Known | undefined>
 type Sent<A> = Effect.Effect<A, SqlError.SqlError>
 
 /** What stores balance rows. Call each inside a transaction. */
-export interface StoreRows {
+interface StoreRows {
   /** Stores rows that are not stored yet, and the latest balance of each account. A row never changes. */
   readonly store: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<Change>>
   /** Stores rows of the past alone: latest balances stay as they are. */

@@ -2,7 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { nodesApart } from "../rules/saneHead.ts"
 
 /** One reading of what the ledger lists of a key. */
-export interface Look {
+interface Look {
   /** Unix milliseconds. */
   readonly at: number
   /** All before this block time (Unix nanoseconds) was in it. */

@@ -2,7 +2,7 @@ import { Context, Effect, Exit, Fiber, Layer } from "effect"
 import type { Attempt } from "../domain/Attempt.ts"
 
 /** A round waits so long for a search that it began: most work is found by then, and goes out in the same round. */
-export const joinMillis = 200
+const joinMillis = 200
 
 /** Searches for proofs of work beside the rounds: one that takes long keeps no other payment from its turn. */
 export class Solving extends Context.Service<

@@ -6,7 +6,7 @@ import type { Party, PinnedAsset } from "../rules/Rule.ts"
 import type { Framing } from "../tx/Transaction.ts"
 
 /** What the submitter knows of the treasury. */
-export interface SubmitterSettings {
+interface SubmitterSettings {
   readonly treasury: string
   readonly mode: "observe" | "shadow" | "live"
   readonly chainId: string

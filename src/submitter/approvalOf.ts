@@ -41,7 +41,7 @@ export const approvalOf = ({ treasury, chainId, policy }: InForce, intent: Inten
 }
 
 /** A signature, and what it was given for. */
-export interface SignedText extends GivenApproval {
+interface SignedText extends GivenApproval {
   readonly text: string
 }
 

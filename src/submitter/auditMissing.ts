@@ -18,7 +18,8 @@ const notThere = "the ledger neither lists it nor moved money for it"
 /**
  * Judges a payment that is recorded as executed and of which no movement was seen, once its window is over: whole
  * listings of a quorum alone. A first one without it raises a ticket; a second, apart as for a proof of absence, halts.
- * What is listed, or what nothing lists, is let go; where no listing is ever whole it halts by a bound of time. Returns whether the watch of it may end.
+ * What is listed, or what nothing lists, is let go; where no listing is ever whole it halts by a bound of time. Returns
+ * whether the watch of it may end.
  */
 export const auditMissing = Effect.fn("Reconcile.missing")(function* (attempt: Attempt) {
   const outbox = yield* Outbox

@@ -6,7 +6,7 @@ import { listWhole } from "./adopt.ts"
 import { noteListing } from "./noteListing.ts"
 
 /** A payment of which the journal and the gateway's history tell different things. */
-export interface HistoryDifference {
+interface HistoryDifference {
   /**
    * foreign_payment: the key paid, and no journal knows it. restored_store: this installation paid, and this journal
    * does not know it. second_execution: more than once. not_listed: the journal has it as executed, and the gateway
@@ -28,7 +28,7 @@ export interface HistoryDifference {
 }
 
 /** What was compared. */
-export interface HistoryComparison {
+interface HistoryComparison {
   readonly differences: ReadonlyArray<HistoryDifference>
   /** Transfers that the gateway lists. */
   readonly transfers: number

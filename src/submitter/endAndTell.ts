@@ -15,7 +15,7 @@ import { SubmitterOptions } from "./SubmitterOptions.ts"
 import { Wanted } from "./Wanted.ts"
 
 /** An end, or a hand-over to people, that they must hear of. */
-export interface Ending {
+interface Ending {
   readonly state: "failed" | "abandoned" | "denied" | "rejected" | "cancelled" | "manual"
   /** Goes on behind "RULE: AMOUNT FROM -> TO". */
   readonly sentence: string

@@ -13,7 +13,7 @@ import { Turns } from "./Turns.ts"
 import { judgeVerb, type Verb } from "./verbs.ts"
 
 /** A person's verb was not done. `isBusy`: only because a loop is at the payment right now. */
-export class VerbRefused extends Schema.TaggedError<VerbRefused>()("VerbRefused", {
+class VerbRefused extends Schema.TaggedError<VerbRefused>()("VerbRefused", {
   message: Schema.String,
   remedy: Schema.String,
   isBusy: Schema.Boolean,
@@ -22,7 +22,7 @@ export class VerbRefused extends Schema.TaggedError<VerbRefused>()("VerbRefused"
 /** Longer than a look at the ledger mostly takes; one that hangs is told of. */
 const waitMillisMax = 5_000
 
-export interface Asked {
+interface Asked {
   readonly intentId: string
   readonly verb: Verb
   readonly author: string
@@ -42,7 +42,7 @@ export const endIntent = Effect.fn("People.endIntent")(function* <E, R>(asked: A
 })
 
 /** Asked before the payment ends: whoever must agree to it. */
-export type Agree<E, R> = (intent: Intent) => Effect.Effect<unknown, E, R>
+type Agree<E, R> = (intent: Intent) => Effect.Effect<unknown, E, R>
 
 const end = Effect.fnUntraced(function* <E, R>({ intentId, verb, author, reason }: Asked, agree: Agree<E, R>) {
   const outbox = yield* Outbox

@@ -147,8 +147,8 @@ export const giveUp = Effect.fnUntraced(function* ({ intent, attempt, height }: 
 })
 
 /**
- * The listings that bore witness against the attempt, the first one first: none from before the end of its window, which
- * may have become larger since.
+ * The listings that bore witness against the attempt, the first one first: none from before the end of its window,
+ * which may have become larger since.
  */
 export const absencesOf = (evidence: ReadonlyArray<Evidence>, attempt: Attempt) =>
   evidence.flatMap(({ k, kind, height, at }) =>

@@ -40,7 +40,7 @@ export interface Unexplained {
   readonly timestamp: bigint
 }
 
-export interface Explained {
+interface Explained {
   readonly unexplained: ReadonlyArray<Unexplained>
   /** Transfers of the journal that moved money where none was left to explain it: they may have executed once more. */
   readonly again: ReadonlyArray<string>

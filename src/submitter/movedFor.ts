@@ -33,7 +33,7 @@ export const movedFor = Effect.fnUntraced(function* (attempt: Attempt, sends: No
 /** No block before this time (Unix nanoseconds) can hold the attempt. */
 const sinceOf = (attempt: Attempt): bigint => attempt.signedAfter ?? signedBy(attempt) - behindNanos
 
-/** Movements of a withdrawal bear no id: any alike since its signature keeps it from having failed, or never executed. */
+/** Movements of a withdrawal bear no id: any alike since its signature says that it may have executed. */
 export const hasWithdrawn = Effect.fnUntraced(function* ({ payment }: Intent, attempt: Attempt) {
   const now = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
   const told = yield* (yield* LedgerHistory)

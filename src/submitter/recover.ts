@@ -12,7 +12,7 @@ import { handOverKey } from "./handOver.ts"
 import { judgeStrangers, lastOwnSequence } from "./noteListing.ts"
 import { beginQuarantine } from "./quarantine.ts"
 
-export interface Recovered {
+interface Recovered {
   /** Entry of the journal that the last payment of this installation on the ledger was signed at, if there is one. */
   readonly lastOnLedger: number | undefined
   /** The last entry of the journal before this. */

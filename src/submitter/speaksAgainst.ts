@@ -16,7 +16,7 @@ export const speaksAgainst = Effect.fnUntraced(function* ({ intent, attempt }: L
   const fell = "the listings have none of it, and the payer's balance fell by it"
   if (yield* hasFallen(intent, attempt)) return fell
   const sends = yield* sendsOf(attempt.party, [attempt])
-  // A block may hold more than one payment: where no movement says whose a fall is, a larger one may be its own as well.
+  // A block may hold several payments: where no movement says whose a fall is, a larger one may be its own as well.
   if (sends === undefined && (yield* mayHaveLeft(intent, attempt, 0n)) !== false) return fell
   if (sends?.shown.has(attempt.transferId) === true) return "the listings have none of it, and movements do"
   if (intent.command === "withdraw" && (yield* hasWithdrawn(intent, attempt))) {

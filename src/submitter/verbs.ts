@@ -25,7 +25,7 @@ export interface Facts extends Omit<Reached, "told"> {
   readonly accepted: bigint | undefined
 }
 
-export interface Permitted {
+interface Permitted {
   readonly permitted: true
   readonly to: FinalIntentState
   /** The attempt that ends with it. */
@@ -34,7 +34,7 @@ export interface Permitted {
   readonly words: string
 }
 
-export type Judged = Permitted | { readonly permitted: false; readonly message: string; readonly remedy: string }
+type Judged = Permitted | { readonly permitted: false; readonly message: string; readonly remedy: string }
 
 const permit = (to: FinalIntentState, words: string, ends?: Permitted["ends"]): Permitted => ({
   permitted: true,
@@ -167,7 +167,7 @@ const judgeNever = (facts: Facts): Judged => {
     const words = `resolved as never executed (signed on block ${live.anchorHeight} of the chain before the reset)`
     return permit("abandoned", words, { attempt: live, to: "expired" })
   }
-  // People are called when the window is over, or before it after a reset; where heights are named they must say so too.
+  // People are called when the window is over, or earlier after a reset; where heights are named they must say so too.
   const height = sureHeight(live, { ...facts, told: facts.height })
   const over = facts.height === 0n ? isCalledAfter(live, facts) : isOver(live, height)
   if (!over) {

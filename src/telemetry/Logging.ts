@@ -14,7 +14,7 @@ const levels: Record<LogLevel.LogLevel, Level | undefined> = {
   None: undefined,
 }
 
-export interface LoggingOptions {
+interface LoggingOptions {
   readonly level: LogLevel.LogLevel
   /** json: one pino line a message. text: lines for a terminal. */
   readonly format: "json" | "text"

@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { haltReasons, invariants } from "../domain/Halt.ts"
 import { finalIntentStates, openIntentStates } from "../domain/Intent.ts"
 
-export const loops = [
+const loops = [
   "balances",
   "accounts",
   "assets",
@@ -16,24 +16,16 @@ export const loops = [
 ] as const
 export type Loop = (typeof loops)[number]
 
-export const operations = ["balance_changes", "accounts", "assets", "height", "submit", "transfer"] as const
+const operations = ["balance_changes", "accounts", "assets", "height", "submit", "transfer"] as const
 export type Operation = (typeof operations)[number]
 
-export const requestOutcomes = [
-  "ok",
-  "refused",
-  "rate_limited",
-  "banned",
-  "timeout",
-  "unreachable",
-  "unreadable",
-] as const
+const requestOutcomes = ["ok", "refused", "rate_limited", "banned", "timeout", "unreachable", "unreadable"] as const
 export type RequestOutcome = (typeof requestOutcomes)[number]
 
-export const submissionOutcomes = ["accepted", "refused", "duplicate", "throttled", "ambiguous", "unreachable"] as const
+const submissionOutcomes = ["accepted", "refused", "duplicate", "throttled", "ambiguous", "unreachable"] as const
 export type SubmissionOutcome = (typeof submissionOutcomes)[number] | "framing"
 const submissionCodes = ["0", "51", "60", "70", "71", "80", "89", "other", "none"] as const
-export type SubmissionCode = (typeof submissionCodes)[number]
+type SubmissionCode = (typeof submissionCodes)[number]
 
 /** The metric label of an answer's code: one of a closed set, whatever the gateway says. */
 export const codeLabel = (code: number | undefined): SubmissionCode =>

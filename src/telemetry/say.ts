@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 
 /** What happened, for people: one line a change. */
-export interface Said {
+interface Said {
   /** What it is about: a rule, an intent, an asset. */
   readonly subject?: string
   /** The sentence behind the word. */

@@ -93,10 +93,10 @@ export type Agreement =
 export const approvalKinds = ["payment", "terms", "resume", "adopt", "recover", "resolve", "rebase"] as const
 export type ApprovalKind = (typeof approvalKinds)[number]
 
-export type Fact = readonly [name: string, value: string]
+type Fact = readonly [name: string, value: string]
 
 /** One fact a line; a line break inside a value cannot pass for the next fact. */
-export const factLines = (kind: ApprovalKind, facts: ReadonlyArray<Fact>): string =>
+const factLines = (kind: ApprovalKind, facts: ReadonlyArray<Fact>): string =>
   [
     `cofferer approval: ${kind}`,
     ...facts.map(([name, value]) => `${name}: ${JSON.stringify(value).slice(1, -1)}`),
@@ -238,7 +238,7 @@ export interface ApprovalClaim {
 }
 
 /** By whom a payment is approved, or why it is not. */
-export type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacking: string }
+type Approved = { readonly by: ReadonlyArray<string> } | { readonly lacking: string }
 
 /** Clocks differ by less. */
 const slackMillis = 60_000
@@ -261,7 +261,7 @@ export const judgeApproval = (
 }
 
 /** What a text says that operators sign. */
-export interface ApprovalRead {
+interface ApprovalRead {
   readonly kind: ApprovalKind
   /** In their order; the same name may stand there more than once. */
   readonly facts: ReadonlyArray<Fact>

@@ -7,8 +7,8 @@ import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import type { View } from "../../src/status/View.ts"
 import { get, type Line, root, start } from "../support/Cofferer.ts"
 import { busySandbox } from "../support/fastSandbox.ts"
-import { canLimit, canMount, limitedDisk, mountedDisk, type SmallDisk, type Started } from "../support/SmallDisk.ts"
 import { inTime, waitUntil } from "../support/until.ts"
+import { canLimit, canMount, limitedDisk, mountedDisk, type SmallDisk, type Started } from "./SmallDisk.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-space-"))
 const reserve = publicKeyOf("first-minute", "reserve")

@@ -8,7 +8,7 @@ import { readWindow } from "../../src/poller/readWindow.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { backfillAll, openPoller, pollAll, pollerOptions, storedRows, textOf } from "../support/Poller.ts"
-import { replayOf } from "../support/ReplayGateway.ts"
+import { replayOf } from "./ReplayGateway.ts"
 
 const sorted = (rows: ReadonlyArray<BalanceChange>) => rows.map(textOf).sort()
 

@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { type FaultKind, faultKinds } from "../../src/sandbox/Faults.ts"
-import { payNaively } from "../support/NaiveClient.ts"
 import * as Test from "../support/TestClient.ts"
 import { arm, spent } from "../support/TestFaults.ts"
 import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
 import { tableOf } from "../support/tableOf.ts"
+import { payNaively } from "./NaiveClient.ts"
 
 interface Row {
   /** Behind the kind, where it has more than one row. */

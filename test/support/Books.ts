@@ -5,7 +5,7 @@ import type { Movement } from "../../src/sandbox/Ledger.ts"
 import type { Traffic } from "./Traffic.ts"
 
 /** The accounts of a network kept a second time, from the movements alone, and how far they are read. */
-export interface Books {
+interface Books {
   readonly balances: Map<string, bigint>
   /** All money of each asset. */
   readonly sums: Map<string, bigint>

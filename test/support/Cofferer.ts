@@ -8,7 +8,7 @@ import { inTime, waitMillisMax } from "./until.ts"
 export const root: string = fileURLToPath(new URL("../../", import.meta.url))
 const launcher = join(root, "src/cofferer.sh")
 
-export interface Ended {
+interface Ended {
   readonly code: number | null
   readonly signal: string | null
 }

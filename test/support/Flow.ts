@@ -183,7 +183,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
   )
 
 /** The store is not new: of its keys, what another one sent is over, whatever its gateways list. */
-export const hasWaited = Effect.flatMap(Settings, (settings) =>
+const hasWaited = Effect.flatMap(Settings, (settings) =>
   Effect.forEach([alice, publicKeyOf(seed, "carol")], (key) => settings.set(`waited/${key}`, "once"), {
     discard: true,
   }),

@@ -5,14 +5,14 @@ import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { type Arrived, arrive, arrivedOf } from "./wire.ts"
 
 /** A request that stays within the process. */
-export interface Asked {
+interface Asked {
   readonly method: string
   /** Path and query. */
   readonly path: string
   readonly body: string
 }
 
-export type ServerHere = (asked: Asked) => Effect.Effect<Arrived>
+type ServerHere = (asked: Asked) => Effect.Effect<Arrived>
 
 /** Servers of this process, by the host of their address, with the clock of the test that began them. */
 const servers = new Map<string, { readonly answer: ServerHere; readonly context: Context.Context<never> }>()

@@ -18,7 +18,7 @@ export interface Recorded {
 }
 
 /** One recorded transaction: its bytes, its SHA-256, and the id of what it makes where that was stored. */
-export interface RecordedTransaction {
+interface RecordedTransaction {
   readonly file: string
   readonly name: string
   readonly bytes: Uint8Array

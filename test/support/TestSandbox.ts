@@ -33,7 +33,7 @@ export const vegaAsset = {
 export const one = 1_000_000n
 
 /** What a scenario has besides the small network's own. */
-export interface MoreOfScenario {
+interface MoreOfScenario {
   readonly assets?: ReadonlyArray<Fields>
   readonly deposits?: ReadonlyArray<Fields>
 }
@@ -66,7 +66,7 @@ export const chainId = "sandbox-1"
 export const scenarioOf = (text: string): Effect.Effect<Scenario, ConfigError> =>
   Effect.flatMap(parseYaml("test.yaml", text), (document) => decodeScenario(document, chainId))
 
-export const clientOf = (sandbox: Sandbox["Service"], seed = "test"): TestClient => ({
+const clientOf = (sandbox: Sandbox["Service"], seed = "test"): TestClient => ({
   url: sandbox.url,
   chainId,
   seed,

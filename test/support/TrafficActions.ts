@@ -5,7 +5,7 @@ import type { Draft, Sent, Trader, Traffic } from "./Traffic.ts"
 import { coins, pastBlocks } from "./TrafficScenario.ts"
 
 /** Something that a party may do. */
-export interface Action {
+interface Action {
   readonly name: string
   /** How often, beside the others. */
   readonly weight: number

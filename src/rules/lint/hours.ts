@@ -6,7 +6,7 @@ const dayMinutes = 1_440
 const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 
 /** The longest closed stretch of a week by the clock on the wall: when it begins, in minutes, and how long it lasts. */
-export const longestClosed = (hours: Hours): { readonly from: number; readonly minutes: number } => {
+const longestClosed = (hours: Hours): { readonly from: number; readonly minutes: number } => {
   const open = new Array<boolean>(weekMinutes).fill(false)
   for (const day of hours.weekdays) {
     for (const { from, until } of hours.spans) {

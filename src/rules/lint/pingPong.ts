@@ -15,7 +15,7 @@ export interface Played {
 }
 
 /** Base units by account (see `accountKey`). */
-export type Balances = ReadonlyMap<string, bigint>
+type Balances = ReadonlyMap<string, bigint>
 
 /** Payments after which rules that still pay are taken to go on forever. */
 const paymentsMax = 300

@@ -12,7 +12,7 @@ import { blocksOf, codeOf } from "./kinds.ts"
 import type { Moment } from "./Moment.ts"
 
 /** The network that a request meets, and the one that the headers of its answer tell of. */
-export interface Twisted {
+interface Twisted {
   readonly world: World
   readonly headers: World
 }

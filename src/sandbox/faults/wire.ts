@@ -6,7 +6,7 @@ import type { HttpServerRequest } from "effect/http"
 import type { FaultKind } from "../Faults.ts"
 
 /** An answer as it would go out. */
-export interface Outgoing {
+interface Outgoing {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -54,7 +54,7 @@ const badBase64 = (text: string): number | undefined => {
   return text.length % 4 === 0 ? undefined : text.length - (text.length % 4)
 }
 
-export interface Page<Row> {
+interface Page<Row> {
   readonly rows: ReadonlyArray<Row>
   readonly pageInfo: {
     readonly hasNextPage: boolean

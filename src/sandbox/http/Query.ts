@@ -43,7 +43,6 @@ const int = (bits: number) => ({
   least: -(2n ** BigInt(bits - 1)),
   limit: 2n ** BigInt(bits - 1),
 })
-const uint = (bits: number) => ({ reader: "ParseUint", digits: /^[0-9]+$/, least: 0n, limit: 2n ** BigInt(bits) })
 
 const integer = (
   query: Query,
@@ -61,9 +60,6 @@ const integer = (
 
 export const int32 = (query: Query, name: string): Effect.Effect<number | undefined, Refusal> =>
   Effect.map(integer(query, name, int(32)), (n) => (n === undefined ? undefined : Number(n)))
-
-export const uint32 = (query: Query, name: string): Effect.Effect<number | undefined, Refusal> =>
-  Effect.map(integer(query, name, uint(32)), (n) => (n === undefined ? undefined : Number(n)))
 
 export const int64 = (query: Query, name: string): Effect.Effect<bigint | undefined, Refusal> =>
   integer(query, name, int(64))

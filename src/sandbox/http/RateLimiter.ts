@@ -21,7 +21,7 @@ export interface RateLimiter {
 
 export const makeRateLimiter = (rule: NonNullable<Profile["rateLimit"]>): RateLimiter => ({ rule, callers: new Map() })
 
-export interface Passage {
+interface Passage {
   readonly headers: Readonly<Record<string, string>>
   /** The answer instead of the real one, where the caller is over the limit. */
   readonly refusal: Answer | undefined

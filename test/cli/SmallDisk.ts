@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { cpSync, mkdirSync } from "node:fs"
 import type { Readable } from "node:stream"
-import { inTime } from "./until.ts"
+import { inTime } from "../support/until.ts"
 
 /** Milliseconds that a command may take. */
 const timeout = 60_000

@@ -1,10 +1,10 @@
 import { Effect } from "effect"
-import * as Test from "./TestClient.ts"
+import * as Test from "../support/TestClient.ts"
 
 /** What a client takes for the fate of its payment when it stops. */
-export type Belief = "paid" | "refused" | "gave up"
+type Belief = "paid" | "refused" | "gave up"
 
-export interface NaivePayment {
+interface NaivePayment {
   readonly from: string
   readonly to: string
   /** Base units. */

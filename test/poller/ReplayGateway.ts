@@ -1,9 +1,9 @@
 import type { BalanceChange } from "../../src/domain/Balance.ts"
-import { type History, newHistory } from "./HistoryServer.ts"
-import { recordedTimeline } from "./Recordings.ts"
+import { type History, newHistory } from "../support/HistoryServer.ts"
+import { recordedTimeline } from "../support/Recordings.ts"
 
 /** A moment of the recording: what a poller was told then. */
-export interface Moment {
+interface Moment {
   /** Unix milliseconds of the recorder's clock. */
   readonly atMillis: number
   /** The block that the node named. */
@@ -12,7 +12,7 @@ export interface Moment {
   readonly assets: ReadonlyArray<unknown> | undefined
 }
 
-export interface Replay {
+interface Replay {
   /** The whole recorded history, of which `show` lets as much be seen as there was. */
   readonly history: History
   readonly moments: ReadonlyArray<Moment>
