@@ -72,8 +72,9 @@ export const makeReads = (sql: SqlClient.SqlClient, database: Database["Service"
     unmoved: rememberedUnmoved(
       "unmoved",
       sql`SELECT ${columns} FROM intents WHERE state = 'confirmed' AND id IN (
-        SELECT w.intent_id FROM watches w JOIN attempts a ON a.intent_id = w.intent_id AND a.k = w.k
-        WHERE a.state = 'confirmed' AND NOT EXISTS (
+        SELECT w.intent_id FROM watches w WHERE EXISTS (
+          SELECT 1 FROM attempts a WHERE a.intent_id = w.intent_id AND a.k = w.k AND a.state = 'confirmed')
+        AND NOT EXISTS (
           SELECT 1 FROM evidence e WHERE e.intent_id = w.intent_id AND e.k = w.k AND e.kind = 'moved'))
         ORDER BY created_at, id`.pipe(intents, toIntents),
     ),

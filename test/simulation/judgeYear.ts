@@ -17,7 +17,7 @@ import {
 /** The lines under which the store stays: bytes of the file in all, for each payment, and for each day. */
 export const growth = { begin: 450_000, perPayment: 14_200, perDay: 200 }
 /** Rows that a payment leaves for ever, at most, by table. */
-const rowsPerPayment = { intents: 1, attempts: 1, spends: 1, executions: 1, sends: 1.2, evidence: 3, journal: 17 }
+const rowsPerPayment = { intents: 1, attempts: 1, spends: 1, executions: 1, sends: 1.2, evidence: 3.2, journal: 17 }
 /** Entries of the journal besides those of payments: each start has a few. */
 const otherEntries = 40
 /** From the look at which a payout is due to its decision. */
@@ -138,7 +138,7 @@ const judgeEpochs = ({ epochs, network }: Year): ReadonlyArray<string> => {
 
 /** What the network voted was seen, no halt came of it, and people heard of nothing else than they asked for. */
 const judgeHolds = ({ holds }: Year, db: DatabaseSync): ReadonlyArray<string> => {
-  const wanted = ["keep quota", "small too_small", "night fee", "keep fee", "keep chain_unsettled"]
+  const wanted = ["keep quota", "small too_small", "night fee", "keep fee"]
   const halts = rowsOf<{ reason: string; detail: string }>(db, "SELECT reason, detail FROM halts")
   const heard = rowsOf<{ kind: string; subject: string; detail: string; at: number }>(
     db,

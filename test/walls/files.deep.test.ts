@@ -220,7 +220,7 @@ describe("a file that is no treasury", () => {
     controlled((options) =>
       Effect.gen(function* () {
         const secret = written("secret", "root:$6$c0ffee$hash:19000:0:99999:7:::\n")
-        for (const verb of ["plan", "terms"]) {
+        for (const verb of ["plan", "terms/approve"]) {
           const { status, text } = yield* ask(options, `/api/v1/${verb}`, { files: [secret] })
           assert.isAtLeast(status, 400)
           assert.include(text, secret)

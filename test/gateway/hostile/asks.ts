@@ -274,7 +274,12 @@ const ledger: Ask = {
     fromAccountPartyId: key,
     transferId: id,
   }),
-  value: ({ transferId = id }) => ({ counts: new Map([[transferId, 1]]), complete: true, mark }),
+  value: ({ transferId = id }) => ({
+    counts: new Map([[transferId, 1]]),
+    shown: new Set([transferId]),
+    complete: true,
+    mark,
+  }),
   fields: fieldsOf("ledgerEntries.edges.0.node", [
     ["timestamp", "time", "unread"],
     ["quantity", "amount", "unread"],

@@ -260,7 +260,14 @@ const walks: ReadonlyArray<BadAnswer> = [
     name: "pages: a ledger that always has more",
     ask: "ledger",
     send: json({ ledgerEntries: { edges: [], pageInfo: { hasNextPage: true } } }),
-    gives: { value: { counts: new Map(), complete: false, mark: { height: 120n, timestamp: 1795220344973517000n } } },
+    gives: {
+      value: {
+        counts: new Map(),
+        shown: new Set(),
+        complete: false,
+        mark: { height: 120n, timestamp: 1795220344973517000n },
+      },
+    },
   },
 ]
 
