@@ -1,4 +1,5 @@
 import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
+import type { Contradiction } from "./balanceRows.ts"
 
 /** What is stored of an account. */
 export interface Known {
@@ -86,14 +87,15 @@ export const changesOf = (
 export const rowKeyOf = (timestamp: bigint, id: number): string => `${timestamp}|${id}`
 
 /**
- * Leaves out rows that contradict a stored row or one before them: the first stays. `sound` has each row once, `fresh`
- * those of them that are not stored.
+ * Parts rows that come again, or twice, from those that contradict a stored row or one before them. `sound` has each
+ * row once, `fresh` those of them that are not stored.
  */
 export const sortOut = (
   rows: ReadonlyArray<BalanceChange>,
   idOf: (index: number) => number,
   stored: ReadonlyMap<string, bigint>,
 ) => {
+  const contradictions: Array<Contradiction> = []
   const sound = new Map<string, BalanceChange>()
   const fresh: Array<BalanceChange> = []
   for (const [i, row] of rows.entries()) {
@@ -101,6 +103,7 @@ export const sortOut = (
     const balance = stored.get(key) ?? sound.get(key)?.balance
     if (balance === undefined) fresh.push(row)
     if (balance === undefined || balance === row.balance) sound.set(key, row)
+    else contradictions.push({ ...row, balance, said: row.balance })
   }
-  return { sound: [...sound.values()], fresh }
+  return { sound: [...sound.values()], fresh, contradictions }
 }

@@ -4,7 +4,6 @@ import { haltEnds } from "../../src/domain/Halt.ts"
 import { resumeScope } from "../../src/status/brakeVerbs.ts"
 import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
 import { endPayment } from "../../src/status/people.ts"
-import { rebaseBalances } from "../../src/status/rebaseBalances.ts"
 import { reconcileNow } from "../../src/status/reconcileNow.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
@@ -37,16 +36,6 @@ const signed = (signature: string | undefined) => (signature === undefined ? {} 
 const resuming = (place: { readonly treasury: Treasury; readonly dataDir: string }, scope: string) =>
   agreed((signature) => resumeScope(place, { scope, ...words, ...signed(signature) }))
 
-/** Begins anew what a comparison did not end, by the names that the alert says. */
-const rebaseMismatches = Effect.fnUntraced(function* (treasury: Treasury) {
-  const nameOf = (key: string) => [...treasury.parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key
-  const accounts = new Set((yield* (yield* Drifts).all).map(({ party, asset }) => `${nameOf(party)} ${asset}`))
-  return yield* Effect.forEach(accounts, (account) => {
-    const [party = "", asset = ""] = account.split(" ")
-    return agreed((signature) => rebaseBalances(treasury, { party, asset, ...words, ...signed(signature) }))
-  })
-})
-
 /** Verbs that end what stands in the way of payments now, each the one that the halt, the pause or the alert names. */
 export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger }: Asked) {
   const brake = yield* Brake
@@ -66,10 +55,7 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
   for (const { scope } of yield* brake.pauses) verbs.push({ name: `resume ${scope}`, perform: resuming(place, scope) })
   const advance = Effect.flatMap(Signals, (signals) => Effect.andThen(signals.wake("balances"), Effect.sleep(200)))
   if ((yield* (yield* Drifts).all).length > 0)
-    verbs.push({
-      name: "reconcile, balances rebase",
-      perform: Effect.andThen(reconcileNow({ treasury, mode: "live" }, advance), rebaseMismatches(treasury)),
-    })
+    verbs.push({ name: "reconcile", perform: reconcileNow({ treasury, mode: "live" }, advance) })
   const outbox = yield* Outbox
   for (const { id, state } of yield* outbox.open) {
     if (state !== "manual" && state !== "unknown") continue
