@@ -72,13 +72,19 @@ export const makeStanding = ({ plan, network, world, startMillis, now, database 
   const isQuarantined = (db: DatabaseSync) =>
     world.isRestored() &&
     db.prepare("SELECT 1 FROM settings WHERE key = 'quarantine' AND value <> ''").get() !== undefined
+  // A store of before a clock was put back knows heads of later: it waits until those of today have lasted.
+  const isAstray = (db: DatabaseSync) =>
+    world.isRestored() &&
+    db.prepare("SELECT 1 FROM settings WHERE key LIKE 'acceptedHead/%' AND value LIKE '%\"stray\"%'").get() !==
+      undefined
   return {
     noteCalm: () => {
       if (book.payouts.length > 0) plannedUntil = Math.max(plannedUntil, now() + seenMillis)
     },
     isUnrested: () => {
       const db = database()
-      if (db === undefined || isOpen(db) || isUntold(db) || isUnnoted(db) || isQuarantined(db)) return true
+      if (db === undefined || isOpen(db) || isUntold(db) || isUnnoted(db) || isQuarantined(db) || isAstray(db))
+        return true
       return plan.gateways === "honest" && now() < plannedUntil
     },
     isHeld: () => {
