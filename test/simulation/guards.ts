@@ -201,7 +201,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   {
     name: "lets fewer gateways than the terms in force name prove a payment dead",
     test: "test/submitter/fewerThanAgreed.test.ts",
-    title: "proves no absence: a lower quorum",
+    title: "proves no absence",
     edits: [
       {
         file: "submitter/fewerThanAgreed.ts",
@@ -261,7 +261,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   {
     name: "adopts payments without counting them in the limits",
     test: "test/submitter/counted.test.ts",
-    title: "once they are adopted, though",
+    title: "count in its limits once adopted, even for a new key",
     edits: [{ file: "submitter/adopt.ts", source: "      yield* countSpends(adopted)\n", instead: "" }],
   },
   {
@@ -327,7 +327,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   {
     name: "forgets that a balance moved where the ledger could not be counted",
     test: "test/submitter/halts.test.ts",
-    title: "is counted as soon as the ledger answers",
+    title: "is counted when the ledger answers",
     edits: [
       {
         file: "submitter/watchWindows.ts",
@@ -339,7 +339,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
   {
     name: "takes every window for the shortest",
     test: "test/submitter/evidence.test.ts",
-    title: "ends no window of a hundred blocks",
+    title: "ends no window before it is over by the clock",
     edits: [
       {
         file: "domain/Attempt.ts",

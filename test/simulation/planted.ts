@@ -28,13 +28,6 @@ const atOnce = {
   instead: "SureHeight(told)",
 }
 
-/** An absence has to agree with movements and balances: these see a short window too. */
-const unasked = {
-  file: "submitter/speaksAgainst.ts",
-  source: "({ intent, attempt }: Live) {\n",
-  instead: "({ intent, attempt }: Live) {\n  if (attempt.k > 0) return undefined\n",
-}
-
 /** What sees a payment that is made twice, or is said to be made and is not. */
 const twice: ReadonlyArray<Oracle> = ["once", "truth", "filled", "planned", "floor"]
 
@@ -105,19 +98,6 @@ export const planted: ReadonlyArray<Planted> = [
         file: confirm,
         source: absent,
         instead: '  if (height >= deadlineHeight(attempt)) return yield* expired(live, "its window is over")\n',
-      },
-    ],
-  },
-  {
-    name: "takes every window for the shortest, by any block and any absence that is told",
-    oracles: twice,
-    edits: [
-      atOnce,
-      unasked,
-      {
-        file: "domain/Attempt.ts",
-        source: "attempt.anchorHeight + BigInt(longestWindow(attempt))",
-        instead: "attempt.anchorHeight + 5n",
       },
     ],
   },
