@@ -40,6 +40,8 @@ const durable = <A, E>(sql: Sql, name: string, effect: Effect.Effect<A, E>) =>
 const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Stranger, knownAs: "ours" | undefined) {
   const { id, from, to, asset, reference, status, timestamp } = listed
   const at = yield* Clock.currentTimeMillis
+  const own = listed.own ? 1 : 0
+  const tag = readReference(reference)?.tag ?? null
   const rows = yield* sql`INSERT INTO listed_transfers ${sql.insert({
     id,
     party: from,
@@ -47,10 +49,10 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Stranger, kn
     asset,
     amount: listed.amount.toString(),
     reference,
-    tag: readReference(reference)?.tag ?? null,
+    tag,
     status,
     timestamp,
-    own: listed.own ? 1 : 0,
+    own,
     seen_at: at,
     known_as: knownAs ?? null,
     known_at: knownAs === undefined ? null : at,
@@ -58,6 +60,10 @@ const insertListed = Effect.fnUntraced(function* (sql: Sql, listed: Stranger, kn
   if (rows.length > 0) return true
   yield* sql`UPDATE listed_transfers SET status = ${status}, timestamp = ${timestamp}
     WHERE id = ${id} AND (status <> ${status} OR timestamp <> ${timestamp})`
+  // Movements name no receiver and no reference: without the tag that the list names, it would be paid again.
+  if (to !== "")
+    yield* sql`UPDATE listed_transfers SET receiver = ${to}, reference = ${reference}, tag = ${tag}, own = ${own}
+      WHERE id = ${id} AND receiver = ''`
   return false
 })
 

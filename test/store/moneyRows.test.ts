@@ -244,3 +244,35 @@ describe("an operator's signature", () => {
     ),
   )
 })
+
+describe("a payment that movements showed before the list did", () => {
+  it.effect("is found by its tag once the list names its reference", () =>
+    withStore(
+      Effect.gen(function* () {
+        const findings = yield* Findings
+        const from = "aa".repeat(32)
+        const tag = "0123456789abcdef"
+        const moved = { id: "bb".repeat(32), from, to: "", asset: "usdt", amount: 5n, reference: "", status: "done" }
+        const reference = `c3.51a51a51.a.${"A".repeat(43)}.${tag}`
+        const note = (transfer: typeof moved) =>
+          findings.note({
+            party: from,
+            cursor: undefined,
+            transfers: [{ ...transfer, timestamp: 7n }],
+            isOwn: () => false,
+          })
+        assert.lengthOf((yield* note(moved)).strangers, 1)
+        assert.lengthOf(yield* findings.bearing(from, tag), 0)
+        const listed = { ...moved, to: "cc".repeat(32), reference }
+        assert.lengthOf((yield* note(listed)).strangers, 0, "it is no news")
+        yield* note({ ...listed, to: "dd".repeat(32), reference: "another" })
+        const found = yield* findings.bearing(from, tag)
+        assert.deepStrictEqual(
+          found.map(({ to, reference }) => ({ to, reference })),
+          [{ to: listed.to, reference }],
+          "and what was listed stays",
+        )
+      }),
+    ),
+  )
+})
