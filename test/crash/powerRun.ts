@@ -31,6 +31,8 @@ export interface PowerResult {
 }
 
 const boundMillis = 2_500
+/** The first life: the first head that is told counts after ten seconds, and nothing is paid before. */
+const beginMillis = 12_000
 const controlCuts = 8
 /** Worlds that the control may take: by chance one of them loses nothing. */
 const controlWorlds = 4
@@ -81,6 +83,7 @@ const powerOf = async ({ run, library, cuts, nodeArgs, restMillis, world: number
   const world = await makeWorld()
   let kept = true
   try {
+    await world.live({ kill: undefined, boundMillis: beginMillis })
     for (let n = 1; n <= cuts; n++) {
       await cutOnce(world, { library, dice, nodeArgs, changes })
       if (n % 10 === 0) run.say(`${n} of ${cuts} cuts`)
