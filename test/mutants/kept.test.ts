@@ -14,6 +14,14 @@ const testsOf = (name: string): string =>
     : read(below("test", name))
 
 describe("the kept mistakes", () => {
+  it("have a name of their own each", () => {
+    const names = keptMutants.map(({ name }) => name)
+    assert.deepStrictEqual(
+      names.filter((name, i) => names.indexOf(name) !== i),
+      [],
+    )
+  })
+
   it("stand at one place of the source each", () => {
     const lost = keptMutants.flatMap(({ name, edits }) =>
       edits.flatMap(({ file, source, at }) => {
