@@ -95,7 +95,7 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
   const bounds = boundsOf(books)
   const foreign = world.elsewhere
   const imported = world.isRestored()
-    ? importedIn(db, chain, new Set(world.lost.map(({ transferId }) => transferId)))
+    ? importedIn(db, chain, { lost: world.lost.map(({ transferId }) => transferId), isHonest })
     : new Set<string>()
   const evidence = { db, chain, gateways, docket, bounds, replayed, foreign, imported }
   judge(evidence)
@@ -130,11 +130,18 @@ const judgeAll = (remains: Remains, db: DatabaseSync): void => {
 
 /**
  * Executions that a store which was put back did not know, and people do now. Of withdrawals nobody tells
- * whose they are, and where no transfers are listed the balances alone show that more was paid.
+ * whose they are, and where no transfers are listed the balances alone show that more was paid. Gateways that lie to
+ * the end let nobody recover: there the halt that calls people is all that is to be had.
  */
-const importedIn = (db: DatabaseSync, chain: Chain, lost: ReadonlySet<string>): ReadonlySet<string> => {
+const importedIn = (
+  db: DatabaseSync,
+  chain: Chain,
+  { lost, isHonest }: { readonly lost: ReadonlyArray<string>; readonly isHonest: boolean },
+): ReadonlySet<string> => {
   const isListed = chain.profile.surface === "full"
-  const unlisted = [...lost].filter((id) => !isListed || !chain.transfers.has(id))
+  const halted = db.prepare("SELECT 1 FROM halts WHERE reason = 'restored_store' AND ended_at IS NULL").get()
+  const isCalled = !isHonest && halted !== undefined
+  const unlisted = lost.filter((id) => isCalled || !isListed || !chain.transfers.has(id))
   const known = db.prepare("SELECT id FROM listed_transfers WHERE known_as IN ('adopted', 'recovered')").all()
   return new Set([...unlisted, ...known.map(({ id }) => String(id))])
 }
