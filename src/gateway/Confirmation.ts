@@ -32,7 +32,8 @@ export interface TransferListing {
   readonly mark: BlockMark | undefined
   /**
    * A block that the gateway had come to when it was read: that of the mark, or, where it names none, of the gateway's
-   * own head before the reading. It clears keys, and proves no absence.
+   * own head before the reading. It clears keys, and proves no absence. Of what a quorum tells: of its complete
+   * listings alone.
    */
   readonly reached?: bigint | undefined
   /** Where a later reading goes on; undefined where nothing was listed. */

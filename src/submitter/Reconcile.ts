@@ -86,8 +86,7 @@ const look = Effect.fn("Reconcile.look")(function* (party: string) {
 /** Clears the key, where all that it paid is listed up to the block, or nothing lists it and the quarantine is over. */
 const clear = Effect.fn("Reconcile.clear")(function* (party: string, start: bigint, listing: Listing) {
   const clearance = yield* Clearance
-  const isWhole = (one: Listing) =>
-    one === undefined || (one.complete && one.reached !== undefined && one.reached >= start)
+  const isWhole = (one: Listing) => one === undefined || (one.reached !== undefined && one.reached >= start)
   if (!isWhole(listing) || !(yield* clearance.isOpen)) return
   const withdrawals = yield* (yield* Confirmation)
     .withdrawalsFrom(party)

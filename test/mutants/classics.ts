@@ -44,9 +44,9 @@ export const classics: ReadonlyArray<Mutant> = [
     by: "test",
     edits: [
       {
-        file: "submitter/Reconcile.ts",
-        source: "one === undefined || (one.complete && one.reached",
-        instead: "one === undefined || (one.reached",
+        file: "gateway/agreedListing.ts",
+        source: "      whole.flatMap(({ value }) => value.reached ?? []),\n",
+        instead: "      told.flatMap(({ value }) => value.reached ?? []),\n",
       },
     ],
   },
