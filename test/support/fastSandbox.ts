@@ -32,7 +32,10 @@ export const skipToSecondNeed = async (network: string): Promise<void> => {
   }
 }
 
-/** The same with ten blocks a second, where money leaves the account every five blocks, and no limit keeps it from being filled again. */
+/**
+ * The same with ten blocks a second, where money leaves the account every five blocks, and no limit keeps it from being
+ * filled again.
+ */
 export const busySandbox = (url?: string): string =>
   fastSandbox(url)
     .replace("blockInterval: 250ms", "blockInterval: 100ms")
