@@ -185,7 +185,7 @@ export const classics: ReadonlyArray<Mutant> = [
   {
     name: "nothing is looked up before a signature",
     by: "test",
-    tests: ["submitter/lostStore.test.ts"],
+    tests: ["submitter/handOver.test.ts"],
     edits: [
       { file: "submitter/signIntent.ts", source: "  if (yield* isListed(intent, k)) return undefined\n", instead: "" },
     ],

@@ -7,6 +7,7 @@ import { submitPayment } from "../../src/engine/submitPayment.ts"
 import { paymentRow } from "../../src/status/exports.ts"
 import { receiptOf } from "../../src/status/receipts.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Clearance } from "../../src/store/Clearance.ts"
 import { databaseFile } from "../../src/store/Database.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import { Settings } from "../../src/store/Settings.ts"
@@ -14,6 +15,7 @@ import { verifyStore } from "../../src/store/verifyStore.ts"
 import { adopt } from "../../src/submitter/adopt.ts"
 import { recover } from "../../src/submitter/recover.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
+import { signIntent } from "../../src/submitter/signIntent.ts"
 import { alice, type Flow, type FlowSetup, flow, paid, round, states } from "../support/Flow.ts"
 import { addressesOf, type Front, rewritten, startFronts } from "../support/Fronts.ts"
 import { halts, rounds } from "../support/Intents.ts"
@@ -329,6 +331,45 @@ describe("what a lost store paid and is handed in again", () => {
           rmSync(home, { recursive: true, force: true })
         }),
       { line: { per24h: "200" } },
+    ),
+  )
+
+  it.effect("is not signed before the ledger was asked what became of it", () =>
+    flow((outer, world) =>
+      Effect.gen(function* () {
+        const home = folder()
+        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+        const options = { ...outer, dataDir: home }
+        const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+        const hand = submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
+        const first = Effect.gen(function* () {
+          yield* rounds(options, world, 12)
+          yield* hand
+          yield* rounds(options, world, 8)
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+        })
+        yield* life(options, Effect.andThen(wake, first))
+        for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
+          rmSync(join(home, file), { force: true })
+        }
+        const second = Effect.gen(function* () {
+          yield* rounds(options, world, 2)
+          yield* ticking(adopt([alice], asked, () => Effect.void))
+          const isGranted = Effect.flatMap(Clearance, (clearance) => clearance.isGranted(alice))
+          yield* waitUntil("the end of the quarantine", isGranted, round(options, world))
+          yield* hand
+          for (let i = 0; i < 4; i++) yield* round(options, world, new Set(["reconcile", "decide"]))
+          const [intent = assert.fail()] = yield* (yield* Outbox).recent(1)
+          assert.deepStrictEqual([intent.state, yield* attemptStates], ["reserved", []])
+          assert.isFalse(yield* signIntent(intent), "nor where it is listed only just before its signature")
+          assert.deepStrictEqual(yield* attemptStates, [])
+          yield* rounds(options, world, 2)
+          assert.deepStrictEqual([(yield* states)[0], yield* attemptStates], ["confirmed", []])
+          assert.lengthOf(yield* paid(world), 2)
+        })
+        yield* life(options, second)
+        rmSync(home, { recursive: true, force: true })
+      }),
     ),
   )
 
