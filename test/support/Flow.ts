@@ -12,6 +12,7 @@ import { readParameters } from "../../src/poller/pollParameters.ts"
 import { payersOf, pollRules } from "../../src/poller/pollRules.ts"
 import { reconcileBalances } from "../../src/poller/Reconciliation.ts"
 import { watchChain } from "../../src/poller/watchChain.ts"
+import { ProofOfWork } from "../../src/pow/ProofOfWork.ts"
 import { publicKeyOf, writeKeys } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { type DaemonOptions, daemonLayer, realMachine } from "../../src/services.ts"
@@ -168,7 +169,7 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
                 Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
                 Effect.andThen(use(options, sandbox, client)),
                 Effect.provide(
-                  daemonLayer(options, { ...realMachine(options), http: layerHttpHere }).pipe(
+                  daemonLayer(options, { ...realMachine(options), http: layerHttpHere, work: ProofOfWork.layerInline }).pipe(
                     Layer.provideMerge(Logger.layer([])),
                   ),
                 ),
