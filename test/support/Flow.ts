@@ -169,9 +169,11 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
                 Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
                 Effect.andThen(use(options, sandbox, client)),
                 Effect.provide(
-                  daemonLayer(options, { ...realMachine(options), http: layerHttpHere, work: ProofOfWork.layerInline }).pipe(
-                    Layer.provideMerge(Logger.layer([])),
-                  ),
+                  daemonLayer(options, {
+                    ...realMachine(options),
+                    http: layerHttpHere,
+                    work: ProofOfWork.layerInline,
+                  }).pipe(Layer.provideMerge(Logger.layer([]))),
                 ),
                 Effect.provideService(Clock.Clock, clock),
               )
