@@ -1,7 +1,11 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { loadTreasury } from "../../src/config/Treasury.ts"
+import { storeLayer } from "../../src/services.ts"
+import { AcceptedHead } from "../../src/store/AcceptedHead.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
 
@@ -29,6 +33,15 @@ describe("a payment of a person that a halt or a pause holds", () => {
     network = startHere(["sandbox", file, "--data", join(dir, "network"), "--output", "json"])
     writeFileSync(file, text(String((await network.line(({ msg }) => msg === "sandbox"))["url"])))
     cpSync(join(dir, "network"), data, { recursive: true })
+    // A store that has known the chain for long: the first head of a new one counts after ten seconds.
+    const known = Effect.gen(function* () {
+      const treasury = yield* loadTreasury(file)
+      const keep = Effect.flatMap(AcceptedHead, (heads) =>
+        heads.keep(treasury.network.chainId, { accepted: { height: 1n, at: Date.now() } }),
+      )
+      yield* Effect.provide(keep, storeLayer({ treasury, dataDir: data }))
+    })
+    await Effect.runPromise(known)
   })
   afterAll(async () => {
     await network.stop()
