@@ -23,7 +23,8 @@ const deep = "test/**/*.deep.test.ts"
 export default defineConfig({
   test: {
     reporters: ["default", "./test/support/PlainReporter.ts"],
-    maxWorkers: Math.min(2, availableParallelism()),
+    // One more than two cores: a test that waits for a daemon or a disk leaves its core to another.
+    maxWorkers: Math.min(2, availableParallelism()) + 1,
     // What one file leaves behind is seen by another sooner or later, not on the day of a release.
     sequence: { shuffle: { files: true } },
     projects: [
