@@ -92,7 +92,7 @@ describe("the image", () => {
         db.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         const metrics = Metrics.layer({ treasury: "t", mode: "observe", gateways: [], rules: [], receivers: [], version: "0",
           revision: "0" })
-        const solve = ProofOfWork.use((pow) => pow.solve({ blockHash: "0".repeat(64), tid: "1", difficulty: 4 }))
+        const solve = ProofOfWork.use((pow) => pow.solve({ blockHash: "0".repeat(64), tid: "1".repeat(64), difficulty: 4 }))
         await Effect.runPromise(Effect.provide(solve, ProofOfWork.layer.pipe(Layer.provide(metrics))))
         console.log("solved", existsSync("/data/probe.db"))`
       const { status, stdout, stderr } = run("node", "--input-type=module-typescript", "-e", program)

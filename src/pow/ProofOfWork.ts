@@ -6,7 +6,7 @@ import { isSolved, powPreimage, type Work } from "../tx/ProofOfWork.ts"
 import { judgeWork, type Pace, type Wanted } from "./judgeWork.ts"
 import { type Found, type Job, makePool, queueSizeMax, type Spawn, silentMillisMax } from "./Pool.ts"
 import { OutOfTime, PowError, WorkRefused, WrongNonce } from "./PowError.ts"
-import { makeSearch } from "./search.ts"
+import { makeSearch, preimageBytes } from "./search.ts"
 
 /** What is asked for: a nonce whose hash has at least `difficulty` leading zero bits, 0 to `difficultyMax`. */
 export interface WorkRequest extends Work {
@@ -41,13 +41,13 @@ interface Machine extends Pace {
 
 const failure = (reason: PowError["reason"]) => new PowError({ operation: "solve", reason })
 
-/** Hashes of one slice on the calling thread: about 3 ms, after which other fibers and the network have their turn. */
+/** Hashes of one slice on the calling thread, under a millisecond: then other fibers have their turn. */
 const inlineSliceHashes = 1_024
 /** Hashes a millisecond of the calling thread, written down: in virtual time a search takes none. */
 const inlinePerMilli = 50
 
 /** Any work that takes long: a part of it measures the rate. */
-const measured: Job = { preimage: powPreimage({ blockHash: "0".repeat(64), tid: "rate" }, 0n), difficulty: 32 }
+const measured: Job = { preimage: powPreimage({ blockHash: "0".repeat(64), tid: "0".repeat(64) }, 0n), difficulty: 32 }
 
 const spawnWorker: Spawn = (cancelled) =>
   new Worker(new URL("./worker.ts", import.meta.url), {
@@ -127,10 +127,11 @@ const make = Effect.fnUntraced(function* ({ search, ...pace }: Machine) {
     const { difficulty, millisMax = Number.POSITIVE_INFINITY } = request
     const refused = yield* judge({ difficulty, millisMax })
     if (refused !== undefined) return yield* refused
-    if (request.blockHash.length !== 64 || request.tid.length === 0) {
-      return yield* failure(new WorkRefused({ detail: "a block hash has 64 characters and a tid at least one" }))
+    const preimage = powPreimage(request, 0n)
+    if (request.blockHash.length !== 64 || preimage.length !== preimageBytes) {
+      return yield* failure(new WorkRefused({ detail: "a block hash has 64 characters, and so has a tid" }))
     }
-    const found = yield* inTime(search({ preimage: powPreimage(request, 0n), difficulty }, millisMax), millisMax)
+    const found = yield* inTime(search({ preimage, difficulty }, millisMax), millisMax)
     const nonce = BigInt(found.nonce)
     // Checked by other code than found it: a wrong nonce would cost the payment its block window.
     if (!isSolved(request, nonce, difficulty)) return yield* failure(new WrongNonce({ nonce }))

@@ -1,9 +1,10 @@
 import { parentPort, workerData } from "node:worker_threads"
 import type { WorkerAnswer, WorkerJob } from "./Pool.ts"
-import { makeSearch } from "./search.ts"
+import { difficultyMax } from "./PowError.ts"
+import { makeSearch, preimageBytes } from "./search.ts"
 
 /** Hashes between two looks at the cancel flag: about 3 ms, so a cancelled search ends at once for a person. */
-const sliceHashes = 2_048
+const sliceHashes = 16_384
 /** The pool hears from a search this often (milliseconds), and gives its thread to another that takes less. */
 const partMillis = 100
 
@@ -20,8 +21,8 @@ const search = ({ preimage, difficulty, from }: WorkerJob, cancelled: Int32Array
   }
 }
 
-// The first hashes of a thread are slow by ten times and more: they belong into no measurement.
-makeSearch(new Uint8Array(160), 33)(0, sliceHashes)
+// The first hashes of a thread are slow: they belong into no measurement.
+makeSearch(new Uint8Array(preimageBytes), difficultyMax)(0, sliceHashes)
 
 // The answer to every message is one message: the pool counts a worker as busy until it arrives.
 parentPort?.on("message", (job: WorkerJob) => parentPort?.postMessage(search(job, workerData)))

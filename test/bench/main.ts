@@ -6,11 +6,12 @@ import { backtest } from "./backtest/bench.ts"
 import { code } from "./code/bench.ts"
 import { latency } from "./latency/bench.ts"
 import { poller } from "./poller/bench.ts"
+import { pow } from "./pow/bench.ts"
 import { rules } from "./rules/bench.ts"
 import { sandbox } from "./sandbox/bench.ts"
 import { pollerSoak } from "./soak/bench.ts"
 
-const benchmarks = [sandbox, poller, answers, backtest, rules, code, latency, pollerSoak]
+const benchmarks = [pow, sandbox, poller, answers, backtest, rules, code, latency, pollerSoak]
 
 const usage = `usage: npm run bench -- [--json] [--check] [--minutes N] [NAME ...]
 

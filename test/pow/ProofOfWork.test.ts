@@ -147,7 +147,7 @@ for (const [where, fresh] of layers) {
       "returns a nonce that solves the work, and no smaller one does",
       {
         blockHash: Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/)),
-        tid: Schema.String.check(Schema.isPattern(/^[0-9A-F]{1,80}$/)),
+        tid: Schema.String.check(Schema.isPattern(/^[0-9A-F]{64}$/)),
         difficulty: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 8 })),
       },
       (work) =>
@@ -199,7 +199,9 @@ for (const [where, fresh] of layers) {
     it.effect.each([
       { ...easy, blockHash: easy.blockHash.slice(1) },
       { ...easy, tid: "" },
-    ])("refuses work that no nonce solves: %o", (work) =>
+      { ...easy, tid: easy.tid.slice(1) },
+      { ...easy, tid: `${easy.tid.slice(1)}\u00e9` },
+    ])("refuses work of another form: %o", (work) =>
       Effect.gen(function* () {
         const error = yield* Effect.flip((yield* ProofOfWork).solve(work))
         assert.strictEqual(error.reason._tag, "WorkRefused")

@@ -9,7 +9,7 @@ const rounds = Number(process.env["COFFERER_TEST_ROUNDS"] ?? 100)
 const seed = Number(process.env["COFFERER_TEST_SEED"] ?? 1)
 
 const job = (difficulty: number) => ({
-  preimage: powPreimage({ blockHash: "0".repeat(64), tid: "deaths" }, 0n),
+  preimage: powPreimage({ blockHash: "0".repeat(64), tid: "d".repeat(64) }, 0n),
   difficulty,
 })
 

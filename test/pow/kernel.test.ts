@@ -1,0 +1,69 @@
+import { assert, describe, it } from "vitest"
+import { makeKernel, widths } from "../../src/pow/kernel.ts"
+import { makeSearch } from "../../src/pow/search.ts"
+import { leadingZeroBits, powHash, powPreimage } from "../../src/tx/ProofOfWork.ts"
+import { makeDice } from "../support/Dice.ts"
+import { differing, workOf } from "./solves.ts"
+
+describe.each([
+  ["two nonces at a time", makeKernel(widths.two)],
+  ["one nonce at a time", makeKernel(widths.one)],
+])("the search of %s", (_, kernel) => {
+  const [work] = [workOf(makeDice("kernel"))]
+  /** The nonces below 4,096 that solve the work, by other code. */
+  const solving = (difficulty: number) =>
+    Array.from({ length: 4_096 }, (_, n) => n).filter((n) => leadingZeroBits(powHash(work, BigInt(n))) >= difficulty)
+
+  it("finds the nonces that the oracle finds", () => assert.deepStrictEqual(differing(kernel, 150, "quick"), []))
+
+  it("finds every nonce that solves, in order, and no other", () => {
+    const search = makeSearch(powPreimage(work, 0n), 4, kernel)
+    const found: Array<number> = []
+    for (let from = 0; from < 4_096; from += 2) {
+      const first = search(from, 2)
+      if (first === undefined) continue
+      found.push(first)
+      if (first === from && leadingZeroBits(powHash(work, BigInt(from + 1))) >= 4) found.push(from + 1)
+    }
+    assert.deepStrictEqual(found, solving(4))
+  })
+
+  it("goes on where it ended, and tells that nothing was found", () => {
+    const search = makeSearch(powPreimage(work, 0n), 9, kernel)
+    const all = solving(9)
+    const [first = assert.fail(), second = assert.fail()] = all
+    const after = first + 1 + ((first + 1) % 2)
+    assert.strictEqual(search(0, 4_096), first)
+    assert.isUndefined(search(0, first - (first % 2)))
+    assert.strictEqual(search(after, 4_096), second)
+  })
+
+  it("searches beyond 32 bits of nonces", () => {
+    const from = 2 ** 32 - 64
+    const search = makeSearch(powPreimage(work, 0n), 6, kernel)
+    const end = 2 ** 32 + 2_048
+    let at = 2 ** 32
+    while (leadingZeroBits(powHash(work, BigInt(at))) < 6) at++
+    assert.isBelow(at, end)
+    assert.strictEqual(search(2 ** 32, end - 2 ** 32), at)
+    const low = search(from, 64)
+    assert.isTrue(low === undefined || leadingZeroBits(powHash(work, BigInt(low))) >= 6)
+  })
+
+  it("searches two works in turns", () => {
+    const other = workOf(makeDice("other"))
+    const [a, b] = [work, other].map((one) => makeSearch(powPreimage(one, 0n), 10, kernel))
+    const apart = [a?.(0, 2 ** 16), b?.(0, 2 ** 16)]
+    const found: Array<number | undefined> = [undefined, undefined]
+    for (let from = 0; from < 2 ** 16; from += 64) {
+      found[0] ??= a?.(from, 64)
+      found[1] ??= b?.(from, 64)
+    }
+    assert.deepStrictEqual(found, apart)
+    assert.notInclude(found, undefined)
+  })
+
+  it("refuses a message that is not of two blocks with the nonce in the second", () => {
+    assert.throws(() => makeSearch(new Uint8Array(148), 4, kernel), /149 bytes, not 148/)
+  })
+})
