@@ -19,6 +19,11 @@ COPY --from=deps /app/node_modules ./node_modules
 COPY --chmod=0444 LICENSE package.json ./
 # Readable for the user below whatever the umask of the checkout was, and writable for nobody.
 COPY --chmod=0555 src ./src
+# Compiled once, and written by nobody afterwards: each start takes half the processor time. Node keeps it by user.
+RUN install -d -o 10001 -g 10001 node_modules/.cache \
+  && setpriv --reuid=10001 --regid=10001 --clear-groups src/cofferer.sh --version \
+  && chown -R 0:0 node_modules/.cache \
+  && chmod -R a=rX node_modules/.cache
 # A new volume takes owner and mode from here.
 RUN install -d -o 10001 -g 10001 -m 0700 /data
 USER 10001:10001

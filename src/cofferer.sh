@@ -42,6 +42,8 @@ if [ ! -x "$node" ]; then
     exit 1
   fi
 fi
+# What this program was compiled to, beside it: the next start takes half the processor time.
+export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$here/node_modules/.cache/compiled}"
 # A memory image would hold the keys.
 ulimit -c 0
 # What it writes is nobody else's: the store, the socket, tokens.
