@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 
 /**
- * Leading zero bits above which no search is begun: 2^32 hashes take hours, so a gateway that asks for more is wrong or
- * means harm. The kernel compares one 32-bit word, which is exact up to here.
+ * Leading zero bits above which no search is begun: 2^32 hashes take a thread a quarter of an hour, longer than work is
+ * of use. A gateway that asks for more is wrong or means harm.
  */
 export const difficultyMax = 32
 

@@ -4,11 +4,11 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { judgeWork } from "../../src/pow/judgeWork.ts"
-import type { Spawn } from "../../src/pow/Pool.ts"
+import type { Spawn, WorkerAnswer } from "../../src/pow/Pool.ts"
 import { difficultyMax } from "../../src/pow/PowError.ts"
 import { ProofOfWork, type WorkRequest } from "../../src/pow/ProofOfWork.ts"
 import { Metrics, type MetricsOptions } from "../../src/telemetry/Metrics.ts"
-import { isSolved } from "../../src/tx/ProofOfWork.ts"
+import { isSolved, powPreimage } from "../../src/tx/ProofOfWork.ts"
 import { threadCpuMicros } from "../support/threadCpu.ts"
 
 /**
@@ -223,6 +223,24 @@ describe("the pool of threads", () => {
       assert.lengthOf(workers, 1)
     }).pipe(Effect.provide(layer))
   })
+
+  it.effect("looks after so few hashes whether it is cancelled that a thousand a millisecond are enough for 5 ms", () =>
+    Effect.gen(function* () {
+      const cancelled = new Int32Array(new SharedArrayBuffer(4)).fill(1)
+      const worker = new Worker(new URL("../../src/pow/worker.ts", import.meta.url), { workerData: cancelled })
+      const answer = Effect.callback<WorkerAnswer>((resume) => {
+        worker.once("message", (answer: WorkerAnswer) => resume(Effect.succeed(answer)))
+        worker.postMessage({ preimage: powPreimage(easy, 0n), difficulty: difficultyMax, from: 1_000 })
+      })
+      const { nonce, next } = yield* Effect.ensuring(
+        answer,
+        Effect.promise(() => worker.terminate()),
+      )
+      assert.isUndefined(nonce)
+      assert.isAbove(next, 1_000)
+      assert.isAtMost(next, 6_000)
+    }),
+  )
 
   it.effect("does not touch other searches when one is interrupted", () => {
     const { workers, layer } = watched(2)

@@ -28,6 +28,13 @@ describe.each([
     assert.deepStrictEqual(found, solving(4))
   })
 
+  it("finds the lower of two beside each other, whichever solve", () => {
+    const both = solving(2).filter((n, i, all) => n % 2 === 0 && all[i + 1] === n + 1)
+    assert.isAbove(both.length, 64)
+    const search = makeSearch(powPreimage(work, 0n), 2, kernel)
+    for (const n of both) assert.strictEqual(search(n, 2), n)
+  })
+
   it("goes on where it ended, and tells that nothing was found", () => {
     const search = makeSearch(powPreimage(work, 0n), 9, kernel)
     const all = solving(9)
@@ -39,15 +46,19 @@ describe.each([
   })
 
   it("searches beyond 32 bits of nonces", () => {
-    const from = 2 ** 32 - 64
-    const search = makeSearch(powPreimage(work, 0n), 6, kernel)
-    const end = 2 ** 32 + 2_048
-    let at = 2 ** 32
-    while (leadingZeroBits(powHash(work, BigInt(at))) < 6) at++
-    assert.isBelow(at, end)
-    assert.strictEqual(search(2 ** 32, end - 2 ** 32), at)
-    const low = search(from, 64)
-    assert.isTrue(low === undefined || leadingZeroBits(powHash(work, BigInt(low))) >= 6)
+    const first = (from: number, difficulty: number) => {
+      while (leadingZeroBits(powHash(work, BigInt(from))) < difficulty) from++
+      return from
+    }
+    for (const bits of [32, 39]) {
+      const end = 2 ** bits
+      const before = first(end - 64, 4)
+      assert.isBelow(before, end)
+      assert.strictEqual(makeSearch(powPreimage(work, 0n), 4, kernel)(end - 64, 4_096), before)
+      const beyond = first(end - 64, 9)
+      assert.isAtLeast(beyond, end, "one call goes across")
+      assert.strictEqual(makeSearch(powPreimage(work, 0n), 9, kernel)(end - 64, 4_096), beyond)
+    }
   })
 
   it("searches two works in turns", () => {
