@@ -1,4 +1,5 @@
 import { hash } from "node:crypto"
+import { once } from "node:events"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Worker } from "node:worker_threads"
@@ -133,6 +134,8 @@ const threads = async (): Promise<ReadonlyArray<Figure>> => {
       }),
   )
   try {
+    // The processor time of a thread can be asked for once it runs.
+    await Promise.all(workers.map((worker) => once(worker, "online")))
     await together(workers, 500)
     const gains: Array<number> = []
     const clockGains: Array<number> = []
