@@ -26,14 +26,13 @@ const describeKind = (kind: (typeof faultKinds)[number]): string =>
   `the answer ${kinds[kind].says({ kind, operation: "any", rate: 1, ...samples })}`
 
 /** Stand for what a kind needs to be told. */
-const samples = { status: 503, delayMillis: 2_000, skewMillis: -90_000, difficulty: 18, chainId: "other-1" } as const
+const samples = { status: 503, delayMillis: 2_000, skewMillis: -90_000, chainId: "other-1" } as const
 
 /** The flag of each key that a kind may need. */
 const flagOf = {
   status: "--status",
   delayMillis: "--delay",
   skewMillis: "--skew",
-  difficulty: "--difficulty",
   chainId: "--chain-id",
 } as const
 
@@ -87,7 +86,6 @@ const armFlags = {
     Flag.optional,
   ),
   code: whole("code", "Of lying_failure and late_broadcast: the code that is told; default 70"),
-  difficulty: whole("difficulty", "Of changed_pow: zero bits"),
   chainId: Flag.String("chain-id").pipe(Flag.withDescription("Of chain_id_change"), Flag.optional),
 }
 
@@ -119,7 +117,6 @@ const arm = Command.make(
       ...given("blocks", chosen.blocks),
       ...(Option.isSome(chosen.skew) ? { skewMillis: yield* skewMillis(chosen.skew.value) } : {}),
       ...given("code", chosen.code),
-      ...given("difficulty", chosen.difficulty),
       ...given("chainId", chosen.chainId),
     }
     const problem = problemOfFault(body)

@@ -5,6 +5,8 @@ const removed: Readonly<Record<string, string>> = {
   "network.work": "remove it: legal are windows of 5 to 500 blocks and what this machine solves in them",
   "policy.cancel": "remove it: nothing is cancelled; whoever holds the key ends a recurring transfer",
   "rules.cancel": "remove the rule: whoever holds the key ends a recurring transfer",
+  "sandbox.trading": "remove it: there are no markets to trade on",
+  "sandbox.faults.difficulty": "write powChanges: [{ block: 5, difficulty: 18 }] instead",
 }
 
 /** What replaces a key that is no more; undefined of any other. `path` is that of its map. */

@@ -1,17 +1,15 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import type { AssetState, Chain, Deposit, Included, Transfer, Withdrawal } from "./Chain.ts"
+import type { AssetState, Chain, Included, Transfer, Withdrawal } from "./Chain.ts"
 import { checkAgain, codes, countsAsTransfer, transfersLeft } from "./checkTx.ts"
 import { expire, type Fault } from "./Faults.ts"
 import { closeBlock, type LedgerDelta } from "./Ledger.ts"
 import { forget, removePending } from "./Mempool.ts"
-import { cancelTransfer, payRecurring } from "./Recurring.ts"
 import { isAllowed, prune, recordSeen, type Seen, verifyWork, zerosOf } from "./ReplayGuard.ts"
 import { hashesMax } from "./Scenario.ts"
 import { playScript } from "./Script.ts"
-import { deliverDue, executeTransfer } from "./Transfers.ts"
+import { cancelTransfer, deliverDue, executeTransfer, executeWithdrawal, payRecurring } from "./Transfers.ts"
 import type { Tx } from "./Tx.ts"
-import { executeWithdrawal } from "./Withdrawals.ts"
 import { turnRules } from "./WorkRules.ts"
 
 /** Everything that one block changed: what the store writes in one commit. */
@@ -20,7 +18,6 @@ export interface BlockDelta extends LedgerDelta {
   readonly seen: ReadonlyArray<Seen>
   readonly transfers: ReadonlyArray<Transfer>
   readonly withdrawals: ReadonlyArray<Withdrawal>
-  readonly deposits: ReadonlyArray<Deposit>
   readonly assets: ReadonlyArray<AssetState>
   /** Hashes that left the mempool, included or not. */
   readonly gone: ReadonlyArray<string>
@@ -38,7 +35,7 @@ export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
   turnRules(chain)
   const prunedTo = prune(chain)
   turnEpoch(chain)
-  const { deposits, armed } = playScript(chain, nowMillis)
+  const armed = playScript(chain, nowMillis)
   deliverDue(chain)
   const included = proposal.map(({ tx }, index) => execute(chain, tx, index))
   for (const entry of included) chain.included.push(entry)
@@ -52,7 +49,6 @@ export const produceBlock = (chain: Chain, nowMillis: number): BlockDelta => {
     seen: proposal.map(({ tx, zeros }) => ({ ...seenOf(tx), zeros })),
     transfers,
     withdrawals: chain.newWithdrawals.splice(0),
-    deposits,
     assets: [...chain.assets.values()].filter((asset) => statusBefore.get(asset.id) !== asset.status),
     gone,
     prunedTo,
@@ -72,10 +68,6 @@ const propose = (chain: Chain): ReadonlyArray<{ readonly tx: Tx; readonly zeros:
     if (countsAsTransfer(tx)) {
       if (transfersLeft(chain, tx.party) <= 0) continue
       chain.epoch.transfers.set(tx.party, (chain.epoch.transfers.get(tx.party) ?? 0) + 1)
-    }
-    if (tx.command.case === "voteSubmission") {
-      const vote = `${tx.party} ${tx.command.value.proposalId}`
-      chain.epoch.votes.set(vote, (chain.epoch.votes.get(vote) ?? 0) + 1)
     }
     recordSeen(chain.guard, { ...seenOf(tx), zeros })
     taken.push({ tx, zeros })
@@ -111,7 +103,6 @@ const turnEpoch = (chain: Chain): void => {
   epoch.startTime = chain.time
   epoch.firstBlock = chain.height
   epoch.transfers.clear()
-  epoch.votes.clear()
 }
 
 const execute = (chain: Chain, tx: Tx, index: number): Included => {
@@ -134,18 +125,6 @@ const execute = (chain: Chain, tx: Tx, index: number): Included => {
   }
 }
 
-const ordersFail = "OrderError: Invalid Market ID"
-
-/** Commands that a network without markets, proposals and validators cannot carry out, with its words for it. */
-const failures = new Map([
-  ["Submit Order", ordersFail],
-  ["Amend Order", ordersFail],
-  ["Cancel Order", ordersFail],
-  ["Vote on Proposal", "proposal does not exist"],
-  ["Delegate", "invalid node ID"],
-  ["Undelegate", "invalid node ID"],
-])
-
 /** What the command does; the text of its failure, if it fails. A command that a fault doomed fails in any case. */
 const run = (chain: Chain, tx: Tx, doomed: string | undefined): string | undefined => {
   switch (tx.command.case) {
@@ -155,10 +134,8 @@ const run = (chain: Chain, tx: Tx, doomed: string | undefined): string | undefin
       return doomed ?? cancelTransfer(chain, tx, tx.command.value.transferId)
     case "withdrawSubmission":
       return doomed ?? executeWithdrawal(chain, tx, tx.command.value)
-    case "updatePartyProfile":
-      return doomed
     default:
-      return doomed ?? failures.get(tx.commandName) ?? `the sandbox cannot execute "${tx.commandName}"`
+      return doomed ?? "the sandbox executes transfers and withdrawals alone"
   }
 }
 

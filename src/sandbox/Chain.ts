@@ -33,8 +33,6 @@ type TransferKind =
       readonly endEpoch?: number
       /** By how much the amount grows from epoch to epoch, as written. */
       readonly factor: string
-      /** With one it pays by what happens on markets, of which there are none: it never pays. */
-      readonly dispatched: boolean
     }
 
 /** A transfer as the data node keeps it: the latest version of what the network said about it. */
@@ -76,17 +74,6 @@ export interface Withdrawal {
   readonly receiver: string
 }
 
-/** Money that came into the network. */
-export interface Deposit {
-  readonly id: string
-  readonly party: string
-  readonly asset: string
-  readonly amount: bigint
-  /** Block times, Unix nanoseconds. */
-  readonly created: bigint
-  readonly credited: bigint
-}
-
 /** A transaction in a block, with what became of it. */
 export interface Included {
   /** SHA-256 of the bytes, lower case. */
@@ -113,8 +100,6 @@ export interface Epoch {
   firstBlock: number
   /** Transfers and cancellations included in this epoch, by party. */
   readonly transfers: Map<string, number>
-  /** Votes included in this epoch, by "party proposal". */
-  readonly votes: Map<string, number>
 }
 
 /** The whole state of the network in memory. Only blocks, submissions and faults change it, one at a time. */
@@ -141,7 +126,6 @@ export interface Chain {
   /** Ids of transfers that the block being made changed. */
   readonly changedTransfers: Set<string>
   readonly withdrawals: Map<string, Withdrawal>
-  readonly deposits: Map<string, Deposit>
   /** Withdrawals that the block being made executed or refused. */
   readonly newWithdrawals: Array<Withdrawal>
   readonly included: Array<Included>
@@ -168,12 +152,11 @@ export const emptyChain = (scenario: Scenario): Chain => ({
   openTransfers: new Set(),
   changedTransfers: new Set(),
   withdrawals: new Map(),
-  deposits: new Map(),
   newWithdrawals: [],
   included: [],
   mempool: emptyMempool(),
   guard: emptyGuard(),
-  epoch: { seq: 0, startTime: 0n, firstBlock: 0, transfers: new Map(), votes: new Map() },
+  epoch: { seq: 0, startTime: 0n, firstBlock: 0, transfers: new Map() },
   faults: emptyFaults(),
 })
 

@@ -6,11 +6,8 @@ import { Moment } from "./faults/Moment.ts"
 /** The operations that a fault can hit: one per path that the sandbox serves. */
 export const operations = [
   "submit",
-  "submitRaw",
-  "check",
   "balanceChanges",
   "assets",
-  "asset",
   "height",
   "statistics",
   "accounts",
@@ -18,15 +15,9 @@ export const operations = [
   "transfer",
   "withdrawals",
   "withdrawal",
-  "deposits",
   "ledgerEntries",
   "spam",
-  "estimateFee",
   "parameters",
-  "parameter",
-  "health",
-  "time",
-  "info",
   "epoch",
 ] as const
 export type Operation = (typeof operations)[number]
@@ -50,7 +41,6 @@ export const faultKinds = [
   "cursor_cycle",
   "clock_skew",
   "chain_id_change",
-  "changed_pow",
   "lying_success",
   "lying_failure",
   "wrong_hash",
@@ -87,8 +77,6 @@ export const faultFields = {
   skewMillis: Schema.optionalKey(between(-dayMillis, dayMillis)),
   /** Of `lying_failure` and `late_broadcast`: the refusal that is told. Default 70. */
   code: Schema.optionalKey(Schema.Literals(faultCodes)),
-  /** Of `changed_pow`: zero bits that are asked for from now on. */
-  difficulty: Schema.optionalKey(between(0, 256)),
   /** Of `chain_id_change`. */
   chainId: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(50))),
 }

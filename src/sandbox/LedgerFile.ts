@@ -13,7 +13,6 @@ import { recordSeen } from "./ReplayGuard.ts"
 import { SandboxError } from "./SandboxError.ts"
 import { hashesMax, type Scenario } from "./Scenario.ts"
 import {
-  DepositText,
   IncludedText,
   restoreState,
   StateText,
@@ -50,7 +49,6 @@ const tables = [
   "CREATE TABLE IF NOT EXISTS assets (id TEXT PRIMARY KEY, status TEXT NOT NULL)",
   "CREATE TABLE IF NOT EXISTS transfers (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
   "CREATE TABLE IF NOT EXISTS withdrawals (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
-  "CREATE TABLE IF NOT EXISTS deposits (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
   `CREATE TABLE IF NOT EXISTS movements (seq INTEGER PRIMARY KEY, time INTEGER NOT NULL,
      blockTime INTEGER NOT NULL, type TEXT NOT NULL, amount TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
      sourceBalance TEXT NOT NULL, targetBalance TEXT NOT NULL, transfer TEXT NOT NULL)`,
@@ -81,7 +79,7 @@ export const openLedgerFile = (
   Effect.gen(function* () {
     const sql = yield* NodeSqlite.make({ filename }).pipe(Effect.provide(Reactivity.layer))
     for (const table of tables) yield* sql.unsafe(table)
-    const identity = `chain ${scenario.chainId}, seed ${scenario.seed}, format 2`
+    const identity = `chain ${scenario.chainId}, seed ${scenario.seed}, format 3`
     const found = yield* getMeta(sql, "identity")
     if (found === undefined) yield* setMeta(sql, "identity", identity)
     else if (found !== identity) {
@@ -144,9 +142,6 @@ const saveBlock = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: Bl
     const row = { id: withdrawal.id, body: yield* Schema.encodeEffect(WithdrawalText)(withdrawal) }
     yield* sql`INSERT INTO withdrawals ${sql.insert(row)} ON CONFLICT (id) DO UPDATE SET body = excluded.body`
   }
-  for (const made of delta.deposits) {
-    yield* sql`INSERT INTO deposits ${sql.insert({ id: made.id, body: yield* Schema.encodeEffect(DepositText)(made) })}`
-  }
   for (const entry of delta.included) {
     const body = yield* Schema.encodeEffect(IncludedText)(entry)
     const row = { height: entry.height, position: entry.index, body, bytes: entry.bytes }
@@ -197,10 +192,6 @@ const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {
   for (const { body } of yield* sql<{ body: string }>`SELECT body FROM withdrawals ORDER BY seq`) {
     const withdrawal = yield* Schema.decodeEffect(WithdrawalText)(body)
     chain.withdrawals.set(withdrawal.id, withdrawal)
-  }
-  for (const { body } of yield* sql<{ body: string }>`SELECT body FROM deposits ORDER BY seq`) {
-    const made = yield* Schema.decodeEffect(DepositText)(body)
-    chain.deposits.set(made.id, made)
   }
   yield* loadTransactions(sql, chain)
   return chain

@@ -1,3 +1,4 @@
+import { hexToBytes } from "@noble/hashes/utils.js"
 import { Clock, Deferred, Effect, Semaphore } from "effect"
 import { txHash } from "../tx/Transaction.ts"
 import { produceBlock } from "./Blocks.ts"
@@ -6,9 +7,8 @@ import { checkTx, codes } from "./checkTx.ts"
 import { arm, disarm, type Fault, type FaultSpec, hitsOf, type Operation, spend } from "./Faults.ts"
 import { rememberMoment, settle } from "./faults/asOf.ts"
 import { describeFault, isMeantFor } from "./faults/kinds.ts"
-import { loseMempool, takeLate } from "./faults/playFaults.ts"
 import type { LedgerFile } from "./LedgerFile.ts"
-import { addPending, forget, refuses, remember } from "./Mempool.ts"
+import { addPending, forget, refuses, remember, removePending } from "./Mempool.ts"
 import type { SandboxError } from "./SandboxError.ts"
 import { hashesMax } from "./Scenario.ts"
 import type { Tx } from "./Tx.ts"
@@ -27,11 +27,6 @@ export interface LedgerNode {
    * fault may let another view of the chain decide.
    */
   readonly submit: (bytes: Uint8Array, view?: (chain: Chain) => Chain) => Effect.Effect<Submission, SandboxError>
-  /** The mempool's check alone: nothing is kept but the mark that this work was seen. `view` as above. */
-  readonly check: (
-    bytes: Uint8Array,
-    view?: (chain: Chain) => Chain,
-  ) => Effect.Effect<{ readonly code: number; readonly text: string }, SandboxError>
   readonly stepBlock: Effect.Effect<void, SandboxError>
   readonly armFault: (spec: FaultSpec) => Effect.Effect<Fault, SandboxError>
   /** Without an id it takes all faults away. Returns how many went. */
@@ -91,13 +86,6 @@ export const makeNode = (chain: Chain, file: LedgerFile): Effect.Effect<LedgerNo
     return {
       read: (look) => alone(Effect.sync(() => look(chain))),
       submit,
-      check: (bytes, view) =>
-        alone(
-          Effect.sync(() => {
-            const verdict = checkTx(view === undefined ? chain : view(chain), bytes)
-            return { code: verdict.code, text: verdict.code === codes.ok ? "" : verdict.text }
-          }),
-        ),
       stepBlock,
       armFault: (spec) =>
         change(
@@ -161,4 +149,24 @@ const submitTo = (chain: Chain, unsaved: Array<Tx>, bytes: Uint8Array): Submissi
   addPending(chain.mempool, verdict.tx)
   unsaved.push(verdict.tx)
   return { _tag: "Checked", hash, code: codes.ok, text: "" }
+}
+
+/** Empties the mempool where a fault asked for it: a node that restarts knows nothing of what waited. */
+const loseMempool = (chain: Chain): ReadonlyArray<string> => {
+  if (!chain.faults.mempoolLost) return []
+  chain.faults.mempoolLost = false
+  const waiting = [...chain.mempool.pending.values()]
+  for (const tx of waiting) {
+    removePending(chain.mempool, tx)
+    forget(chain.mempool, tx.hash)
+  }
+  return waiting.map(({ hash }) => hash)
+}
+
+/** Takes out the bytes that are to be broadcast before the next block. */
+const takeLate = (chain: Chain): ReadonlyArray<Uint8Array> => {
+  const { faults } = chain
+  const due = faults.late.filter(({ height }) => height <= chain.height)
+  if (due.length > 0) faults.late = faults.late.filter(({ height }) => height > chain.height)
+  return due.map(({ hex }) => hexToBytes(hex))
 }

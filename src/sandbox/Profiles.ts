@@ -26,12 +26,6 @@ export interface Profile {
   readonly lossyCursor: boolean
   /** Before 0.76.3 what was seen for height H is forgotten at H+N-1, while H is still open for one block. */
   readonly replayHole: boolean
-  /** 0.74 refuses the command that changes the margin mode. */
-  readonly marginMode: boolean
-  /** From 0.79 on a recurring transfer is done one epoch after its last payment. */
-  readonly recurringEndsLate: boolean
-  /** From 0.79 on a transaction's result says in a field of its own how much of it was done. */
-  readonly resultDetail: boolean
   readonly accountTypes: ReadonlySet<AccountTypeName>
   /** Requests a second and burst of one caller; the second bucket, of the same size, leads to the ban. */
   readonly rateLimit: { readonly perSecond: number; readonly burst: number; readonly banMillis: number } | undefined
@@ -65,9 +59,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     commaLists: false,
     lossyCursor: false,
     replayHole: false,
-    marginMode: true,
-    recurringEndsLate: false,
-    resultDetail: false,
     accountTypes: specified,
     rateLimit: undefined,
   },
@@ -79,9 +70,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     dateRange: undefined,
     commaLists: false,
     replayHole: true,
-    marginMode: false,
-    recurringEndsLate: false,
-    resultDetail: false,
     accountTypes: specified,
   },
   "0.75": {
@@ -92,9 +80,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     dateRange: { status: 500, missing: "invalid date range, date range is required" },
     commaLists: true,
     replayHole: true,
-    marginMode: true,
-    recurringEndsLate: false,
-    resultDetail: false,
     accountTypes: specified,
   },
   "0.79": {
@@ -105,9 +90,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     dateRange: { status: 400, missing: "date range is required" },
     commaLists: true,
     replayHole: false,
-    marginMode: true,
-    recurringEndsLate: true,
-    resultDetail: true,
     // 24 was reserved when 32 took its place.
     accountTypes: accountTypes((number) => number !== 24),
   },

@@ -2,11 +2,11 @@ import { Effect } from "effect"
 import { ConfigError, type Problem } from "../config/ConfigError.ts"
 import { durationMillis, isLoopback, parseListen } from "../config/Fields.ts"
 import { decodeYaml, type YamlDocument } from "../config/Yaml.ts"
+import { parseWritten } from "../domain/Amount.ts"
 import type { AssetStatusName } from "../domain/Asset.ts"
-import type { FaultSpec } from "./Faults.ts"
+import { type FaultSpec, faultCodes, faultStatuses } from "./Faults.ts"
+import { problemOfFault } from "./faults/kinds.ts"
 import type { ProfileName } from "./Profiles.ts"
-import { buildAsset, checkDeposits, type Report, units } from "./ScenarioAsset.ts"
-import { buildFault } from "./ScenarioFault.ts"
 import { ScenarioText } from "./ScenarioText.ts"
 
 export interface ScenarioAsset {
@@ -77,12 +77,8 @@ export interface Scenario {
   readonly feeMaxQuantum: string
   readonly minTransferQuantum: string
   readonly minWithdrawalQuantum: string
-  /** Whether markets may be traded on; orders are refused with code 51 where not. */
-  readonly trading: boolean
   /** Network parameters that the sandbox tells and does not obey, by key. */
   readonly parameters: ReadonlyMap<string, string>
-  /** Told with the epoch, as they are. */
-  readonly validators: ReadonlyArray<unknown>
   readonly parties: ReadonlyArray<string>
   readonly assets: ReadonlyArray<ScenarioAsset>
   readonly deposits: ReadonlyArray<ScenarioDeposit>
@@ -160,9 +156,7 @@ const build = (raw: ScenarioText & { readonly listen: string }, chainId: string,
     feeMaxQuantum: raw.feeMaxQuantum ?? "1",
     minTransferQuantum: raw.minTransferQuantum ?? "0.1",
     minWithdrawalQuantum: raw.minWithdrawalQuantum ?? "10",
-    trading: raw.trading !== "off",
     parameters: new Map(),
-    validators: [],
     parties: raw.parties,
     assets,
     deposits: checkDeposits(
@@ -224,4 +218,124 @@ const checkPow = (raw: PowText | undefined, path: ReadonlyArray<PropertyKey>, re
     if (value >= least && value <= most) continue
     report([...path, key], `${key} is ${least} to ${most}`, `write a number such as ${Math.min(most, 15)}`)
   }
+}
+
+/** Takes a problem with its place and what to do about it. */
+type Report = (path: ReadonlyArray<PropertyKey>, message: string, remedy: string) => void
+
+/** Places behind the point that fit into an amount of 256 bits. */
+const decimalsMax = 77
+
+/** Money comes in where its asset may move already. */
+const checkDeposits = (
+  deposits: ReadonlyArray<ScenarioDeposit>,
+  assets: ReadonlyArray<ScenarioAsset>,
+  report: Report,
+): ReadonlyArray<ScenarioDeposit> => {
+  for (const [i, { assetId, height }] of deposits.entries()) {
+    const asset = assets.find(({ id }) => id === assetId)
+    const status = asset?.statuses.findLast((entry) => entry.height <= height)?.status
+    if (asset === undefined || status === "STATUS_ENABLED") continue
+    const enabled = asset.statuses.find((entry) => entry.status === "STATUS_ENABLED")?.height
+    const remedy = enabled === undefined ? "enable the asset, or leave the deposit out" : `write block: ${enabled}`
+    report(["deposits", i], `${asset.symbol} is not enabled at block ${height}`, remedy)
+  }
+  return deposits
+}
+
+const units = (text: string, decimals: number, report: Report, path: ReadonlyArray<PropertyKey>): bigint => {
+  const parsed = parseWritten(text, decimals)
+  if ("units" in parsed) return parsed.units
+  report(path, parsed.error.split(": ")[0]!, parsed.error.split(": ")[1] ?? "write a smaller amount")
+  return 0n
+}
+
+const statusNames = [
+  ["proposed", "STATUS_PROPOSED"],
+  ["rejected", "STATUS_REJECTED"],
+  ["pendingListing", "STATUS_PENDING_LISTING"],
+  ["enabled", "STATUS_ENABLED"],
+] as const
+
+const buildAsset = (
+  raw: ScenarioText["assets"][number],
+  report: Report,
+  path: ReadonlyArray<PropertyKey>,
+): ScenarioAsset => {
+  const decimals = Number(raw.decimals)
+  if (decimals > decimalsMax) {
+    report([...path, "decimals"], `decimals is 0 to ${decimalsMax}`, "write a number such as 6 or 18")
+  }
+  const statuses = statusNames
+    .flatMap(([word, status]) => (raw.status[word] === undefined ? [] : [{ height: Number(raw.status[word]), status }]))
+    .sort((a, b) => a.height - b.height)
+  if (statuses.length === 0) report([...path, "status"], `${raw.symbol} never has a status`, "add enabled: 0")
+  if ((raw.builtin === undefined) === (raw.erc20 === undefined)) {
+    report(path, `${raw.symbol} needs one source`, "write either builtin: or erc20:")
+  }
+  const limit = (text: string | undefined): string => units(text ?? "0", decimals, report, path).toString()
+  const faucet = raw.builtin?.maxFaucetAmountMint
+  return {
+    id: raw.id,
+    name: raw.name,
+    symbol: raw.symbol,
+    decimals,
+    quantum: units(raw.quantum, 0, report, [...path, "quantum"]),
+    source:
+      raw.erc20 === undefined
+        ? { kind: "builtin", maxFaucetAmountMint: faucet === undefined ? "" : limit(faucet) }
+        : {
+            kind: "erc20",
+            contractAddress: raw.erc20.contractAddress,
+            lifetimeLimit: limit(raw.erc20.lifetimeLimit),
+            withdrawThreshold: limit(raw.erc20.withdrawThreshold),
+            chainId: raw.erc20.chainId ?? "1",
+          },
+    statuses,
+  }
+}
+
+/** The fault that a scenario writes as text; tells of what it cannot mean. */
+const buildFault = (
+  raw: NonNullable<ScenarioText["faults"]>[number],
+  report: (message: string, remedy: string) => void,
+): FaultSpec => {
+  const rate = Number(raw.rate ?? "1")
+  if (rate < 0.000_001 || rate > 1) report("rate is a probability", "write a number of 0.000001 to 1")
+  const known = <A extends number>(key: "status" | "code", values: ReadonlyArray<A>): A | undefined => {
+    const found = values.find((value) => String(value) === raw[key])
+    if (raw[key] !== undefined && found === undefined) {
+      report(`${key} ${raw[key]} is none that the sandbox can send`, `write ${key}: one of ${values.join(", ")}`)
+    }
+    return found
+  }
+  const status = known("status", faultStatuses)
+  const code = known("code", faultCodes)
+  const skew = raw.skew === undefined ? undefined : durationMillis(raw.skew.replace("-", ""))
+  const fault: FaultSpec = {
+    operation: raw.operation,
+    kind: raw.kind,
+    rate,
+    ...(raw.count === undefined ? {} : { count: Number(raw.count) }),
+    ...(raw.duration === undefined ? {} : { durationMillis: durationMillis(raw.duration) }),
+    ...(status === undefined ? {} : { status }),
+    ...(code === undefined ? {} : { code }),
+    ...(raw.effect === undefined ? {} : { effect: raw.effect === "true" }),
+    ...(raw.delay === undefined ? {} : { delayMillis: durationMillis(raw.delay) }),
+    ...(raw.blocks === undefined ? {} : { blocks: Number(raw.blocks) }),
+    ...(skew === undefined ? {} : { skewMillis: raw.skew?.startsWith("-") === true ? -skew : skew }),
+    ...(raw.chainId === undefined ? {} : { chainId: raw.chainId }),
+  }
+  for (const [key, value, least, most, written] of [
+    ["count", fault.count, 1, 1_000_000, "1 to 1000000"],
+    ["duration", fault.durationMillis, 1, dayMillis, "1ms to 1d"],
+    ["delay", fault.delayMillis, 1, dayMillis, "1ms to 1d"],
+    ["blocks", fault.blocks, 1, 500, "1 to 500"],
+    ["skew", fault.skewMillis, -dayMillis, dayMillis, "-1d to 1d"],
+  ] as const) {
+    if (value !== undefined && (value < least || value > most)) report(`${key} is ${written}`, "write one of these")
+  }
+  const problem = problemOfFault(fault)
+  if (problem !== undefined) report(problem.message, problem.remedy)
+  return fault
 }

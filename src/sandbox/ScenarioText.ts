@@ -54,7 +54,6 @@ export const ScenarioText = Schema.Struct({
   feeMaxQuantum: Schema.optionalKey(DecimalText),
   minTransferQuantum: Schema.optionalKey(DecimalText),
   minWithdrawalQuantum: Schema.optionalKey(DecimalText),
-  trading: Schema.optionalKey(oneOf("on", "off")),
   parties: Schema.Array(Name),
   assets: Schema.Array(AssetSchema),
   deposits: Schema.optionalKey(
@@ -87,7 +86,6 @@ export const ScenarioText = Schema.Struct({
         blocks: Schema.optionalKey(WholeText),
         /** A duration, with "-" in front where the network's clock is slow. */
         skew: Schema.optionalKey(text(/^-?[0-9]+(ms|s|m|h|d)$/, 'a duration such as "-90s"')),
-        difficulty: Schema.optionalKey(WholeText),
         chainId: Schema.optionalKey(Name),
       }),
     ),

@@ -1,25 +1,19 @@
-import { sha3_256 } from "@noble/hashes/sha3.js"
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
-import { type Chain, type Deposit, keyOfParty } from "./Chain.ts"
+import { type Chain, keyOfParty } from "./Chain.ts"
 import { arm, type Fault } from "./Faults.ts"
 import { assetAccountTypes, deposit, move, network, openAccount } from "./Ledger.ts"
 import type { Spender } from "./Scenario.ts"
 
-/** What a block's script did that the store must know. */
-interface Played {
-  readonly deposits: ReadonlyArray<Deposit>
-  readonly armed: ReadonlyArray<Fault>
-}
-
-/** The economy: what the scenario does by itself at the beginning of a block. */
-export const playScript = (chain: Chain, nowMillis: number): Played => {
+/** The economy: what the scenario does by itself at the beginning of a block. Returns the faults that it armed. */
+export const playScript = (chain: Chain, nowMillis: number): ReadonlyArray<Fault> => {
+  const { deposits, spenders, faults } = chain.scenario
   moveAssets(chain)
-  const deposits = payDeposits(chain)
-  for (const spender of chain.scenario.spenders) spend(chain, spender)
-  const armed = chain.scenario.faults
+  for (const { party, assetId, amount, height } of deposits) {
+    if (height === chain.height) deposit(chain.ledger, generalOf(chain, party, assetId), amount)
+  }
+  for (const spender of spenders) spend(chain, spender)
+  return faults
     .filter(({ height }) => height === chain.height)
     .map(({ fault }) => arm(chain.faults, fault, { millis: nowMillis, height: chain.height }))
-  return { deposits, armed }
 }
 
 /** Puts each asset into the status that its height asks for; an enabled asset gets the network's own accounts. */
@@ -37,18 +31,6 @@ const moveAssets = (chain: Chain): void => {
 
 const generalOf = (chain: Chain, party: string, asset: string) =>
   openAccount(chain.ledger, { party: keyOfParty(chain, party), asset, market: "", type: "ACCOUNT_TYPE_GENERAL" })
-
-/** Pays what the scenario brings into the network at this height. */
-const payDeposits = (chain: Chain): ReadonlyArray<Deposit> =>
-  chain.scenario.deposits.flatMap(({ party, assetId, amount, height }, n): ReadonlyArray<Deposit> => {
-    if (height !== chain.height) return []
-    const account = generalOf(chain, party, assetId)
-    deposit(chain.ledger, account, amount)
-    const id = bytesToHex(sha3_256(utf8ToBytes(`deposit\0${chain.scenario.seed}\0${n}`)))
-    const made = { id, party: account.party, asset: assetId, amount, created: chain.time, credited: chain.time }
-    chain.deposits.set(id, made)
-    return [made]
-  })
 
 /** Takes what the plan says, or what is left: a script never fails. */
 const spend = (chain: Chain, spender: Spender): void => {

@@ -3,7 +3,6 @@ import { type AccountTypeName, accountTypeNumbers } from "../domain/AccountType.
 import { type AssetStatusName, assetStatusNumbers } from "../domain/Asset.ts"
 import {
   type Chain,
-  type Deposit,
   type Included,
   type Transfer,
   type TransferStatus,
@@ -39,11 +38,10 @@ const StoredKind = Schema.Union([
     startEpoch: Schema.Int,
     endEpoch: Schema.optionalKey(Schema.Int),
     factor: Schema.String,
-    dispatched: Schema.Boolean,
   }),
 ])
 
-export const StoredTransfer: Schema.Codec<Transfer, unknown> = Schema.Struct({
+const StoredTransfer: Schema.Codec<Transfer, unknown> = Schema.Struct({
   id: Schema.String,
   from: Schema.String,
   fromAccountType: AccountType,
@@ -62,7 +60,7 @@ export const StoredTransfer: Schema.Codec<Transfer, unknown> = Schema.Struct({
 })
 export const TransferText = Schema.fromJsonString(StoredTransfer)
 
-export const StoredWithdrawal: Schema.Codec<Withdrawal, unknown> = Schema.Struct({
+const StoredWithdrawal: Schema.Codec<Withdrawal, unknown> = Schema.Struct({
   id: Schema.String,
   party: Schema.String,
   asset: Schema.String,
@@ -72,16 +70,6 @@ export const StoredWithdrawal: Schema.Codec<Withdrawal, unknown> = Schema.Struct
   receiver: Schema.String,
 })
 export const WithdrawalText = Schema.fromJsonString(StoredWithdrawal)
-
-export const StoredDeposit: Schema.Codec<Deposit, unknown> = Schema.Struct({
-  id: Schema.String,
-  party: Schema.String,
-  asset: Schema.String,
-  amount: Big,
-  created: Big,
-  credited: Big,
-})
-export const DepositText = Schema.fromJsonString(StoredDeposit)
 
 /** A row of the table of movements; accounts by their ids. */
 export const StoredMovement = Schema.Struct({
@@ -123,7 +111,6 @@ const StoredState = Schema.Struct({
     startTime: Big,
     firstBlock: Schema.Int,
     transfers: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
-    votes: Schema.Array(Schema.Tuple([Schema.String, Schema.Int])),
   }),
   ruleSets: StoredRuleSets,
   faults: StoredFaults,
@@ -136,7 +123,7 @@ export const stateOf = (chain: Chain): StoredState => ({
   time: chain.time,
   hash: chain.hash,
   genesisTime: chain.genesisTime,
-  epoch: { ...chain.epoch, transfers: [...chain.epoch.transfers], votes: [...chain.epoch.votes] },
+  epoch: { ...chain.epoch, transfers: [...chain.epoch.transfers] },
   ruleSets: storeRuleSets(chain.ruleSets),
   faults: storeFaults(chain.faults),
 })
@@ -150,7 +137,6 @@ export const restoreState = (chain: Chain, state: StoredState): void => {
   chain.epoch.startTime = state.epoch.startTime
   chain.epoch.firstBlock = state.epoch.firstBlock
   for (const [party, count] of state.epoch.transfers) chain.epoch.transfers.set(party, count)
-  for (const [vote, count] of state.epoch.votes) chain.epoch.votes.set(vote, count)
   chain.ruleSets.splice(0, chain.ruleSets.length, ...restoreRuleSets(state.ruleSets))
   restoreFaults(chain.faults, state.faults)
 }

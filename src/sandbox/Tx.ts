@@ -21,50 +21,18 @@ export interface Tx {
   readonly id: string
 }
 
-/** Commands of the network by field number, with the names that its texts use. */
-const commandNames = new Map<number, string>([
-  [1001, "Submit Order"],
-  [1002, "Cancel Order"],
-  [1003, "Amend Order"],
-  [1004, "Withdraw"],
-  [1005, "Proposal"],
-  [1006, "Vote on Proposal"],
-  [1007, "Liquidity Provision Order"],
-  [1008, "Delegate"],
-  [1009, "Undelegate"],
-  [1010, "Cancel LiquidityProvision Order"],
-  [1011, "Amend LiquidityProvision Order"],
-  [1012, "Transfer Funds"],
-  [1013, "Cancel Transfer Funds"],
-  [1015, "Batch Market Instructions"],
-  [1016, "Stop Orders Submission"],
-  [1017, "Stop Orders Cancellation"],
-  [1018, "Create Referral Set"],
-  [1019, "Update Referral Set"],
-  [1020, "Apply Referral Code"],
-  [1021, "Update Margin Mode"],
-  [1022, "Join Team"],
-  [1023, "Batch Proposal"],
-  [1024, "Update Party Profile"],
-])
-
-const caseNumbers: Readonly<Record<NonNullable<WireCommand["case"]>, number>> = {
-  orderCancellation: 1002,
-  withdrawSubmission: 1004,
-  voteSubmission: 1006,
-  delegateSubmission: 1008,
-  undelegateSubmission: 1009,
-  transfer: 1012,
-  cancelTransfer: 1013,
-  updatePartyProfile: 1024,
+/** Names that the network's texts use for the commands that the sandbox executes. */
+const commandNames: Readonly<Partial<Record<NonNullable<WireCommand["case"]>, string>>> = {
+  transfer: "Transfer Funds",
+  cancelTransfer: "Cancel Transfer Funds",
+  withdrawSubmission: "Withdraw",
 }
 
-/** Field number and name of the command of an input data message; undefined where the network knows none in it. */
-export const commandOf = (data: InputData): { readonly number: number; readonly name: string } | undefined => {
-  const number =
-    data.command.case === undefined
-      ? (data.$unknown ?? []).map((field) => field.no).find((no) => commandNames.has(no))
-      : caseNumbers[data.command.case]
-  const name = number === undefined ? undefined : commandNames.get(number)
-  return number === undefined || name === undefined ? undefined : { number, name }
+/** The first field number of the commands in an input data message. */
+const firstCommand = 1001
+
+/** Name of the command of an input data message; undefined where there is none in it. */
+export const commandNameOf = (data: InputData): string | undefined => {
+  if (data.command.case !== undefined) return commandNames[data.command.case] ?? "Other"
+  return data.$unknown?.some(({ no }) => no >= firstCommand) === true ? "Other" : undefined
 }

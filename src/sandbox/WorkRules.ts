@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 import type { Chain } from "./Chain.ts"
-import type { FaultSpec } from "./Faults.ts"
 import type { PowRules } from "./Scenario.ts"
 
 /** Rules of work for the commands that are anchored on these heights. */
@@ -38,12 +37,6 @@ export const rulesNow = (chain: Pick<Chain, "ruleSets">): PowRules => chain.rule
 export const rulesFor = (chain: Pick<Chain, "ruleSets">, height: number): PowRules | undefined =>
   chain.ruleSets.find(({ from, until }) => height >= from && (until === undefined || height <= until))?.rules
 
-/** The same chain under other rules, whatever was in force before: for answers that lie about them. */
-export const underRules = (chain: Chain, rules: PowRules): Chain => ({
-  ...chain,
-  ruleSets: [{ from: 0, until: undefined, rules }],
-})
-
 const same = (a: PowRules, b: PowRules): boolean =>
   a.difficulty === b.difficulty &&
   a.pastBlocks === b.pastBlocks &&
@@ -51,15 +44,13 @@ const same = (a: PowRules, b: PowRules): boolean =>
   a.increaseDifficulty === b.increaseDifficulty
 
 /**
- * At the beginning of a block: what the scenario and the armed faults ask for holds for the commands anchored on it and
+ * At the beginning of a block: what the scenario asks for holds for the commands anchored on it and
  * on later ones. Sets whose last window is over are forgotten.
  */
 export const turnRules = (chain: Chain): void => {
   const { height, scenario, ruleSets } = chain
   const planned = scenario.powChanges.filter((change) => change.height <= height).map(({ rules }) => rules)
-  const asked: PowRules = Object.assign({}, scenario.pow, ...planned)
-  const difficulty = chain.faults.armed.findLast(isStandingChange)?.difficulty
-  const rules = difficulty === undefined ? asked : { ...asked, difficulty }
+  const rules: PowRules = Object.assign({}, scenario.pow, ...planned)
   const last = ruleSets.length - 1
   if (!same(rules, ruleSets[last]!.rules)) {
     ruleSets[last] = { ...ruleSets[last]!, until: height - 1 }
@@ -68,7 +59,3 @@ export const turnRules = (chain: Chain): void => {
   const kept = ruleSets.filter(({ until, rules: own }) => until === undefined || until + own.pastBlocks > height)
   if (kept.length < ruleSets.length) ruleSets.splice(0, ruleSets.length, ...kept)
 }
-
-/** A change that holds for everyone, block producers included, as long as it is armed. Others are lies in answers. */
-export const isStandingChange = ({ kind, operation, rate, count }: FaultSpec): boolean =>
-  kind === "changed_pow" && operation === "any" && rate >= 1 && count === undefined

@@ -6,11 +6,11 @@ import { checkTransfer } from "./Transfers.ts"
 import type { Tx } from "./Tx.ts"
 
 /** Categories of refusal that the network's mempool gives. */
-export const codes = { ok: 0, gate: 51, malformed: 60, state: 70, spam: 89 } as const
+export const codes = { ok: 0, malformed: 60, state: 70, spam: 89 } as const
 
-type Verdict = { readonly code: 0; readonly tx: Tx } | { readonly code: 51 | 60 | 70 | 89; readonly text: string }
+type Verdict = { readonly code: 0; readonly tx: Tx } | { readonly code: 60 | 70 | 89; readonly text: string }
 
-/** The mempool's check: shape and signature (60), work, replay and limits (89), gates (51), state (70). */
+/** The mempool's check: shape and signature (60), work, replay and limits (89), state (70). */
 export const checkTx = (chain: Chain, bytes: Uint8Array): Verdict => {
   const tx = checkStatic(bytes, { profile: chain.profile, chainId: chain.scenario.chainId })
   return Result.isFailure(tx) ? { code: codes.malformed, text: tx.failure } : checkAgain(chain, tx.success)
@@ -26,28 +26,12 @@ export const checkAgain = (chain: Chain, tx: Tx): Verdict => {
       text: "party has already submitted the maximum number of transfer requests per epoch",
     }
   }
-  if (!chain.scenario.trading && tradingCommands.has(tx.commandName)) {
-    return { code: codes.gate, text: "trading disabled" }
-  }
   if (tx.command.case === "transfer") {
     const payable = checkTransfer(chain, tx, tx.command.value)
     if (typeof payable === "string") return { code: codes.state, text: payable }
   }
   return { code: codes.ok, tx }
 }
-
-/** Commands that are refused while markets are closed. */
-const tradingCommands = new Set([
-  "Submit Order",
-  "Amend Order",
-  "Cancel Order",
-  "Liquidity Provision Order",
-  "Amend LiquidityProvision Order",
-  "Cancel LiquidityProvision Order",
-  "Stop Orders Submission",
-  "Stop Orders Cancellation",
-  "Batch Market Instructions",
-])
 
 /** Transfers and cancellations share one limit per party and epoch. */
 export const countsAsTransfer = (tx: Tx): boolean =>

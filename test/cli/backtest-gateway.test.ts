@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { callCofferer } from "../support/CommandLine.ts"
-import { at, head, payment, request, signed, submit, type TestClient } from "../support/TestClient.ts"
+import { head, payment, signed, submit, type TestClient } from "../support/TestClient.ts"
 import { one, usdt, withSandbox } from "../support/TestSandbox.ts"
 import { treasuryText } from "../support/treasury.ts"
 
@@ -41,11 +41,8 @@ const spend = Effect.fnUntraced(function* (client: TestClient, sandbox: Sandbox[
   yield* blocks(sandbox, 2)
 })
 
-const blockTime = (client: TestClient) =>
-  Effect.map(request(client, "/time"), (reply) => {
-    const millis = Number(BigInt(String(at(reply, "timestamp"))) / 1_000_000n)
-    return new Date(millis).toISOString()
-  })
+const blockTime = (sandbox: Sandbox["Service"]) =>
+  Effect.map(sandbox.ledger.head, ({ time }) => new Date(Number(time / 1_000_000n)).toISOString())
 
 describe("backtest of what the gateway holds", () => {
   it.live("runs without a store and says where it lacks knowledge", () =>
@@ -59,7 +56,7 @@ describe("backtest of what the gateway holds", () => {
           Effect.promise(() => callCofferer(["backtest", "-c", file, "-d", data, "--history", "gateway", ...more]))
         yield* Effect.gen(function* () {
           yield* blocks(sandbox, 3)
-          const between = yield* blockTime(client)
+          const between = yield* blockTime(sandbox)
           yield* blocks(sandbox, 3)
           yield* spend(client, sandbox, 20n)
           const all = yield* run("-o", "json")

@@ -167,7 +167,7 @@ describe("the ledger file", () => {
       assert.isTrue(error._tag === "SandboxError" && error.reason._tag === "OtherLedger")
       assert.match(
         error.message,
-        /chain sandbox-1, seed test, format 2, not of chain sandbox-1, seed other, format 2; use that one/,
+        /chain sandbox-1, seed test, format 3, not of chain sandbox-1, seed other, format 3; use that one/,
       )
     }),
   )

@@ -34,9 +34,7 @@ describe("a scenario", () => {
         feeMaxQuantum: "1",
         minTransferQuantum: "0.1",
         minWithdrawalQuantum: "10",
-        trading: true,
         parameters: new Map(),
-        validators: [],
         parties: [],
         assets: [],
         deposits: [],
@@ -96,16 +94,6 @@ describe("a scenario", () => {
       /VEGA never has a status; add enabled: 0/,
     ],
     [
-      "a deposit that no faucet gives at once",
-      scenarioText({}, { deposits: [deposit("eve", "USDT", "1_000.000001")] }),
-      /^test\.yaml:14:42 {2}the faucet of USDT gives at most 1,000\.00 at once; split the deposit, or raise builtin\./,
-    ],
-    [
-      "deposits of one party above what the bridge lets through in all",
-      bridged([deposit("eve", "DAI", "40"), deposit("bob", "DAI", "60"), deposit("eve", "DAI", "20.000001")]),
-      /^test\.yaml:17:41 {2}one party may deposit at most 60\.00 DAI in all; raise erc20\.lifetimeLimit$/,
-    ],
-    [
       "a deposit before its asset is enabled",
       bridged([deposit("eve", "DAI", "1")], { ...dai, status: { enabled: 5 } }),
       /^test\.yaml:15:7 {2}DAI is not enabled at block 1; write block: 5$/,
@@ -117,14 +105,6 @@ describe("a scenario", () => {
     ],
     ["no sandbox at all", "name: x", /sandbox/],
   ]
-  it.effect("may bring a bridged asset up to its limit, a faucet's without", () =>
-    Effect.gen(function* () {
-      const dais = [deposit("eve", "DAI", "40"), deposit("bob", "DAI", "60"), deposit("eve", "DAI", "20")]
-      const tethers = [deposit("eve", "USDT", "1_000"), deposit("eve", "USDT", "1_000")]
-      assert.lengthOf((yield* scenarioOf(bridged([...dais, ...tethers]))).deposits, 7)
-    }),
-  )
-
   it.effect.each(mistakes)("with %s is refused with line and remedy", ([, text, message]) =>
     Effect.map(Effect.flip(scenarioOf(text)), (error) => {
       assert.match(error.message, message)

@@ -169,19 +169,6 @@ describe("code 60", () => {
 })
 
 describe("the body of a submission", () => {
-  it.live("may be in snake case, with unknown fields, quotes and trailing bytes", () =>
-    withSandbox({ isHere: true }, (client) =>
-      Effect.gen(function* () {
-        const { tx } = JSON.parse((yield* draftOf(client)).body)
-        const snake = { input_data: tx.inputData, pub_key: tx.pubKey, version: 3, more: 1 }
-        const pow = `{"tid":"${tx.pow.tid}","nonce":${tx.pow.nonce}}`
-        const rest = JSON.stringify({ ...snake, signature: { ...tx.signature, version: "1" } }).slice(0, -1)
-        const reply = yield* Test.request(client, "/transaction", { body: `{"tx":${rest},"pow":${pow}}} and more` })
-        assert.deepStrictEqual(codeOf(reply), [200, 0, ""])
-      }),
-    ),
-  )
-
   it.live("keeps all 64 bits of a bare number", () =>
     withSandbox({ isHere: true }, (client) =>
       Effect.gen(function* () {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { Effect, Result } from "effect"
-import { readTransaction } from "../../src/sandbox/http/JsonTransaction.ts"
+import { readTransaction } from "../../src/sandbox/http/Submit.ts"
 import { decodeInputData } from "../../src/tx/InputData.ts"
 import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
 import type { Dice } from "../support/Dice.ts"

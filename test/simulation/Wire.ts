@@ -2,9 +2,9 @@ import { Effect, Exit, Layer } from "effect"
 import { HttpClient } from "effect/http"
 import type { Fault, Operation } from "../../src/sandbox/Faults.ts"
 import { fits } from "../../src/sandbox/faults/kinds.ts"
-import { answerRequest } from "../../src/sandbox/http/answerRequest.ts"
 import type { RateLimiter } from "../../src/sandbox/http/RateLimiter.ts"
 import type { World } from "../../src/sandbox/http/Route.ts"
+import { answerRequest } from "../../src/sandbox/http/routes.ts"
 import type { Dice } from "../support/Dice.ts"
 import { type Arrived, arrive, arrivedOf, lost, type Told } from "../support/wire.ts"
 import { type Mortal, step } from "./CrashPoints.ts"
@@ -83,7 +83,7 @@ const travel = (options: WireOptions, { method, path, body, host }: Asked): Effe
     const journey = delay().pipe(
       Effect.andThen(operation),
       Effect.map((outcome): Arrived => {
-        const arrived = arrivedOf(outcome, path)
+        const arrived = arrivedOf(outcome)
         if (arrived.told === undefined || lie === undefined) return arrived
         return { ...arrived, told: lie({ method, path: pathname }, arrived.told) }
       }),

@@ -185,20 +185,6 @@ export const actions: ReadonlyArray<Action> = [
     ends: /^70 invalid withdrawal, the amount is less than the minimum$/,
   },
   {
-    name: "vote",
-    weight: 20,
-    draft: (t) => ({ command: Command.cases.Vote.make({ proposalId: "e0".repeat(32), value: 1 + t.dice.below(2) }) }),
-    says: /^(0 |89 .*vote.*)$/,
-    ends: /^70 proposal does not exist$/,
-  },
-  {
-    name: "change the profile",
-    weight: 20,
-    draft: (t) => ({ command: Command.cases.UpdatePartyProfile.make({ alias: `a${t.count}`, metadata: [] }) }),
-    says: taken,
-    ends: taken,
-  },
-  {
     name: "break the signature",
     weight: 12,
     draft: (t) => ({ command: transfer(t), signature: "broken" }),

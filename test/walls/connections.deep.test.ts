@@ -201,7 +201,7 @@ const tokens: ReadonlyArray<Attack> = [
 const rebinding: ReadonlyArray<Attack> = [
   ["reads the sandbox's blocks", "GET", "/blockchain/height"],
   ["reads the sandbox's accounts", "GET", "/api/v2/accounts"],
-  ["sends a transaction to the sandbox", "POST", "/transaction/raw"],
+  ["sends a transaction to the sandbox", "POST", "/transaction"],
   ["steers the sandbox", "POST", "/sandbox/blocks"],
 ].flatMap(([title, method, path]) =>
   ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "localhost.evil.example"].map(

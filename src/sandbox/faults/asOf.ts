@@ -1,11 +1,13 @@
-import type { Chain, Included, Transfer } from "../Chain.ts"
+import { leadingZeroBits, powHash } from "../../tx/ProofOfWork.ts"
+import { decodeTransaction } from "../../tx/Transaction.ts"
+import type { Chain, Epoch, Included, Transfer } from "../Chain.ts"
 import type { FaultRegistry } from "../Faults.ts"
 import type { Account } from "../Ledger.ts"
 import { emptyMempool } from "../Mempool.ts"
+import { emptyGuard, type ReplayGuard, recordSeen } from "../ReplayGuard.ts"
 import { toMicros } from "../Time.ts"
 import { blocksOf } from "./kinds.ts"
 import { type Moment, momentOf, rulesOf } from "./Moment.ts"
-import { epochAt, guardAt } from "./spentAt.ts"
 
 /** Remembers the newest block, so that it can be read again later, and lets faults that wait for it settle on one. */
 export const rememberMoment = (chain: Chain, keep: number): void => {
@@ -52,7 +54,6 @@ export const asOf = (chain: Chain, then: Moment): Chain => {
     assets: assetsAt(chain, then.height),
     transfers: transfersAt(chain, then, included),
     withdrawals: new Map([...chain.withdrawals].filter(([, withdrawal]) => withdrawal.time <= then.time)),
-    deposits: new Map([...chain.deposits].filter(([, made]) => made.credited <= then.time)),
     included,
     mempool: emptyMempool(),
     // Few ask for these, and they cost.
@@ -60,40 +61,20 @@ export const asOf = (chain: Chain, then: Moment): Chain => {
       return guardAt(chain, then, included)
     },
     get epoch() {
-      return epochAt(chain, then, included)
+      return epochAt(then, included)
     },
   }
 }
 
 const accountsAt = ({ ledger }: Chain, until: bigint): Map<string, Account> => {
   const balances = new Map<string, bigint>()
-  const later = new Set<string>()
-  for (const { time, account, balance } of ledger.rows) {
-    if (time <= until) balances.set(account.id, balance)
-    else later.add(account.id)
-  }
-  const given = givenBalances(ledger, until)
+  for (const { time, account, balance } of ledger.rows) if (time <= until) balances.set(account.id, balance)
   const accounts = new Map<string, Account>()
   for (const [key, account] of ledger.accounts) {
-    const { id } = account
-    const balance = balances.get(id) ?? (later.has(id) ? given.get(id) : account.balance)
+    const balance = balances.get(account.id)
     if (balance !== undefined) accounts.set(key, { ...account, balance })
   }
   return accounts
-}
-
-/** What accounts held before they first moved after a time: some without history came with money into the network. */
-const givenBalances = ({ movements }: Chain["ledger"], until: bigint): ReadonlyMap<string, bigint> => {
-  const first = new Map<string, bigint>()
-  const note = ({ id, type }: Account, held: bigint): void => {
-    if (!first.has(id) && type !== "ACCOUNT_TYPE_EXTERNAL") first.set(id, held)
-  }
-  for (const { blockTime, from, to, amount, fromBalance, toBalance } of movements) {
-    if (blockTime <= until) continue
-    note(from, fromBalance + amount)
-    note(to, toBalance - amount)
-  }
-  return new Map([...first].filter(([, held]) => held > 0n))
 }
 
 const assetsAt = (chain: Chain, height: number): Chain["assets"] =>
@@ -126,6 +107,31 @@ const firstVersion = (transfer: Transfer, entry: Included | undefined): Transfer
   return { ...transfer, time, status, reason: "", open: true }
 }
 
+/** What the guard knew at the end of an earlier block, read again from the blocks. */
+const guardAt = (chain: Chain, then: Moment, included: ReadonlyArray<Included>): ReplayGuard => {
+  const guard = { ...emptyGuard(), prunedTo: then.prunedTo }
+  for (const entry of included) {
+    if (entry.signedHeight <= then.prunedTo) continue
+    const { hash, party, nonce, signedHeight: height } = entry
+    const { tid, nonce: solution } = decodeTransaction(entry.bytes)?.pow ?? { tid: "", nonce: 0n }
+    const blockHash = chain.hashes.get(height)
+    const zeros = blockHash === undefined ? 0 : leadingZeroBits(powHash({ blockHash, tid }, solution))
+    recordSeen(guard, { hash, party, nonce, tid, height, zeros })
+  }
+  return guard
+}
+
+/** What parties had used of an epoch's limits. The transactions of its first block belong to the one before. */
+const epochAt = (then: Moment, included: ReadonlyArray<Included>): Epoch => {
+  const transfers = new Map<string, number>()
+  for (const { height, command, party } of included) {
+    if (height <= then.epoch.firstBlock) continue
+    if (command !== "Transfer Funds" && command !== "Cancel Transfer Funds") continue
+    transfers.set(party, (transfers.get(party) ?? 0) + 1)
+  }
+  return { ...then.epoch, transfers }
+}
+
 /** The chain with a wrong clock: every time that its blocks gave to something is shifted. */
 export const skewed = (chain: Chain, nanos: bigint): Chain => {
   const shift = <A extends { readonly time: bigint }>(entry: A): A => ({ ...entry, time: entry.time + nanos })
@@ -140,12 +146,6 @@ export const skewed = (chain: Chain, nanos: bigint): Chain => {
     },
     transfers: new Map([...chain.transfers].map(([id, transfer]) => [id, shift(transfer)])),
     withdrawals: new Map([...chain.withdrawals].map(([id, withdrawal]) => [id, shift(withdrawal)])),
-    deposits: new Map(
-      [...chain.deposits].map(([id, made]) => [
-        id,
-        { ...made, created: made.created + nanos, credited: made.credited + nanos },
-      ]),
-    ),
     included: chain.included.map(shift),
     epoch: { ...chain.epoch, startTime: chain.epoch.startTime + nanos },
   }

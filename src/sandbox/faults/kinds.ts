@@ -15,7 +15,7 @@ interface Kind {
   /** Which operations it can hit; "any" means all of these. */
   readonly hits: Hits
   /** A key without which it means nothing. */
-  readonly needs?: "status" | "delayMillis" | "skewMillis" | "difficulty" | "chainId"
+  readonly needs?: "status" | "delayMillis" | "skewMillis" | "chainId"
   /** Keys that mean something beside those of all faults. */
   readonly may?: ReadonlyArray<"effect" | "blocks" | "code">
   /** Ends the sentence "The next answer ...". */
@@ -78,12 +78,6 @@ export const kinds: Readonly<Record<FaultKind, Kind>> = {
     needs: "chainId",
     says: (s) => `will be that of chain ${s.chainId}`,
   },
-  changed_pow: {
-    stage: "world",
-    hits: "chain",
-    needs: "difficulty",
-    says: (s) => `will ask for work of difficulty ${s.difficulty}`,
-  },
   lying_success: plain("world", "submit", "will say that the network took what it threw away"),
   lying_failure: {
     stage: "world",
@@ -108,22 +102,12 @@ const lists: ReadonlySet<string> = new Set([
   "accounts",
   "transfers",
   "withdrawals",
-  "deposits",
   "ledgerEntries",
   "parameters",
 ])
 
-/** Where the chain's name or its rules of work are told, or something is judged by them. */
-const ofChain: ReadonlySet<string> = new Set([
-  "submit",
-  "submitRaw",
-  "check",
-  "height",
-  "statistics",
-  "spam",
-  "parameters",
-  "parameter",
-])
+/** Where the chain's name is told, or something is judged by it. */
+const ofChain: ReadonlySet<string> = new Set(["submit", "height", "statistics", "spam"])
 
 /** Whether a kind can hit an operation at all. */
 export const fits = (kind: FaultKind, operation: Operation): boolean => {
@@ -133,9 +117,9 @@ export const fits = (kind: FaultKind, operation: Operation): boolean => {
     case "chain":
       return ofChain.has(operation)
     case "submit":
-      return operation === "submit" || operation === "submitRaw"
+      return operation === "submit"
     case "reads":
-      return operation !== "submit" && operation !== "submitRaw" && operation !== "check"
+      return operation !== "submit"
     case "lists":
       return lists.has(operation)
   }
@@ -166,7 +150,6 @@ const missing: Readonly<Record<NonNullable<Kind["needs"]>, { readonly message: s
   },
   delayMillis: { message: "a delay needs its length", remedy: "write delay: 2s, or delayMillis in JSON" },
   skewMillis: { message: "clock_skew needs its size", remedy: "write skew: -90s, or skewMillis in JSON" },
-  difficulty: { message: "changed_pow needs a difficulty", remedy: "write difficulty: 18" },
   chainId: { message: "chain_id_change needs a name", remedy: "write chainId: other-chain" },
 }
 

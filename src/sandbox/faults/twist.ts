@@ -6,7 +6,6 @@ import type { Chain } from "../Chain.ts"
 import type { Fault } from "../Faults.ts"
 import type { World } from "../http/Route.ts"
 import type { LedgerNode } from "../LedgerNode.ts"
-import { isStandingChange, rulesNow, underRules } from "../WorkRules.ts"
 import { asOf, momentAt, skewed } from "./asOf.ts"
 import { blocksOf, codeOf } from "./kinds.ts"
 import type { Moment } from "./Moment.ts"
@@ -34,11 +33,6 @@ export const twist = ({ world, headers }: Twisted, fault: Fault): Twisted => {
         const scenario = { ...w.scenario, chainId: fault.chainId ?? "" }
         return { ...otherwise(w, (chain) => ({ ...chain, scenario })), scenario }
       })
-    case "changed_pow":
-      if (isStandingChange(fault)) return { world, headers }
-      return both((w) =>
-        otherwise(w, (chain) => underRules(chain, { ...rulesNow(chain), difficulty: fault.difficulty ?? 0 })),
-      )
     default:
       return { world: { ...world, node: lyingNode(world.node, fault) }, headers }
   }
@@ -56,14 +50,12 @@ const viewed = (world: World, view: View): World => ({
 /** Tells and checks by another view of the chain; blocks are made by the true one. */
 const otherwise = (world: World, view: View): World => {
   const { node } = viewed(world, view)
-  const { submit, check } = world.node
-  const both = (further?: View): View => (further === undefined ? view : (chain) => further(view(chain)))
+  const { submit } = world.node
   return {
     ...world,
     node: {
       ...node,
-      submit: (bytes, further) => submit(bytes, both(further)),
-      check: (bytes, further) => check(bytes, both(further)),
+      submit: (bytes, further) => submit(bytes, further === undefined ? view : (chain) => further(view(chain))),
     },
   }
 }

@@ -1,9 +1,55 @@
 import { Effect } from "effect"
+import { type AccountTypeName, accountTypeNumbers } from "../../domain/AccountType.ts"
 import type { Account } from "../Ledger.ts"
-import { ok } from "./Answer.ts"
-import { readFilter } from "./Filter.ts"
+import type { Profile } from "../Profiles.ts"
+import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
 import { cursorField, edgesOf, invalidPagination, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
+import { enums, list, type Query, scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
+
+const isOwner = (text: string): boolean => text === "network" || /^[0-9a-fA-F]{64}$/.test(text)
+
+/** Whether a text can be an asset's id: hex of any even length. */
+export const isAssetId = (text: string): boolean => /^([0-9a-fA-F]{2})+$/.test(text)
+
+/** The account filter of balance changes and accounts: which accounts are meant. Lists without values do not filter. */
+export const readFilter = (
+  query: Query,
+  profile: Profile,
+  badAsset: { readonly code: number; readonly message: string; readonly inner: string },
+): Effect.Effect<(account: Account) => boolean, Refusal> =>
+  Effect.gen(function* () {
+    const known = new Map<AccountTypeName, number>(
+      [...profile.accountTypes].map((name) => [name, accountTypeNumbers[name]]),
+    )
+    const types = new Set(yield* enums(query, "filter.account_types", known))
+    const assetId = yield* scalar(query, "filter.asset_id")
+    const markets = owners(query, "filter.market_ids", profile)
+    const parties = owners(query, "filter.party_ids", profile)
+    for (const [name, values] of [
+      ["market", markets],
+      ["party", parties],
+    ] as const) {
+      if (values.every(isOwner)) continue
+      const inner = `one or more ${name} id is invalid`
+      return yield* refuse(nodeError("InvalidArgument", { code: 10_000, message: "invalid party id", inner }))
+    }
+    if (assetId !== undefined && assetId !== "" && !isAssetId(assetId)) {
+      const inner = `${badAsset.inner}decoding '${assetId}': not a valid hex id (or well known exception)`
+      return yield* refuse(nodeError("InvalidArgument", { ...badAsset, inner }))
+    }
+    const asset = assetId === undefined || assetId === "" ? undefined : assetId.toLowerCase()
+    const partySet = new Set(parties.map((party) => party.toLowerCase()))
+    const marketSet = new Set(markets.map((market) => market.toLowerCase()))
+    return (account) =>
+      (asset === undefined || account.asset.toLowerCase() === asset) &&
+      (partySet.size === 0 || partySet.has(account.party)) &&
+      (marketSet.size === 0 || marketSet.has(account.market)) &&
+      (types.size === 0 || types.has(account.type))
+  })
+
+const owners = (query: Query, name: string, profile: Profile): ReadonlyArray<string> =>
+  list(query, name).flatMap((value) => (profile.commaLists ? value.split(",") : [value]))
 
 const badAsset = { code: 80_006, message: "failed to get accounts", inner: "querying accounts: " }
 

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import type { AssetState } from "../Chain.ts"
 import type { Profile } from "../Profiles.ts"
+import { isAssetId } from "./Accounts.ts"
 import { type Detail, nodeError, ok, refuse } from "./Answer.ts"
-import { isAssetId } from "./Filter.ts"
 import {
   cursorField,
   cutPage,
@@ -17,8 +17,6 @@ import { scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
 const notFound = (inner: string): Detail => ({ code: 200_002, message: "failed to get asset for ID", inner })
-
-const nothingThere = "no resource corresponding to this id"
 
 /** On this listing alone a bad page is the server's error: a quirk of the network. */
 const invalidPage: PagingError = (inner) =>
@@ -55,7 +53,7 @@ export const assets: Route = {
         }
         const asset = yield* world.node.read((chain) => chain.assets.get(id.toLowerCase()))
         if (asset === undefined) {
-          const inner = `failed to get asset by ID: ${id}: ${nothingThere}`
+          const inner = `failed to get asset by ID: ${id}: no resource corresponding to this id`
           return yield* refuse(nodeError("NotFound", notFound(inner)))
         }
         const one = { limit: 1, forward: true, newestFirst: true, cursor: undefined }
@@ -73,24 +71,6 @@ export const assets: Route = {
         ),
       )
       return ok({ assets: edgesOf(page, cursorOf, node) })
-    }),
-}
-
-/** One asset by its id in the path. */
-export const asset: Route = {
-  operation: "asset",
-  method: "GET",
-  path: "/api/v2/asset/:id",
-  specified: false,
-  answer: (world, ask) =>
-    Effect.gen(function* () {
-      const id = ask.params["id"] ?? ""
-      if (id !== "VOTE" && !/^[0-9a-fA-F]{64}$/.test(id)) {
-        return yield* refuse(nodeError("InvalidArgument", { code: 10_038, message: "invalid asset ID", inner: "" }))
-      }
-      const found = yield* world.node.read((chain) => chain.assets.get(id.toLowerCase()))
-      if (found === undefined) return yield* refuse(nodeError("NotFound", notFound(nothingThere)))
-      return ok({ asset: nodeOf(found, world.profile) })
     }),
 }
 

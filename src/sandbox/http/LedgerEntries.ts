@@ -1,10 +1,10 @@
 import { Clock, Effect } from "effect"
-import { type Account, type Movement, movementTypes } from "../Ledger.ts"
+import { type Movement, movementTypes } from "../Ledger.ts"
 import { formatTime } from "../Time.ts"
+import { readFilter } from "./Accounts.ts"
 import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
-import { readFilter } from "./Filter.ts"
 import { cutPage, edgesOf, fetchCount, invalidPagination, readPaging, toCursor } from "./Paging.ts"
-import { bool, enums, int64, list, type Query, scalar } from "./Query.ts"
+import { enums, int64, list, type Query } from "./Query.ts"
 import type { Route, World } from "./Route.ts"
 
 const badAsset = { code: 260_001, message: "failed to get ledger entries", inner: "querying ledger entries: " }
@@ -60,41 +60,22 @@ const nodeOf = (entry: Movement) => ({
   transferId: entry.transferId,
 })
 
-type Meant<A> = (value: A) => boolean
-
-/** One party at least must be named, on one of both sides; or the transfer. */
-const readMeaning = (world: World, query: Query): Effect.Effect<Meant<Movement>, Refusal> =>
+/** The movements out of the accounts that are meant; one party at least must be named. */
+const readMeaning = (world: World, query: Query): Effect.Effect<(entry: Movement) => boolean, Refusal> =>
   Effect.gen(function* () {
-    const from = yield* readSide(world, query, "filter.from_account_filter")
-    const to = yield* readSide(world, query, "filter.to_account_filter")
-    const transferId = yield* scalar(query, "filter.transfer_id")
+    const prefix = "filter.from_account_filter."
+    const own = new Map(
+      [...query].flatMap(([key, values]) =>
+        key.startsWith(prefix) ? [[`filter.${key.slice(prefix.length)}`, values] as const] : [],
+      ),
+    )
+    const isMeant = yield* readFilter(own, world.profile, badAsset)
     const types = new Set(yield* enums(query, "filter.transfer_types", new Map(Object.entries(movementTypes))))
-    const both = (yield* bool(query, "filter.close_on_account_filters")) ?? false
-    if (from.parties + to.parties === 0 && transferId === undefined) {
+    if (list(own, "filter.party_ids").length === 0) {
       const inner = "filter must have at least one party id or a transfer id"
       return yield* refuse(nodeError("InvalidArgument", { code: 10_029, message: "invalid filter", inner }))
     }
-    const sides: Meant<Movement> = (entry) => {
-      const sender = from.given && from.isMeant(entry.from)
-      const receiver = to.given && to.isMeant(entry.to)
-      if (!from.given && !to.given) return true
-      return both ? (sender || !from.given) && (receiver || !to.given) : sender || receiver
-    }
-    return (entry) =>
-      (types.size === 0 || types.has(entry.type)) &&
-      (transferId === undefined || entry.transferId === transferId) &&
-      sides(entry)
-  })
-
-const readSide = (world: World, query: Query, name: string) =>
-  Effect.gen(function* () {
-    const own = new Map(
-      [...query].flatMap(([key, values]) =>
-        key.startsWith(`${name}.`) ? [[`filter.${key.slice(name.length + 1)}`, values] as const] : [],
-      ),
-    )
-    const isMeant: Meant<Account> = yield* readFilter(own, world.profile, badAsset)
-    return { isMeant, given: own.size > 0, parties: list(own, "filter.party_ids").length }
+    return (entry) => (types.size === 0 || types.has(entry.type)) && isMeant(entry.from)
   })
 
 /** Whole seconds, five days at most: too long a range is cut without a word. */

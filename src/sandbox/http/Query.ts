@@ -6,18 +6,13 @@ export type Query = ReadonlyMap<string, ReadonlyArray<string>>
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** "key[inside]=x" gives the inside as one more, first value: a habit of the network's gateway that breaks arrays. */
 export const parseQuery = (url: string): Query => {
   const at = url.indexOf("?")
   const query = new Map<string, Array<string>>()
   if (at < 0) return query
   for (const [key, value] of new URLSearchParams(url.slice(at + 1))) {
-    const bracket = /^(.*)\[(.*)\]$/.exec(key)
-    const name = snake(bracket?.[1] ?? key)
-    const values = query.get(name) ?? []
-    if (bracket !== null) values.push(bracket[2]!)
-    values.push(value)
-    query.set(name, values)
+    const name = snake(key)
+    query.set(name, [...(query.get(name) ?? []), value])
   }
   return query
 }
@@ -36,33 +31,21 @@ export const scalar = (query: Query, name: string): Effect.Effect<string | undef
   return Effect.succeed(values?.[0])
 }
 
-/** What a reader of whole numbers is called in the network's texts, how it spells them, and which fit. */
-const int = (bits: number) => ({
-  reader: "ParseInt",
-  digits: /^[+-]?[0-9]+$/,
-  least: -(2n ** BigInt(bits - 1)),
-  limit: 2n ** BigInt(bits - 1),
-})
-
-const integer = (
-  query: Query,
-  name: string,
-  { reader, digits, least, limit }: ReturnType<typeof int>,
-): Effect.Effect<bigint | undefined, Refusal> =>
+const integer = (query: Query, name: string, bits: number): Effect.Effect<bigint | undefined, Refusal> =>
   Effect.flatMap(scalar(query, name), (text) => {
     if (text === undefined) return Effect.undefined
     const fault = (why: string) =>
-      Effect.fail(wrong(`parsing field "${field(name)}": strconv.${reader}: parsing "${text}": ${why}`))
-    if (!digits.test(text)) return fault("invalid syntax")
+      Effect.fail(wrong(`parsing field "${field(name)}": strconv.ParseInt: parsing "${text}": ${why}`))
+    if (!/^[+-]?[0-9]+$/.test(text)) return fault("invalid syntax")
     const n = text.length > 30 ? 2n ** 80n : BigInt(text.replace(/^\+/, ""))
-    return n < least || n >= limit ? fault("value out of range") : Effect.succeed(n)
+    return BigInt.asIntN(bits, n) === n ? Effect.succeed(n) : fault("value out of range")
   })
 
 export const int32 = (query: Query, name: string): Effect.Effect<number | undefined, Refusal> =>
-  Effect.map(integer(query, name, int(32)), (n) => (n === undefined ? undefined : Number(n)))
+  Effect.map(integer(query, name, 32), (n) => (n === undefined ? undefined : Number(n)))
 
 export const int64 = (query: Query, name: string): Effect.Effect<bigint | undefined, Refusal> =>
-  integer(query, name, int(64))
+  integer(query, name, 64)
 
 export const bool = (query: Query, name: string): Effect.Effect<boolean | undefined, Refusal> =>
   Effect.flatMap(scalar(query, name), (text) => {

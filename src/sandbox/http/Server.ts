@@ -1,12 +1,12 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { ByteSize, Effect } from "effect"
-import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { isLoopback } from "../../config/Fields.ts"
 import { breakAnswer, hangUp } from "../faults/wire.ts"
-import { plainError, refuse } from "./Answer.ts"
+import { type Answer, plainError, refuse } from "./Answer.ts"
 import { type Incoming, perform } from "./perform.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import type { Route, World } from "./Route.ts"
-import { bodyText, isPreflight, preflight, respond } from "./respond.ts"
 import { knowsPath, routesOf } from "./routes.ts"
 
 /** The largest message between the network's gateway and its node. */
@@ -29,18 +29,16 @@ export const layerRoutes = (world: World, limiter: RateLimiter | undefined) =>
         yield* router.add(route.method, route.path, serve(world, limiter, route))
       }
       const isKnown = knowsPath(served)
-      yield* router.add("*", "/*", (request) => {
-        if (isPreflight(request)) return Effect.succeed(preflight(request))
-        return Effect.succeed(
+      yield* router.add("*", "/*", ({ url }) =>
+        Effect.succeed(
           respond(
-            request,
-            isKnown(request.url.split("?")[0]!)
+            isKnown(url.split("?")[0]!)
               ? plainError("Unimplemented", "Method Not Allowed", false)
               : plainError("NotFound", "Not Found", false),
             {},
           ),
-        )
-      })
+        ),
+      )
     }),
   )
 
@@ -50,7 +48,7 @@ const serve = (world: World, limiter: RateLimiter | undefined, route: Route) =>
     const outcome = yield* perform(world, limiter, route, incomingOf(request, params))
     switch (outcome._tag) {
       case "Answered":
-        return respond(request, outcome.answer, outcome.headers)
+        return respond(outcome.answer, outcome.headers)
       case "HungUp":
         return yield* hangUp(request)
       case "Broken": {
@@ -58,11 +56,21 @@ const serve = (world: World, limiter: RateLimiter | undefined, route: Route) =>
         return yield* breakAnswer(request, outcome.kind, {
           status: answer.status,
           headers: { ...(answer.fromNode ? headers : {}), ...answer.headers },
-          body: bodyText(answer, request.url),
+          body: bodyText(answer),
         })
       }
     }
   })
+
+/** The body as text. */
+export const bodyText = (answer: Answer): string => (answer.text ? String(answer.body) : JSON.stringify(answer.body))
+
+/** Sends an answer. `headers` are the node's: one that is not its own has none. */
+const respond = (answer: Answer, headers: Readonly<Record<string, string>>): HttpServerResponse.HttpServerResponse => {
+  const all = { ...(answer.fromNode ? headers : {}), ...answer.headers }
+  const contentType = all["content-type"] ?? "application/json"
+  return HttpServerResponse.text(bodyText(answer), { status: answer.status, headers: all, contentType })
+}
 
 const incomingOf = (request: HttpServerRequest.HttpServerRequest, params: Incoming["params"]): Incoming => ({
   url: request.url,
@@ -80,3 +88,17 @@ const incomingOf = (request: HttpServerRequest.HttpServerRequest, params: Incomi
     }),
   ),
 })
+
+/**
+ * Serves a network on loopback under this machine's own names alone: a page of the web that was given a name of this
+ * machine could otherwise pay with the play money. One that listens elsewhere may have any name there.
+ */
+export const ownHost =
+  (host: string) =>
+  <E, R>(app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+      const name = (headers["host"] ?? "").replace(/:[0-9]+$/, "")
+      if (!isLoopback(host) || isLoopback(name)) return app
+      const words = "asked for under another name; use 127.0.0.1 or localhost"
+      return Effect.succeed(respond(plainError("PermissionDenied", words, false), {}))
+    })

@@ -1,9 +1,11 @@
 import { Clock, Effect } from "effect"
 import { powHashFunction } from "../../domain/powHashFunction.ts"
 import type { Chain } from "../Chain.ts"
+import { transfersLeft } from "../checkTx.ts"
 import { formatTime, toMicros } from "../Time.ts"
 import { rulesNow } from "../WorkRules.ts"
-import { type Answer, ok } from "./Answer.ts"
+import { ok } from "./Answer.ts"
+import { edgesOf, invalidPagination, type Listing, pageOf, readPaging } from "./Paging.ts"
 import type { Route } from "./Route.ts"
 
 /** All that a sender needs to know of the chain: the newest block, and what work it asks for. */
@@ -71,38 +73,6 @@ export const statistics: Route = {
     }),
 }
 
-/** The core's own time, with all its nanoseconds. */
-export const coreTime: Route = {
-  operation: "time",
-  method: "GET",
-  path: "/time",
-  specified: false,
-  answer: ({ node }) =>
-    Effect.map(
-      node.read((chain) => chain.time),
-      (time) => ok({ timestamp: String(time) }),
-    ),
-}
-
-/** The same block's time as the data node keeps it. */
-export const nodeTime: Route = {
-  ...coreTime,
-  path: "/api/v2/vega/time",
-  answer: ({ node }) =>
-    Effect.map(
-      node.read((chain) => toMicros(chain.time)),
-      (time) => ok({ timestamp: String(time) }),
-    ),
-}
-
-export const info: Route = {
-  operation: "info",
-  method: "GET",
-  path: "/api/v2/info",
-  specified: false,
-  answer: ({ profile }) => Effect.succeed(ok({ version: profile.appVersion, commitHash: "" })),
-}
-
 export const epoch: Route = {
   operation: "epoch",
   method: "GET",
@@ -110,7 +80,7 @@ export const epoch: Route = {
   specified: false,
   answer: ({ node }) =>
     Effect.map(
-      node.read(({ epoch, epochNanos, scenario }) => ({
+      node.read(({ epoch, epochNanos }) => ({
         seq: String(epoch.seq),
         timestamps: {
           startTime: String(toMicros(epoch.startTime)),
@@ -119,18 +89,87 @@ export const epoch: Route = {
           firstBlock: String(epoch.firstBlock),
           lastBlock: "0",
         },
-        validators: scenario.validators,
+        validators: [],
         delegations: [],
       })),
       (epoch) => ok({ epoch }),
     ),
 }
 
-/** Proves that the HTTP process is up, and nothing else. */
-export const health: Route = {
-  operation: "health",
+const statisticsOf = (chain: Chain, party: string) => {
+  const { transfersPerEpoch } = chain.scenario
+  const used = transfersPerEpoch - transfersLeft(chain, party)
+  return {
+    transfers: { countForEpoch: String(used), maxForEpoch: String(transfersPerEpoch), minTokensRequired: "0" },
+    epochSeq: String(chain.epoch.seq),
+  }
+}
+
+/** What a party has used of the network's limit of transfers. Any text is a party. */
+export const spamStatistics: Route = {
+  operation: "spam",
   method: "GET",
-  path: "/health",
+  path: "/statistics/spam/:party",
   specified: false,
-  answer: () => Effect.succeed<Answer>({ status: 200, body: "ok", text: true, fromNode: false }),
+  answer: ({ node }, ask) =>
+    Effect.map(
+      node.read((chain) => ({
+        chainId: chain.scenario.chainId,
+        statistics: statisticsOf(chain, ask.params["party"] ?? ""),
+      })),
+      ok,
+    ),
+}
+
+interface Parameter {
+  readonly key: string
+  readonly value: string
+}
+
+/** The network parameters that a treasury can meet, sorted by key. Values are text as the network has them. */
+const parametersOf = (chain: Chain): ReadonlyArray<Parameter> => {
+  const { scenario } = chain
+  const pow = rulesNow(chain)
+  return Object.entries({
+    ...Object.fromEntries(scenario.parameters),
+    "network.transaction.defaultgas": "1",
+    "network.transactions.maxgasperblock": "500000",
+    "spam.pow.difficulty": String(pow.difficulty),
+    "spam.pow.hashFunction": powHashFunction,
+    "spam.pow.increaseDifficulty": pow.increaseDifficulty ? "1" : "0",
+    "spam.pow.numberOfPastBlocks": String(pow.pastBlocks),
+    "spam.pow.numberOfTxPerBlock": String(pow.txPerBlock),
+    "spam.protection.maxUserTransfersPerEpoch": String(scenario.transfersPerEpoch),
+    "spam.protection.minimumWithdrawalQuantumMultiple": scenario.minWithdrawalQuantum,
+    "transfer.fee.factor": scenario.feeFactor,
+    "transfer.fee.maxQuantumAmount": scenario.feeMaxQuantum,
+    "transfer.feeDiscountDecayFraction": "0.8",
+    "transfer.feeDiscountMinimumTrackedAmount": "0.01",
+    "transfer.minTransferQuantumMultiple": scenario.minTransferQuantum,
+    "validators.epoch.length": scenario.epochLength,
+  })
+    .map(([key, value]) => ({ key, value }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+const cursorOf = (parameter: Parameter): string => Buffer.from(parameter.key).toString("base64")
+
+const listing: Listing<Parameter> = {
+  cursorOf,
+  keyOf: (parameter) => parameter.key,
+  keyOfCursor: (decoded) => decoded,
+}
+
+/** All network parameters, always upwards by key. */
+export const parameters: Route = {
+  operation: "parameters",
+  method: "GET",
+  path: "/api/v2/network/parameters",
+  specified: false,
+  answer: (world, ask) =>
+    Effect.gen(function* () {
+      const paging = { ...(yield* readPaging(ask.query, invalidPagination)), newestFirst: false }
+      const page = yield* world.node.read((chain) => pageOf(parametersOf(chain), paging, listing))
+      return ok({ networkParameters: edgesOf(page, cursorOf, (parameter) => parameter) })
+    }),
 }

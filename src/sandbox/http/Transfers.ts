@@ -1,23 +1,47 @@
 import { Effect } from "effect"
-import type { Transfer } from "../Chain.ts"
+import type { Transfer, Withdrawal } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
 import { formatTime, toMicros } from "../Time.ts"
 import { nodeError, ok, refuse } from "./Answer.ts"
-import { byTimeAndId } from "./byTimeAndId.ts"
-import { edgesOf, invalidPagination, pageOf, readPaging } from "./Paging.ts"
+import { cursorField, edgesOf, invalidPagination, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
 import { enums, scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
+
+/** Times have up to nine places; padded they sort as text. */
+const sortKey = (time: string, id: string): string => {
+  const [whole = "", fraction = ""] = time.replace("Z", "").split(".")
+  return `${whole}.${fraction.padEnd(9, "0")} ${id}`
+}
+
+/** A listing whose rows are ordered by the time of their latest version, then by id; its cursors hold both. */
+const byTimeAndId = <Row>(keyOf: (row: Row) => { readonly time: string; readonly id: string }) => {
+  const listing: Listing<Row> = {
+    cursorOf: (row) => {
+      const { time, id } = keyOf(row)
+      return toCursor({ vegaTime: time, id })
+    },
+    keyOf: (row) => {
+      const { time, id } = keyOf(row)
+      return sortKey(time, id)
+    },
+    keyOfCursor: (decoded) => {
+      const time = cursorField(decoded, "vegaTime")
+      const id = cursorField(decoded, "id")
+      return time === undefined || id === undefined ? undefined : sortKey(time, id)
+    },
+  }
+  const sorted = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> =>
+    rows
+      .map((row) => ({ row, key: listing.keyOf(row) }))
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .map(({ row }) => row)
+  return { listing, sorted }
+}
 
 const directions = new Map([
   ["TRANSFER_DIRECTION_UNSPECIFIED", 0],
   ["TRANSFER_DIRECTION_TRANSFER_FROM", 1],
-  ["TRANSFER_DIRECTION_TRANSFER_TO", 2],
-  ["TRANSFER_DIRECTION_TRANSFER_TO_OR_FROM", 3],
 ])
-
-const statuses = new Map(
-  ["UNSPECIFIED", "PENDING", "DONE", "REJECTED", "STOPPED", "CANCELLED"].map((word, i) => [`STATUS_${word}`, i]),
-)
 
 const ordered = byTimeAndId((transfer: Transfer) => ({
   time: formatTime(toMicros(transfer.time)),
@@ -27,7 +51,7 @@ const ordered = byTimeAndId((transfer: Transfer) => ({
 /** Without any parameter of paging this listing is shorter than the others. */
 const pageDefault = 50
 
-/** Transfers of a party, or of all; each at the time of its latest version. */
+/** Transfers that a party sent, or all of them; each at the time of its latest version. */
 export const transfers: Route = {
   operation: "transfers",
   method: "GET",
@@ -42,18 +66,11 @@ export const transfers: Route = {
         const detail = { code: 220_001, message: "failed to get transfer", inner }
         return yield* refuse(nodeError("Internal", detail))
       }
-      const [status = "STATUS_UNSPECIFIED"] = yield* enums(ask.query, "status", statuses)
       const read = yield* readPaging(ask.query, invalidPagination)
       const paged = [...ask.query.keys()].some((name) => name.startsWith("pagination."))
       const paging = paged ? read : { ...read, limit: pageDefault }
-      const isMeant = (transfer: Transfer): boolean => {
-        if (status !== "STATUS_UNSPECIFIED" && transfer.status !== status) return false
-        if (pubkey === undefined || pubkey === "") return true
-        const from = transfer.from === pubkey && direction !== "TRANSFER_DIRECTION_TRANSFER_TO"
-        return from || (transfer.to === pubkey && direction !== "TRANSFER_DIRECTION_TRANSFER_FROM")
-      }
       const page = yield* world.node.read((chain) => {
-        const rows = [...chain.transfers.values()].filter(isMeant)
+        const rows = [...chain.transfers.values()].filter(({ from }) => !pubkey || from === pubkey)
         return pageOf(ordered.sorted(rows), paging, ordered.listing)
       })
       return ok({ transfers: edgesOf(page, ordered.listing.cursorOf, nodeOf) })
@@ -110,7 +127,61 @@ const kindOf = (kind: Transfer["kind"]) => {
       startEpoch: String(startEpoch),
       ...(endEpoch === undefined ? {} : { endEpoch: String(endEpoch) }),
       factor: factor === undefined ? kind.factor : formatFraction(factor),
-      dispatchStrategy: kind.dispatched ? {} : null,
+      dispatchStrategy: null,
     },
   }
+}
+
+/** What the data node calls the reference: the second in which the withdrawal was asked for. */
+const refOf = (time: bigint): string => String(time / 1_000_000_000n)
+
+const withdrawalNode = (withdrawal: Withdrawal) => ({
+  id: withdrawal.id,
+  partyId: withdrawal.party,
+  amount: withdrawal.amount.toString(),
+  asset: withdrawal.asset,
+  status: withdrawal.status,
+  ref: refOf(withdrawal.time),
+  txHash: "",
+  createdTimestamp: toMicros(withdrawal.time).toString(),
+  withdrawnTimestamp: "0",
+  ext: withdrawal.receiver === "" ? {} : { erc20: { receiverAddress: withdrawal.receiver } },
+})
+
+const withdrawalsBy = byTimeAndId((row: Withdrawal) => ({ time: formatTime(toMicros(row.time)), id: row.id }))
+
+/** Withdrawals of a party, or of all, newest first. */
+export const withdrawals: Route = {
+  operation: "withdrawals",
+  method: "GET",
+  path: "/api/v2/withdrawals",
+  specified: false,
+  answer: (world, ask) =>
+    Effect.gen(function* () {
+      const party = yield* scalar(ask.query, "party_id")
+      const paging = yield* readPaging(ask.query, invalidPagination)
+      const page = yield* world.node.read((chain) => {
+        const rows = [...chain.withdrawals.values()].filter((row) => party === undefined || row.party === party)
+        return pageOf(withdrawalsBy.sorted(rows), paging, withdrawalsBy.listing)
+      })
+      return ok({ withdrawals: edgesOf(page, withdrawalsBy.listing.cursorOf, withdrawalNode) })
+    }),
+}
+
+/** One withdrawal by its id: whether the money left, or was refused. */
+export const withdrawal: Route = {
+  operation: "withdrawal",
+  method: "GET",
+  path: "/api/v2/withdrawal/:id",
+  specified: false,
+  answer: (world, ask) =>
+    Effect.gen(function* () {
+      const id = (ask.params["id"] ?? "").toLowerCase()
+      const found = yield* world.node.read((chain) => chain.withdrawals.get(id))
+      if (found === undefined) {
+        const detail = { code: 10_000, message: "no resource corresponding to this id", inner: "" }
+        return yield* refuse(nodeError("NotFound", detail))
+      }
+      return ok({ withdrawal: withdrawalNode(found) })
+    }),
 }

@@ -1,8 +1,7 @@
 import { Clock, Effect, Fiber } from "effect"
 import type { Fault, FaultKind } from "../Faults.ts"
+import { spoilPages, statusAnswer } from "../faults/answers.ts"
 import { kinds, type Stage } from "../faults/kinds.ts"
-import { spoilPages } from "../faults/pages.ts"
-import { statusAnswer } from "../faults/statusAnswer.ts"
 import { twist } from "../faults/twist.ts"
 import type { SandboxError } from "../SandboxError.ts"
 import { toMicros } from "../Time.ts"
@@ -51,7 +50,7 @@ const performed = Effect.fnUntraced(function* (
   incoming: Incoming,
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
-  const limited = isOfDataNode(route) && route.operation !== "health" && limiter !== undefined
+  const limited = isOfDataNode(route) && limiter !== undefined
   const passage = limited ? pass(limiter, incoming.address, nowMillis) : { headers: {}, refusal: undefined }
   const faults = route.operation === undefined ? [] : yield* world.node.faultsFor(route.operation)
   if (passage.refusal !== undefined) {

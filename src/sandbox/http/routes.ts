@@ -1,27 +1,22 @@
+import { Effect } from "effect"
 import type { Profile } from "../Profiles.ts"
 import { accounts } from "./Accounts.ts"
-import { asset, assets } from "./Assets.ts"
+import { plainError, type Refusal } from "./Answer.ts"
+import { assets } from "./Assets.ts"
 import { balanceChanges } from "./BalanceChanges.ts"
 import { controls } from "./Control.ts"
-import { deposits, withdrawal, withdrawals } from "./Custody.ts"
-import { estimateFee, feeDiscount } from "./Fees.ts"
 import { ledgerEntries } from "./LedgerEntries.ts"
-import { parameter, parameters } from "./Parameters.ts"
-import { check, checkRaw, submitRaw } from "./Raw.ts"
-import type { Route } from "./Route.ts"
-import { spamStatistics } from "./Spam.ts"
-import { coreTime, epoch, health, height, info, nodeTime, statistics } from "./Status.ts"
+import { type Outcome, perform } from "./perform.ts"
+import type { RateLimiter } from "./RateLimiter.ts"
+import type { Route, World } from "./Route.ts"
+import { epoch, height, parameters, spamStatistics, statistics } from "./Status.ts"
 import { submit } from "./Submit.ts"
-import { transfer, transfers } from "./Transfers.ts"
+import { transfer, transfers, withdrawal, withdrawals } from "./Transfers.ts"
 
 const routes: ReadonlyArray<Route> = [
   submit,
-  submitRaw,
-  check,
-  checkRaw,
   balanceChanges,
   assets,
-  asset,
   height,
   statistics,
   accounts,
@@ -29,18 +24,10 @@ const routes: ReadonlyArray<Route> = [
   transfer,
   withdrawals,
   withdrawal,
-  deposits,
   ledgerEntries,
-  estimateFee,
-  feeDiscount,
   spamStatistics,
   parameters,
-  parameter,
-  coreTime,
-  nodeTime,
-  info,
   epoch,
-  health,
   ...controls,
 ]
 
@@ -60,8 +47,8 @@ export const knowsPath = (known: ReadonlyArray<Pick<Route, "path">>): ((path: st
   return (path) => all.some((pattern) => pattern.test(path))
 }
 
-/** The route of a request and the parameters in its path, for those who bring requests without a server. */
-export const findRoute = (
+/** The route of a request and the parameters in its path. */
+const findRoute = (
   profile: Profile,
   method: string,
   path: string,
@@ -71,4 +58,29 @@ export const findRoute = (
     if (found !== null) return { route, params: { ...found.groups } }
   }
   return undefined
+}
+
+/** A request that no server received. */
+export interface Request {
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  /** IP address of the caller, for the rate limiter. */
+  readonly address: string
+  readonly body: Effect.Effect<string, Refusal>
+}
+
+/** Answers as the server does, without a socket. */
+export const answerRequest = (
+  world: World,
+  limiter: RateLimiter | undefined,
+  { method, path, address, body }: Request,
+): Effect.Effect<Outcome> => {
+  const found = findRoute(world.profile, method, path.split("?")[0]!)
+  if (found === undefined) {
+    return Effect.succeed({ _tag: "Answered", answer: plainError("NotFound", "Not Found", false), headers: {} })
+  }
+  const params = { ...found.params }
+  for (const key of Object.keys(params)) params[key] = decodeURIComponent(params[key]!)
+  return perform(world, limiter, found.route, { url: path, params, address, body })
 }

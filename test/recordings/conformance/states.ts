@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs"
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
 import { Effect } from "effect"
-import { readTransaction } from "../../../src/sandbox/http/JsonTransaction.ts"
-import type { NetworkState } from "../../../src/sandbox/state/NetworkState.ts"
+import { readTransaction } from "../../../src/sandbox/http/Submit.ts"
+import type { NetworkState } from "../../../src/sandbox/NetworkState.ts"
 import { txHash } from "../../../src/tx/Transaction.ts"
 
 /**
@@ -134,13 +134,6 @@ export const atPages = (): NetworkState => {
       startTime: genesisTime,
       firstBlock: 1,
       transfers: { [alice]: Number(spam["transfers"]["countForEpoch"]) },
-      votes: [
-        {
-          party: alice,
-          proposal: spam["votes"]["statistics"][0]["proposal"],
-          count: Number(spam["votes"]["statistics"][0]["countForEpoch"]),
-        },
-      ],
     },
     changes: [...changes.values()],
     accounts: [...newest.values()].map(({ time: _, ...account }) => account),
@@ -220,7 +213,6 @@ export const beforeCommands = (): NetworkState => {
       seq: Number(epoch["seq"]) - 1,
       startTime: bigOf(epoch["timestamps"]["startTime"]) - 60_300_000_000n,
       firstBlock: 1_577,
-      validators: epoch["validators"],
     },
     hashes: hashesOf(
       commands.map((entry) => entry["height"]),
@@ -261,14 +253,6 @@ export const beforeCommands = (): NetworkState => {
         open: false,
       }))
       .flatMap(andOneMore((transfer) => ({ ...transfer, id: "0".repeat(64), time: transfer.time - 1_000n }))),
-    deposits: nodesOf(page(commandPages, "deposits")["deposits"]).map((node) => ({
-      id: node["id"],
-      party: node["partyId"],
-      asset: node["asset"],
-      amount: bigOf(node["amount"]),
-      created: bigOf(node["createdTimestamp"]),
-      credited: bigOf(node["creditedTimestamp"]),
-    })),
   }
 }
 

@@ -1,7 +1,7 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import type { Fault } from "../Faults.ts"
-import type { Answer } from "../http/Answer.ts"
+import { type Answer, nodeError, plainError } from "../http/Answer.ts"
 
 interface Listing {
   readonly edges: ReadonlyArray<{ readonly cursor: string }>
@@ -40,4 +40,31 @@ const reorganise = (page: Listing, fault: Fault, seed: string): Listing => {
   const edges = ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ edge }) => edge)
   const kept = edges.slice(0, -1)
   return { ...page, edges: [...kept, kept[0]!] }
+}
+
+/** The error answer that a fault gives, as the network or what stands before it words it. */
+export const statusAnswer = (fault: Fault): Answer => {
+  switch (fault.status) {
+    case 403:
+      return {
+        ...plainError("PermissionDenied", "temporarily banned for continuing to request while rate limited", true),
+        headers: { "RateLimit-Retry-After": "600" },
+      }
+    case 429:
+      return plainError("ResourceExhausted", "api request rate limit exceeded", true)
+    case 500:
+      return nodeError("Internal", { code: 10_000, message: "internal error", inner: "" })
+    case 502:
+      return {
+        status: 502,
+        body: "<html><h1>502 Bad Gateway</h1></html>",
+        text: true,
+        headers: { "content-type": "text/html" },
+        fromNode: false,
+      }
+    case 504:
+      return plainError("DeadlineExceeded", "context deadline exceeded", false)
+    default:
+      return plainError("Unavailable", 'connection error: desc = "transport: error while dialing"', false)
+  }
 }

@@ -1,18 +1,95 @@
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Effect, Result } from "effect"
-import type { BlockDelta } from "../Blocks.ts"
-import { type Chain, type Included, transferStatuses } from "../Chain.ts"
-import { checkStatic } from "../checkStatic.ts"
-import { codes } from "../checkTx.ts"
-import { type Account, accountId, restoreAccount } from "../Ledger.ts"
-import { remember } from "../Mempool.ts"
-import { recordSeen, type Seen, zerosOf } from "../ReplayGuard.ts"
-import { SandboxError } from "../SandboxError.ts"
-import { toMicros } from "../Time.ts"
-import { rulesNow } from "../WorkRules.ts"
-import type { NetworkState } from "./NetworkState.ts"
+import type { AssetStatusName } from "../domain/Asset.ts"
+import type { BlockDelta } from "./Blocks.ts"
+import { type Chain, type Included, type Transfer, transferStatuses, type Withdrawal } from "./Chain.ts"
+import { checkStatic } from "./checkStatic.ts"
+import { codes } from "./checkTx.ts"
+import { type Account, accountId, type Movement, restoreAccount } from "./Ledger.ts"
+import { remember } from "./Mempool.ts"
+import { recordSeen, type Seen, zerosOf } from "./ReplayGuard.ts"
+import { SandboxError } from "./SandboxError.ts"
+import type { Scenario, ScenarioAsset } from "./Scenario.ts"
+import { toMicros } from "./Time.ts"
+import { rulesNow } from "./WorkRules.ts"
 
 type Name = Pick<Account, "asset" | "party" | "market" | "type">
+
+/**
+ * A network as it stood after a block: what a new ledger can go on from, so that what a real network answered can be
+ * held against what the sandbox answers. Times are Unix nanoseconds, amounts base units, hashes lower-case hex.
+ */
+export interface NetworkState {
+  readonly chainId: string
+  /** The newest block, its time, and the time of the first one. */
+  readonly height: number
+  readonly time: bigint
+  readonly genesisTime: bigint
+  /** Network parameters by key; those that a sandbox obeys replace the scenario's, the others are told as they are. */
+  readonly parameters?: Readonly<Record<string, string>>
+  readonly epoch: {
+    readonly seq: number
+    readonly startTime: bigint
+    readonly firstBlock: number
+    /** Transfers and cancellations of this epoch, by party. */
+    readonly transfers?: Readonly<Record<string, number>>
+  }
+  /** Block hashes by height. Those above the newest block are what the blocks to come will have. */
+  readonly hashes: Readonly<Record<string, string>>
+  readonly assets?: ReadonlyArray<Omit<ScenarioAsset, "statuses"> & { readonly status: AssetStatusName }>
+  readonly accounts?: ReadonlyArray<Name & { readonly balance: bigint }>
+  /** Balance history; in any order. */
+  readonly changes?: ReadonlyArray<Name & { readonly time: bigint; readonly balance: bigint }>
+  readonly movements?: ReadonlyArray<Omit<Movement, "from" | "to"> & { readonly from: Name; readonly to: Name }>
+  readonly transfers?: ReadonlyArray<Transfer>
+  readonly withdrawals?: ReadonlyArray<Withdrawal>
+  /** Transactions of blocks, with what became of them. */
+  readonly transactions?: ReadonlyArray<StateTransaction>
+}
+
+interface StateTransaction extends Pick<Included, "height" | "index" | "time" | "code" | "error"> {
+  /** Hex. */
+  readonly bytes: string
+}
+
+/** The network parameters that a sandbox obeys, by the name that the scenario has for each. */
+const obeyed = {
+  difficulty: "spam.pow.difficulty",
+  pastBlocks: "spam.pow.numberOfPastBlocks",
+  txPerBlock: "spam.pow.numberOfTxPerBlock",
+  increaseDifficulty: "spam.pow.increaseDifficulty",
+  transfersPerEpoch: "spam.protection.maxUserTransfersPerEpoch",
+  minWithdrawalQuantum: "spam.protection.minimumWithdrawalQuantumMultiple",
+  feeFactor: "transfer.fee.factor",
+  feeMaxQuantum: "transfer.fee.maxQuantumAmount",
+  minTransferQuantum: "transfer.minTransferQuantumMultiple",
+  epochLength: "validators.epoch.length",
+} as const
+
+/** The scenario of a network that goes on from a state: chain id, parameters and assets are the state's. */
+export const withState = (scenario: Scenario, state: NetworkState): Scenario => {
+  const parameters = state.parameters ?? {}
+  const text = (name: keyof typeof obeyed, fallback: string): string => parameters[obeyed[name]] ?? fallback
+  const { pow } = scenario
+  return {
+    ...scenario,
+    chainId: state.chainId,
+    pow: {
+      difficulty: Number(text("difficulty", String(pow.difficulty))),
+      pastBlocks: Number(text("pastBlocks", String(pow.pastBlocks))),
+      txPerBlock: Number(text("txPerBlock", String(pow.txPerBlock))),
+      increaseDifficulty: text("increaseDifficulty", pow.increaseDifficulty ? "1" : "0") === "1",
+    },
+    transfersPerEpoch: Number(text("transfersPerEpoch", String(scenario.transfersPerEpoch))),
+    minWithdrawalQuantum: text("minWithdrawalQuantum", scenario.minWithdrawalQuantum),
+    feeFactor: text("feeFactor", scenario.feeFactor),
+    feeMaxQuantum: text("feeMaxQuantum", scenario.feeMaxQuantum),
+    minTransferQuantum: text("minTransferQuantum", scenario.minTransferQuantum),
+    epochLength: text("epochLength", scenario.epochLength),
+    parameters: new Map(Object.entries(parameters)),
+    assets: (state.assets ?? []).map(({ status, ...asset }) => ({ ...asset, statuses: [{ height: 0, status }] })),
+  }
+}
 
 /**
  * Puts an empty chain where the state says. Returns the whole of it, for the first write. Fails on a transaction that
@@ -32,9 +109,6 @@ export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<Blo
     chain.epoch.startTime = state.epoch.startTime
     chain.epoch.firstBlock = state.epoch.firstBlock
     for (const [party, count] of Object.entries(state.epoch.transfers ?? {})) chain.epoch.transfers.set(party, count)
-    for (const { party, proposal, count } of state.epoch.votes ?? []) {
-      chain.epoch.votes.set(`${party} ${proposal}`, count)
-    }
     for (const asset of chain.scenario.assets) {
       const status = asset.statuses.findLast(({ height }) => height <= state.height)?.status
       if (status !== undefined) chain.assets.set(asset.id, { ...asset, status })
@@ -45,7 +119,6 @@ export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<Blo
       if (transfer.open && transfer.status in transferStatuses) chain.openTransfers.add(transfer.id)
     }
     for (const withdrawal of state.withdrawals ?? []) chain.withdrawals.set(withdrawal.id, withdrawal)
-    for (const made of state.deposits ?? []) chain.deposits.set(made.id, made)
     return Effect.map(
       Effect.forEach(state.transactions ?? [], (entry, n) => include(chain, entry, n)),
       (seen) => wholeDelta(chain, seen.flat()),
@@ -62,7 +135,6 @@ const wholeDelta = (chain: Chain, seen: ReadonlyArray<Seen>): BlockDelta => ({
   seen,
   transfers: [...chain.transfers.values()],
   withdrawals: [...chain.withdrawals.values()],
-  deposits: [...chain.deposits.values()],
   assets: [...chain.assets.values()],
   gone: [],
   prunedTo: 0,
@@ -97,8 +169,6 @@ const fillLedger = (chain: Chain, state: NetworkState): void => {
   movements.sort((a, b) => (a.time < b.time ? -1 : 1))
   for (const movement of movements) chain.ledger.movements.push(movement)
 }
-
-type StateTransaction = NonNullable<NetworkState["transactions"]>[number]
 
 /** Adds a transaction of a block. Returns what the replay guard must know of it, where its window is still open. */
 const include = (
