@@ -1,7 +1,7 @@
 import { sha3_256 } from "@noble/hashes/sha3.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
-import { Moment } from "./faults/Moment.ts"
+import type { Moment } from "./faults/Moment.ts"
 
 /** The operations that a fault can hit: one per path that the sandbox serves. */
 export const operations = [
@@ -87,42 +87,23 @@ export const faultRate = Schema.Finite.check(Schema.isBetween({ minimum: 0.000_0
 const FaultSpecSchema = Schema.Struct({ ...faultFields, rate: faultRate })
 export type FaultSpec = typeof FaultSpecSchema.Type
 
-const StoredFault = Schema.Struct({
-  ...faultFields,
-  rate: faultRate,
-  id: Schema.Int,
+export interface Fault extends FaultSpec {
+  readonly id: number
   /** Unix milliseconds after which it is over. */
-  untilMillis: Schema.optionalKey(Schema.Int),
+  readonly untilMillis?: number
   /** The newest block when it began. */
-  armedHeight: Schema.Int,
-  hits: Schema.Int,
-  draws: Schema.Int,
-  /** The block at whose end it shows the network, where that does not change. */
-  seen: Schema.optionalKey(Moment),
-})
-
-export interface Fault extends Omit<typeof StoredFault.Type, "hits" | "draws" | "seen"> {
+  readonly armedHeight: number
   hits: number
   draws: number
+  /** The block at whose end it shows the network, where that does not change. */
   seen?: Moment
 }
-
-/** Bytes that the network kept back and will broadcast by itself. */
-const Late = Schema.Struct({ height: Schema.Int, hex: Schema.String })
-
-/** The registry as the ledger file keeps it. */
-export const StoredFaults = Schema.Struct({
-  nextId: Schema.Int,
-  armed: Schema.Array(StoredFault),
-  late: Schema.optionalKey(Schema.Array(Late)),
-  doomed: Schema.optionalKey(Schema.Array(Schema.String)),
-  mempoolLost: Schema.optionalKey(Schema.Boolean),
-})
 
 export interface FaultRegistry {
   nextId: number
   armed: Array<Fault>
-  late: Array<typeof Late.Type>
+  /** Bytes that the network kept back and will broadcast by itself. */
+  late: Array<{ readonly height: number; readonly hex: string }>
   /** Hashes of accepted transactions that will fail in their block. */
   readonly doomed: Set<string>
   /** The next block finds an empty mempool. */
@@ -139,22 +120,6 @@ export const emptyFaults = (): FaultRegistry => ({
   mempoolLost: false,
   past: [],
 })
-
-export const storeFaults = ({ nextId, armed, late, doomed, mempoolLost }: FaultRegistry): typeof StoredFaults.Type => ({
-  nextId,
-  armed: armed.map((fault) => ({ ...fault })),
-  late: [...late],
-  doomed: [...doomed],
-  mempoolLost,
-})
-
-export const restoreFaults = (registry: FaultRegistry, stored: typeof StoredFaults.Type): void => {
-  registry.nextId = stored.nextId
-  registry.armed = stored.armed.map((fault) => ({ ...fault }))
-  registry.late = [...(stored.late ?? [])]
-  for (const hash of stored.doomed ?? []) registry.doomed.add(hash)
-  registry.mempoolLost = stored.mempoolLost ?? false
-}
 
 export const arm = (
   registry: FaultRegistry,

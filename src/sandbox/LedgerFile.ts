@@ -1,4 +1,5 @@
-import { Array as Arr, Effect, Result, Schema, type Scope } from "effect"
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
+import { Array as Arr, Effect, Result, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlClient, SqlError } from "effect/sql"
 import * as NodeSqlite from "../store/NodeSqlite.ts"
@@ -6,23 +7,13 @@ import type { BlockDelta } from "./Blocks.ts"
 import { type Chain, emptyChain, type Included } from "./Chain.ts"
 import { checkStatic } from "./checkStatic.ts"
 import { codes } from "./checkTx.ts"
-import { MomentText, momentOf } from "./faults/Moment.ts"
-import { type Account, type Movement, restoreAccount } from "./Ledger.ts"
+import type { FaultRegistry } from "./Faults.ts"
+import { type Moment, momentOf } from "./faults/Moment.ts"
+import { type Account, restoreAccount } from "./Ledger.ts"
 import { addPending, remember } from "./Mempool.ts"
 import { recordSeen } from "./ReplayGuard.ts"
 import { SandboxError } from "./SandboxError.ts"
 import { hashesMax, type Scenario } from "./Scenario.ts"
-import {
-  IncludedText,
-  restoreState,
-  StateText,
-  StoredAccount,
-  StoredMovement,
-  StoredStatus,
-  stateOf,
-  TransferText,
-  WithdrawalText,
-} from "./Stored.ts"
 import type { Tx } from "./Tx.ts"
 
 /** The ledger on disk: a commit per block, one for all that was accepted together. What was told survives a kill. */
@@ -30,8 +21,6 @@ export interface LedgerFile {
   /** The chain as the file has it, or an empty one where the file is new. */
   readonly load: Effect.Effect<Chain, SandboxError>
   readonly saveBlock: (chain: Chain, delta: BlockDelta) => Effect.Effect<void, SandboxError>
-  /** The first write of a chain that begins with a given state. */
-  readonly saveWhole: (chain: Chain, delta: BlockDelta) => Effect.Effect<void, SandboxError>
   /** Durable when it returns, in one commit. Twice the same transaction keeps the first. */
   readonly saveAccepted: (txs: ReadonlyArray<Tx>) => Effect.Effect<void, SandboxError>
   /** Faults and epoch counts, outside of a block. */
@@ -40,27 +29,59 @@ export interface LedgerFile {
 
 const tables = [
   "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
-  "CREATE TABLE IF NOT EXISTS blocks (height INTEGER PRIMARY KEY, hash TEXT NOT NULL)",
   "CREATE TABLE IF NOT EXISTS moments (height INTEGER PRIMARY KEY, body TEXT NOT NULL)",
-  `CREATE TABLE IF NOT EXISTS accounts (id TEXT PRIMARY KEY, asset TEXT NOT NULL, party TEXT NOT NULL,
-     market TEXT NOT NULL, type TEXT NOT NULL, balance TEXT NOT NULL)`,
-  `CREATE TABLE IF NOT EXISTS changes (time INTEGER NOT NULL, account TEXT NOT NULL, balance TEXT NOT NULL,
-     PRIMARY KEY (time, account)) WITHOUT ROWID`,
-  "CREATE TABLE IF NOT EXISTS assets (id TEXT PRIMARY KEY, status TEXT NOT NULL)",
-  "CREATE TABLE IF NOT EXISTS transfers (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
-  "CREATE TABLE IF NOT EXISTS withdrawals (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)",
-  `CREATE TABLE IF NOT EXISTS movements (seq INTEGER PRIMARY KEY, time INTEGER NOT NULL,
-     blockTime INTEGER NOT NULL, type TEXT NOT NULL, amount TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
-     sourceBalance TEXT NOT NULL, targetBalance TEXT NOT NULL, transfer TEXT NOT NULL)`,
-  `CREATE TABLE IF NOT EXISTS included (height INTEGER NOT NULL, position INTEGER NOT NULL, body TEXT NOT NULL,
-     bytes BLOB NOT NULL, PRIMARY KEY (height, position))`,
-  `CREATE TABLE IF NOT EXISTS seen (seq INTEGER PRIMARY KEY, height INTEGER NOT NULL, hash TEXT NOT NULL,
-     party TEXT NOT NULL, nonce TEXT NOT NULL, tid TEXT NOT NULL, zeros INTEGER NOT NULL)`,
+  "CREATE TABLE IF NOT EXISTS deltas (height INTEGER PRIMARY KEY, body TEXT NOT NULL)",
   "CREATE TABLE IF NOT EXISTS mempool (seq INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, bytes BLOB NOT NULL)",
 ]
 
 /** Rows of one statement: far below SQLite's limit of bound values. */
 const chunkSize = 500
+
+/** JSON in which whole numbers of any size survive. */
+const print = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? { $big: inner.toString() } : inner))
+
+/** What `print` wrote. Only this file's own rows are read, of one format, so their type is taken for granted. */
+const parse = <A>(text: string): A =>
+  JSON.parse(text, (_, inner: unknown) =>
+    typeof inner === "object" && inner !== null && "$big" in inner ? BigInt(String(inner.$big)) : inner,
+  )
+
+/** What a block changed that the chain's state does not hold. */
+interface StoredDelta extends Pick<BlockDelta, "rows" | "movements" | "seen" | "transfers" | "withdrawals" | "assets"> {
+  readonly included: ReadonlyArray<Omit<Included, "bytes"> & { readonly bytes: string }>
+}
+
+const deltaOf = ({ rows, movements, seen, transfers, withdrawals, assets, included }: BlockDelta): StoredDelta => ({
+  ...{ rows, movements, seen, transfers, withdrawals, assets },
+  included: included.map((entry) => ({ ...entry, bytes: bytesToHex(entry.bytes) })),
+})
+
+/** Where the chain stands: everything small enough to be written whole with each block. */
+interface StoredState extends Pick<Chain, "height" | "time" | "hash" | "genesisTime" | "ruleSets"> {
+  readonly epoch: Omit<Chain["epoch"], "transfers"> & { readonly transfers: ReadonlyArray<readonly [string, number]> }
+  readonly faults: Omit<FaultRegistry, "doomed" | "past"> & { readonly doomed: ReadonlyArray<string> }
+}
+
+const stateOf = ({ height, time, hash, genesisTime, ruleSets, epoch, faults }: Chain): StoredState => {
+  const { doomed, past: _, ...rest } = faults
+  return {
+    ...{ height, time, hash, genesisTime, ruleSets },
+    epoch: { ...epoch, transfers: [...epoch.transfers] },
+    faults: { ...rest, doomed: [...doomed] },
+  }
+}
+
+const restoreState = (chain: Chain, { epoch, faults, ruleSets, ...rest }: StoredState): void => {
+  const { transfers, ...begun } = epoch
+  const { doomed, ...armed } = faults
+  Object.assign(chain, rest)
+  Object.assign(chain.epoch, begun)
+  Object.assign(chain.faults, armed)
+  for (const [party, count] of transfers) chain.epoch.transfers.set(party, count)
+  for (const hash of doomed) chain.faults.doomed.add(hash)
+  chain.ruleSets.splice(0, chain.ruleSets.length, ...ruleSets)
+}
 
 const failed = (operation: string) =>
   Effect.mapError(
@@ -90,10 +111,8 @@ export const openLedgerFile = (
       load: load(sql, scenario).pipe(failed("load")),
       saveBlock: (chain: Chain, delta: BlockDelta) =>
         saveBlock(sql, chain, delta).pipe(sql.withTransaction, failed("block")),
-      saveWhole: (chain: Chain, delta: BlockDelta) =>
-        saveWhole(sql, chain, delta).pipe(sql.withTransaction, failed("state")),
       saveAccepted: (txs: ReadonlyArray<Tx>) => saveAccepted(sql, txs).pipe(sql.withTransaction, failed("submit")),
-      saveState: (chain: Chain) => saveState(sql, chain).pipe(failed("state")),
+      saveState: (chain: Chain) => setMeta(sql, "state", print(stateOf(chain))).pipe(failed("state")),
     }
   }).pipe(Effect.catchTag("SqlError", (error) => Effect.fail(error).pipe(failed("open"))))
 
@@ -105,9 +124,6 @@ const getMeta = (sql: Sql, key: string): Effect.Effect<string | undefined, SqlEr
 const setMeta = (sql: Sql, key: string, value: string) =>
   sql`INSERT INTO meta ${sql.insert({ key, value })} ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 
-const saveState = (sql: Sql, chain: Chain) =>
-  Effect.flatMap(Schema.encodeEffect(StateText)(stateOf(chain)), (text) => setMeta(sql, "state", text))
-
 const saveAccepted = Effect.fnUntraced(function* (sql: Sql, txs: ReadonlyArray<Tx>) {
   for (const some of Arr.chunksOf(txs, chunkSize)) {
     const rows = Arr.map(some, ({ hash, bytes }) => ({ hash, bytes }))
@@ -116,149 +132,69 @@ const saveAccepted = Effect.fnUntraced(function* (sql: Sql, txs: ReadonlyArray<T
 })
 
 const saveBlock = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: BlockDelta) {
-  yield* saveState(sql, chain)
-  yield* sql`INSERT INTO blocks ${sql.insert({ height: chain.height, hash: chain.hash })} ON CONFLICT DO NOTHING`
-  const moment = { height: chain.height, body: yield* Schema.encodeEffect(MomentText)(momentOf(chain)) }
-  yield* sql`INSERT INTO moments ${sql.insert(moment)} ON CONFLICT DO NOTHING`
-  yield* sql`DELETE FROM blocks WHERE height <= ${chain.height - hashesMax}`
-  yield* sql`DELETE FROM moments WHERE height <= ${chain.height - hashesMax}`
-  for (const rows of Arr.chunksOf(delta.rows, chunkSize)) {
-    const accounts = Arr.map(rows, ({ account }) => ({ ...account, balance: account.balance.toString() }))
-    yield* sql`INSERT INTO accounts ${sql.insert(accounts)} ON CONFLICT (id) DO UPDATE SET balance = excluded.balance`
-    const changes = Arr.map(rows, (r) => ({ time: r.time, account: r.account.id, balance: r.balance.toString() }))
-    yield* sql`INSERT INTO changes ${sql.insert(changes)}`
+  const { height } = chain
+  yield* setMeta(sql, "state", print(stateOf(chain)))
+  yield* sql`INSERT INTO moments ${sql.insert({ height, body: print(momentOf(chain)) })}`
+  yield* sql`DELETE FROM moments WHERE height <= ${height - hashesMax}`
+  const stored = deltaOf(delta)
+  if (Object.values(stored).some(({ length }) => length > 0)) {
+    yield* sql`INSERT INTO deltas ${sql.insert({ height, body: print(stored) })}`
   }
-  for (const movements of Arr.chunksOf(delta.movements, chunkSize)) {
-    yield* sql`INSERT INTO movements ${sql.insert(Arr.map(movements, rowOf))}`
-  }
-  for (const { id, status } of delta.assets) {
-    yield* sql`INSERT INTO assets ${sql.insert({ id, status })} ON CONFLICT (id) DO UPDATE SET status = excluded.status`
-  }
-  for (const transfer of delta.transfers) {
-    const row = { id: transfer.id, body: yield* Schema.encodeEffect(TransferText)(transfer) }
-    yield* sql`INSERT INTO transfers ${sql.insert(row)} ON CONFLICT (id) DO UPDATE SET body = excluded.body`
-  }
-  for (const withdrawal of delta.withdrawals) {
-    const row = { id: withdrawal.id, body: yield* Schema.encodeEffect(WithdrawalText)(withdrawal) }
-    yield* sql`INSERT INTO withdrawals ${sql.insert(row)} ON CONFLICT (id) DO UPDATE SET body = excluded.body`
-  }
-  for (const entry of delta.included) {
-    const body = yield* Schema.encodeEffect(IncludedText)(entry)
-    const row = { height: entry.height, position: entry.index, body, bytes: entry.bytes }
-    yield* sql`INSERT INTO included ${sql.insert(row)}`
-  }
-  for (const seen of Arr.chunksOf(delta.seen, chunkSize)) {
-    yield* sql`INSERT INTO seen ${sql.insert(Arr.map(seen, (s) => ({ ...s, nonce: s.nonce.toString() })))}`
-  }
-  yield* sql`DELETE FROM seen WHERE height <= ${delta.prunedTo}`
   for (const gone of Arr.chunksOf(delta.gone, chunkSize)) yield* sql`DELETE FROM mempool WHERE ${sql.in("hash", gone)}`
-})
-
-/** Writes a chain that no block of this file made. */
-const saveWhole = Effect.fnUntraced(function* (sql: Sql, chain: Chain, delta: BlockDelta) {
-  for (const hashes of Arr.chunksOf([...chain.hashes], chunkSize)) {
-    yield* sql`INSERT INTO blocks ${sql.insert(Arr.map(hashes, ([height, hash]) => ({ height, hash })))}`
-  }
-  for (const accounts of Arr.chunksOf([...chain.ledger.accounts.values()], chunkSize)) {
-    const rows = Arr.map(accounts, (account) => ({ ...account, balance: account.balance.toString() }))
-    yield* sql`INSERT INTO accounts ${sql.insert(rows)}`
-  }
-  yield* saveBlock(sql, chain, delta)
 })
 
 const load = Effect.fnUntraced(function* (sql: Sql, scenario: Scenario) {
   const chain = emptyChain(scenario)
   const state = yield* getMeta(sql, "state")
   if (state === undefined) return chain
-  restoreState(chain, yield* Schema.decodeEffect(StateText)(state))
-  const blocks = yield* sql<{ height: number; hash: string }>`SELECT height, hash FROM blocks ORDER BY height`
-  for (const { height, hash } of blocks) chain.hashes.set(height, hash)
+  restoreState(chain, parse(state))
   for (const { body } of yield* sql<{ body: string }>`SELECT body FROM moments ORDER BY height`) {
-    const moment = yield* Schema.decodeEffect(MomentText)(body)
+    const moment = parse<Moment>(body)
     chain.faults.past.push(moment)
+    chain.hashes.set(moment.height, moment.hash)
     chain.guard.prunedTo = moment.prunedTo
   }
-  yield* loadLedger(sql, chain)
-  for (const row of yield* sql`SELECT id, status FROM assets`) {
-    const { id, status } = yield* Schema.decodeUnknownEffect(StoredStatus)(row)
-    const listed = scenario.assets.find((asset) => asset.id === id)
-    if (listed !== undefined) chain.assets.set(id, { ...listed, status })
+  const accounts = new Map<string, Account>()
+  for (const { body } of yield* sql<{ body: string }>`SELECT body FROM deltas ORDER BY height`) {
+    redo(chain, accounts, parse(body))
   }
-  for (const { body } of yield* sql<{ body: string }>`SELECT body FROM transfers ORDER BY seq`) {
-    const transfer = yield* Schema.decodeEffect(TransferText)(body)
-    chain.transfers.set(transfer.id, transfer)
-    if (transfer.open) chain.openTransfers.add(transfer.id)
+  for (const { bytes } of yield* sql<{ bytes: Uint8Array }>`SELECT bytes FROM mempool ORDER BY seq`) {
+    const tx = checkStatic(bytes, { profile: chain.profile, chainId: scenario.chainId })
+    if (Result.isSuccess(tx)) addPending(chain.mempool, tx.success)
   }
-  for (const { body } of yield* sql<{ body: string }>`SELECT body FROM withdrawals ORDER BY seq`) {
-    const withdrawal = yield* Schema.decodeEffect(WithdrawalText)(body)
-    chain.withdrawals.set(withdrawal.id, withdrawal)
-  }
-  yield* loadTransactions(sql, chain)
   return chain
 })
 
-const loadLedger = Effect.fnUntraced(function* (sql: Sql, chain: Chain) {
-  const accounts = new Map<string, Account>()
-  for (const row of yield* sql`SELECT id, asset, party, market, type, balance FROM accounts`) {
-    const account = { ...(yield* Schema.decodeUnknownEffect(StoredAccount)(row)) }
-    accounts.set(account.id, account)
-    restoreAccount(chain.ledger, account)
+/** Changes the chain as a block once did. */
+const redo = (chain: Chain, accounts: Map<string, Account>, delta: StoredDelta): void => {
+  const accountOf = (written: Account): Account => {
+    const known = accounts.get(written.id)
+    if (known !== undefined) return known
+    accounts.set(written.id, written)
+    restoreAccount(chain.ledger, written)
+    return written
   }
-  const changes = sql<{ time: bigint | number; account: string; balance: string }>`
-    SELECT time, account, balance FROM changes ORDER BY time, account`
-  for (const { time, account, balance } of yield* changes) {
-    const owner = accounts.get(account)
-    if (owner !== undefined) chain.ledger.rows.push({ time: BigInt(time), account: owner, balance: BigInt(balance) })
+  for (const row of delta.rows) {
+    const account = accountOf(row.account)
+    account.balance = row.balance
+    chain.ledger.rows.push({ ...row, account })
   }
-  const movements = sql`
-    SELECT time, blockTime, type, amount, source, target, sourceBalance, targetBalance, transfer
-    FROM movements ORDER BY seq`
-  for (const row of yield* movements) {
-    const stored = yield* Schema.decodeUnknownEffect(StoredMovement)(row)
-    const from = accounts.get(stored.source)
-    const to = accounts.get(stored.target)
-    if (from === undefined || to === undefined) continue
-    const { type, amount, sourceBalance: fromBalance, targetBalance: toBalance, transfer: transferId } = stored
-    chain.ledger.movements.push({
-      time: BigInt(stored.time),
-      blockTime: BigInt(stored.blockTime),
-      type,
-      amount,
-      from,
-      to,
-      fromBalance,
-      toBalance,
-      transferId,
-    })
+  for (const movement of delta.movements) {
+    chain.ledger.movements.push({ ...movement, from: accountOf(movement.from), to: accountOf(movement.to) })
   }
-})
-
-const rowOf = (movement: Movement) => ({
-  time: movement.time,
-  blockTime: movement.blockTime,
-  type: movement.type,
-  amount: movement.amount.toString(),
-  source: movement.from.id,
-  target: movement.to.id,
-  sourceBalance: movement.fromBalance.toString(),
-  targetBalance: movement.toBalance.toString(),
-  transfer: movement.transferId,
-})
-
-const loadTransactions = Effect.fnUntraced(function* (sql: Sql, chain: Chain) {
-  const { guard, mempool } = chain
-  const included = sql<{ body: string; bytes: Uint8Array }>`SELECT body, bytes FROM included ORDER BY height, position`
-  for (const { body, bytes } of yield* included) {
-    const entry: Included = { ...(yield* Schema.decodeEffect(IncludedText)(body)), bytes }
-    chain.included.push(entry)
-    if (entry.code === codes.ok) remember(mempool, entry.hash)
+  for (const { id, status } of delta.assets) {
+    const listed = chain.scenario.assets.find((asset) => asset.id === id)
+    if (listed !== undefined) chain.assets.set(id, { ...listed, status })
   }
-  type SeenRow = { height: number; hash: string; party: string; nonce: string; tid: string; zeros: number }
-  for (const row of yield* sql<SeenRow>`SELECT height, hash, party, nonce, tid, zeros FROM seen ORDER BY seq`) {
-    recordSeen(guard, { ...row, nonce: BigInt(row.nonce) })
+  for (const transfer of delta.transfers) {
+    chain.transfers.set(transfer.id, transfer)
+    if (transfer.open) chain.openTransfers.add(transfer.id)
+    else chain.openTransfers.delete(transfer.id)
   }
-  for (const { bytes } of yield* sql<{ bytes: Uint8Array }>`SELECT bytes FROM mempool ORDER BY seq`) {
-    const tx = checkStatic(bytes, { profile: chain.profile, chainId: chain.scenario.chainId })
-    if (Result.isSuccess(tx)) addPending(mempool, tx.success)
+  for (const withdrawal of delta.withdrawals) chain.withdrawals.set(withdrawal.id, withdrawal)
+  for (const { bytes, ...entry } of delta.included) {
+    chain.included.push({ ...entry, bytes: hexToBytes(bytes) })
+    if (entry.code === codes.ok) remember(chain.mempool, entry.hash)
   }
-})
+  for (const seen of delta.seen) if (seen.height > chain.guard.prunedTo) recordSeen(chain.guard, seen)
+}

@@ -1,13 +1,12 @@
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Effect, Result } from "effect"
 import type { AssetStatusName } from "../domain/Asset.ts"
-import type { BlockDelta } from "./Blocks.ts"
 import { type Chain, type Included, type Transfer, transferStatuses, type Withdrawal } from "./Chain.ts"
 import { checkStatic } from "./checkStatic.ts"
 import { codes } from "./checkTx.ts"
 import { type Account, accountId, type Movement, restoreAccount } from "./Ledger.ts"
 import { remember } from "./Mempool.ts"
-import { recordSeen, type Seen, zerosOf } from "./ReplayGuard.ts"
+import { recordSeen, zerosOf } from "./ReplayGuard.ts"
 import { SandboxError } from "./SandboxError.ts"
 import type { Scenario, ScenarioAsset } from "./Scenario.ts"
 import { toMicros } from "./Time.ts"
@@ -92,10 +91,10 @@ export const withState = (scenario: Scenario, state: NetworkState): Scenario => 
 }
 
 /**
- * Puts an empty chain where the state says. Returns the whole of it, for the first write. Fails on a transaction that
- * is none of this chain, and on a newest block without a hash.
+ * Puts an empty chain where the state says; no file keeps it. Fails on a transaction that is none of this chain, and on
+ * a newest block without a hash.
  */
-export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<BlockDelta, SandboxError> =>
+export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<void, SandboxError> =>
   Effect.suspend(() => {
     if (state.height > 0 && state.hashes[state.height] === undefined) {
       return Effect.fail(badState("hashes", `the newest block, ${state.height}, has none`))
@@ -119,27 +118,11 @@ export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<Blo
       if (transfer.open && transfer.status in transferStatuses) chain.openTransfers.add(transfer.id)
     }
     for (const withdrawal of state.withdrawals ?? []) chain.withdrawals.set(withdrawal.id, withdrawal)
-    return Effect.map(
-      Effect.forEach(state.transactions ?? [], (entry, n) => include(chain, entry, n)),
-      (seen) => wholeDelta(chain, seen.flat()),
-    )
+    return Effect.forEach(state.transactions ?? [], (entry, n) => include(chain, entry, n), { discard: true })
   })
 
 const badState = (place: string, cause: string): SandboxError =>
   new SandboxError({ operation: "state", reason: { _tag: "BadState", place, cause } })
-
-const wholeDelta = (chain: Chain, seen: ReadonlyArray<Seen>): BlockDelta => ({
-  rows: chain.ledger.rows,
-  movements: chain.ledger.movements,
-  included: chain.included,
-  seen,
-  transfers: [...chain.transfers.values()],
-  withdrawals: [...chain.withdrawals.values()],
-  assets: [...chain.assets.values()],
-  gone: [],
-  prunedTo: 0,
-  armed: [],
-})
 
 const fillLedger = (chain: Chain, state: NetworkState): void => {
   const accounts = new Map<string, Account>()
@@ -170,12 +153,8 @@ const fillLedger = (chain: Chain, state: NetworkState): void => {
   for (const movement of movements) chain.ledger.movements.push(movement)
 }
 
-/** Adds a transaction of a block. Returns what the replay guard must know of it, where its window is still open. */
-const include = (
-  chain: Chain,
-  entry: StateTransaction,
-  n: number,
-): Effect.Effect<ReadonlyArray<Seen>, SandboxError> => {
+/** Adds a transaction of a block; the replay guard knows it while its window is open. */
+const include = (chain: Chain, entry: StateTransaction, n: number): Effect.Effect<void, SandboxError> => {
   const bytes = hexToBytes(entry.bytes)
   const checked = checkStatic(bytes, { profile: chain.profile, chainId: chain.scenario.chainId })
   if (Result.isFailure(checked)) {
@@ -199,9 +178,9 @@ const include = (
   }
   chain.included.push(included)
   if (entry.code === codes.ok) remember(chain.mempool, tx.hash)
-  if (tx.height + rulesNow(chain).pastBlocks <= chain.height) return Effect.succeed([])
-  const { hash, party, nonce, tid, height } = tx
-  const seen = { hash, party, nonce, tid, height, zeros: zerosOf(chain, tx) }
-  recordSeen(chain.guard, seen)
-  return Effect.succeed([seen])
+  if (tx.height + rulesNow(chain).pastBlocks > chain.height) {
+    const { hash, party, nonce, tid, height } = tx
+    recordSeen(chain.guard, { hash, party, nonce, tid, height, zeros: zerosOf(chain, tx) })
+  }
+  return Effect.void
 }

@@ -24,7 +24,7 @@ export const urlFile = "url"
 
 export interface SandboxOptions {
   readonly scenario: Scenario
-  /** Where a new ledger begins; an old one goes on from where it is. */
+  /** Where a ledger in memory begins. */
   readonly state?: NetworkState
   /** Holds ledger.db and keys/; undefined: everything lives in memory and no key is written. */
   readonly dir: string | undefined
@@ -71,7 +71,7 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   const keysDir = options.dir === undefined ? undefined : yield* prepareDir(options.dir, scenario)
   const file = yield* openLedgerFile(options.dir === undefined ? ":memory:" : join(options.dir, "ledger.db"), scenario)
   const chain = yield* file.load
-  if (state !== undefined && chain.height === 0) yield* file.saveWhole(chain, yield* applyState(chain, state))
+  if (state !== undefined && chain.height === 0) yield* applyState(chain, state)
   const node = yield* makeNode(chain, file)
   if (chain.height === 0) yield* node.stepBlock
   // The server waits for its WebSockets when it ends: its scope must not end before they are told to.

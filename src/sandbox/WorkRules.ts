@@ -1,4 +1,3 @@
-import { Schema } from "effect"
 import type { Chain } from "./Chain.ts"
 import type { PowRules } from "./Scenario.ts"
 
@@ -9,26 +8,6 @@ export interface RuleSet {
   readonly until: number | undefined
   readonly rules: PowRules
 }
-
-/** Rule sets as JSON keeps them. */
-export const StoredRuleSets = Schema.Array(
-  Schema.Struct({
-    from: Schema.Int,
-    until: Schema.NullOr(Schema.Int),
-    rules: Schema.Struct({
-      difficulty: Schema.Int,
-      pastBlocks: Schema.Int,
-      txPerBlock: Schema.Int,
-      increaseDifficulty: Schema.Boolean,
-    }),
-  }),
-)
-
-export const storeRuleSets = (sets: ReadonlyArray<RuleSet>): typeof StoredRuleSets.Type =>
-  sets.map((set) => ({ ...set, until: set.until ?? null }))
-
-export const restoreRuleSets = (stored: typeof StoredRuleSets.Type): Array<RuleSet> =>
-  stored.map((set) => ({ ...set, until: set.until ?? undefined }))
 
 /** The rules that a command anchored on the newest block must keep. */
 export const rulesNow = (chain: Pick<Chain, "ruleSets">): PowRules => chain.ruleSets[chain.ruleSets.length - 1]!.rules

@@ -232,7 +232,6 @@ describe("a block", () => {
       const scenario = yield* scenarioOf(scenarioText())
       const file = {
         load: full,
-        saveWhole: () => full,
         saveBlock: () => full,
         saveAccepted: () => full,
         saveState: () => full,

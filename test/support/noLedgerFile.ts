@@ -6,7 +6,6 @@ import type { Scenario } from "../../src/sandbox/Scenario.ts"
 /** For networks that live in memory alone. */
 export const noLedgerFile = (scenario: Scenario): LedgerFile => ({
   load: Effect.sync(() => emptyChain(scenario)),
-  saveWhole: () => Effect.void,
   saveBlock: () => Effect.void,
   saveAccepted: () => Effect.void,
   saveState: () => Effect.void,

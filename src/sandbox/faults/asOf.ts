@@ -7,7 +7,7 @@ import { emptyMempool } from "../Mempool.ts"
 import { emptyGuard, type ReplayGuard, recordSeen } from "../ReplayGuard.ts"
 import { toMicros } from "../Time.ts"
 import { blocksOf } from "./kinds.ts"
-import { type Moment, momentOf, rulesOf } from "./Moment.ts"
+import { type Moment, momentOf } from "./Moment.ts"
 
 /** Remembers the newest block, so that it can be read again later, and lets faults that wait for it settle on one. */
 export const rememberMoment = (chain: Chain, keep: number): void => {
@@ -44,7 +44,7 @@ export const asOf = (chain: Chain, then: Moment): Chain => {
     height: then.height,
     time: then.time,
     hash: then.hash,
-    ruleSets: rulesOf(then),
+    ruleSets: [...then.ruleSets],
     ledger: {
       ...chain.ledger,
       rows,

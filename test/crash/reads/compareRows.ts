@@ -53,35 +53,61 @@ export interface Extent {
   readonly after: bigint
 }
 
-const rowsOf = (file: string, sql: string, { parties, after }: Extent): ReadonlyArray<Row> => {
+interface Written {
+  readonly party: string
+  readonly asset: string
+  readonly market: string
+  readonly type: string
+  readonly time: bigint
+  readonly balance: string
+}
+
+type Found = Record<string, unknown>
+
+const rowsOf = (
+  file: string,
+  sql: string,
+  { parties, after }: Extent,
+  read: (found: Found) => ReadonlyArray<Written>,
+) => {
   const db = new DatabaseSync(file, { readOnly: true })
   try {
     const statement = db.prepare(sql)
     statement.setReadBigInts(true)
-    return (statement.all(after) as ReadonlyArray<Record<string, unknown>>)
-      .filter(({ party }) => parties.has(String(party)))
-      .map(({ time, asset, party, market, type, balance }) => ({
-        key: [time, asset, party, market, type].join(" "),
-        balance: String(balance),
-      }))
+    return statement
+      .all()
+      .flatMap(read)
+      .filter(({ party, time }) => parties.has(party) && time > after)
+      .map(
+        ({ time, asset, party, market, type, balance }): Row => ({
+          key: [time, asset, party, market, type].join(" "),
+          balance,
+        }),
+      )
   } finally {
     db.close()
   }
 }
 
+interface Big {
+  readonly $big: string
+}
+
 /** The rows in the database of a network that has ended. */
 export const rowsOfLedger = (file: string, extent: Extent): ReadonlyArray<Row> =>
-  rowsOf(
-    file,
-    `SELECT time, asset, party, market, type, changes.balance AS balance
-     FROM changes JOIN accounts ON accounts.id = changes.account WHERE time > ?`,
-    extent,
-  )
+  rowsOf(file, "SELECT body FROM deltas", extent, ({ body }) => {
+    const { rows }: { rows: ReadonlyArray<{ account: Written; time: Big; balance: Big }> } = JSON.parse(String(body))
+    return rows.map(({ account, time, balance }) => ({
+      ...account,
+      time: BigInt(time.$big),
+      balance: balance.$big,
+    }))
+  })
 
 /** The rows in the database of a daemon that has ended. */
 export const rowsOfStore = (file: string, extent: Extent): ReadonlyArray<Row> =>
-  rowsOf(
-    file,
-    "SELECT timestamp AS time, asset, party, market, type, balance FROM balance_rows WHERE timestamp > ?",
-    extent,
-  )
+  rowsOf(file, "SELECT timestamp AS time, asset, party, market, type, balance FROM balance_rows", extent, (row) => {
+    const text = (key: string) => String(row[key])
+    const account = { asset: text("asset"), party: text("party"), market: text("market"), type: text("type") }
+    return [{ ...account, time: BigInt(text("time")), balance: text("balance") }]
+  })
