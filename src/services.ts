@@ -158,7 +158,6 @@ export const gatewayLayer = (
         url: gatewayUrl ?? url,
         headers,
         requestDeadlineMillis: network.requestDeadlineMillis,
-        submitType: network.submitType,
       }),
     ),
   )

@@ -60,7 +60,6 @@ interface NetworkConfig {
   readonly pollBusyMillis: number
   readonly pollIdleMillis: number
   readonly framing: "auto" | "prefixed" | "bare"
-  readonly submitType: "unspecified" | "async" | "sync" | "commit"
   readonly fixedChain: FixedChain | undefined
   /** What the network takes of transfers, for gateways that have no parameters to tell it. */
   readonly fee: WrittenFee | undefined
@@ -191,7 +190,6 @@ const resolveNetwork = (raw: TreasuryFile, report: Reporter): NetworkConfig => {
     pollBusyMillis: durationMillis(network.poll?.busy ?? "1s"),
     pollIdleMillis: durationMillis(network.poll?.idle ?? "2s"),
     framing: network.framing ?? "auto",
-    submitType: network.submitType ?? "sync",
     fee: feeIn(network),
     fixedChain:
       fixed === undefined

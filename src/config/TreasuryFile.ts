@@ -58,7 +58,6 @@ const Network = Schema.Struct({
   reconcile: optional(PeriodText),
   poll: optional(Schema.Struct({ busy: optional(PeriodText), idle: optional(PeriodText) })),
   framing: optional(oneOf("auto", "prefixed", "bare")),
-  submitType: optional(oneOf("unspecified", "async", "sync", "commit")),
   chain: optional(Schema.Union([Schema.Literal("node"), Chain])),
   fee: optional(Schema.Struct({ factor: DecimalText, maxQuantum: DecimalText })),
 })

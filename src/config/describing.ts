@@ -20,7 +20,6 @@ const words: Readonly<Record<string, string>> = {
   "network.poll.busy": "While money moves, or a rule or level is near; default 1s",
   "network.poll.idle": "Otherwise; default 2s",
   "network.framing": "Wire form of transactions; default auto",
-  "network.submitType": "How the gateway is asked to submit; default sync",
   "network.fee": "What the network takes of transfers, for gateways that have no parameters",
   "network.fee.factor": "Share of the amount, such as 0.001: its parameter transfer.fee.factor",
   "network.fee.maxQuantum": "At most so many quanta of the asset: its transfer.fee.maxQuantumAmount",

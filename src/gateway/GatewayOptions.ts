@@ -1,5 +1,4 @@
 import type { Redacted } from "effect"
-import type { SubmitType } from "./schema/Submission.ts"
 
 /** One gateway as configured. */
 export interface GatewayOptions {
@@ -13,7 +12,6 @@ export interface GatewayOptions {
   readonly requestDeadlineMillis: number
   /** Largest answer that is read. Default 8 MiB: a page of 5000 rows has about 4. */
   readonly bodyBytesMax: number
-  readonly submitType: SubmitType
   /** Requests a second at most; half of the limit that the gateway advertises where that is less. Default 10. */
   readonly requestsPerSecond: number
   /** For how long a read may wait for its turn before it fails as RateLimited. Default 10 s. */
@@ -27,7 +25,6 @@ export const gatewayOptions = (
   headers: {},
   requestDeadlineMillis: 10_000,
   bodyBytesMax: 8 * 1024 * 1024,
-  submitType: "sync",
   requestsPerSecond: 10,
   waitMillisMax: 10_000,
   ...options,

@@ -2,7 +2,7 @@ import { Context, Effect } from "effect"
 import type { Transaction } from "../tx/Transaction.ts"
 import type { GatewayError } from "./GatewayError.ts"
 import type { Turn } from "./Limiter.ts"
-import { SubmissionAnswer, type SubmitType, submissionRequest } from "./schema/Submission.ts"
+import { SubmissionAnswer, submissionRequest } from "./schema/Submission.ts"
 import type { Transport } from "./Transport.ts"
 
 /** The one way by which money can move. Only the submitter requires it. */
@@ -22,7 +22,6 @@ export class GatewayWriter extends Context.Service<
     readonly submit: (
       tx: Transaction,
       options?: {
-        readonly type?: SubmitType
         /** Taken before, from the same gateway; otherwise it waits for one. */
         readonly turn?: Turn
         /** Which of several gateways takes it; default the first. */
@@ -38,7 +37,7 @@ export class GatewayWriter extends Context.Service<
         const { value } = yield* transport.request({
           operation: "submit",
           path: "/transaction",
-          body: submissionRequest(tx, options?.type ?? transport.options.submitType),
+          body: submissionRequest(tx),
           schema: SubmissionAnswer,
           turn: options?.turn,
         })

@@ -8,13 +8,10 @@ import { escapeText } from "./escapeText.ts"
 import { GatewayError, type GatewayReason, wordsOf } from "./GatewayError.ts"
 import type { GatewayOptions } from "./GatewayOptions.ts"
 import { type Ended, Health } from "./Health.ts"
-import { hasBrokenText } from "./hasBrokenText.ts"
 import { type Limiter, makeLimiter, type Pace, type Turn } from "./Limiter.ts"
 import type { Priority } from "./RequestPriority.ts"
-import { type Body, readBody } from "./readBody.ts"
-import { reasonOfFailure } from "./reasonOfFailure.ts"
-import { reasonOfStatus } from "./reasonOfStatus.ts"
-import { SendMoment } from "./SendMoment.ts"
+import { type Body, hasBrokenText, readBody } from "./readBody.ts"
+import { reasonOfFailure, reasonOfStatus } from "./reasons.ts"
 import { BlockTime, Height } from "./schema/Numbers.ts"
 
 /** One request: a GET, or a POST where there is a body. */
@@ -40,6 +37,11 @@ interface TransportRequest<A> {
   /** Rows asked for. A gateway may send its own default of 1000 instead; a longer listing is Unreadable. */
   readonly rowsMax?: number | undefined
 }
+
+/** Hears of the moment in which a request leaves, after it waited for its turn. Default: nobody does. */
+export const SendMoment = Context.Reference<() => void>("cofferer/gateway/SendMoment", {
+  defaultValue: () => () => {},
+})
 
 /** Rows of a page where a gateway looks at no number. */
 const pageRowsDefault = 1_000

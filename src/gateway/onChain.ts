@@ -4,8 +4,8 @@ import { type Confirmation, type TransferSighting, withReach } from "./Confirmat
 import { type GatewayError, otherChain } from "./GatewayError.ts"
 import type { Gateway } from "./Gateways.ts"
 import { Health } from "./Health.ts"
-import { SendMoment } from "./SendMoment.ts"
 import type { ChainHead } from "./schema/ChainHead.ts"
+import { SendMoment } from "./Transport.ts"
 
 /** A head asked for no longer ago says where a question goes; that nothing was exchanged since, the next one shows. */
 const knownNanos = 1_000_000_000n

@@ -1,7 +1,6 @@
 import { Effect, Layer } from "effect"
 import { acceptedHead, type ChainOptions } from "./acceptedHead.ts"
 import { agreedListing, agreedSends, anyDebits, cursorOf } from "./agreedListing.ts"
-import { agreedParameters } from "./agreedParameters.ts"
 import { ChainContext } from "./ChainContext.ts"
 import { Confirmation, type TransferSighting } from "./Confirmation.ts"
 import type { GatewayError } from "./GatewayError.ts"
@@ -125,6 +124,23 @@ const confirmation = Effect.map(Gateways, (gateways) => {
     withdrawalsFrom: withdrawals.transfersFrom,
   })
 })
+
+/**
+ * The network's settings that a quorum names alike. One gateway alone would else say what the fee is that payments are
+ * held to; a setting of which they say different things is not known.
+ */
+const agreedParameters = (
+  told: ReadonlyArray<Told<ReadonlyMap<string, string>>>,
+  quorum: number,
+): ReadonlyMap<string, string> => {
+  const agreed = new Map<string, string>()
+  for (const { value } of told) {
+    for (const [key, text] of value) {
+      if (told.filter((one) => one.value.get(key) === text).length >= quorum) agreed.set(key, text)
+    }
+  }
+  return agreed
+}
 
 /** The newest of what a quorum has seen: one gateway alone neither begins an epoch nor uses one up. */
 const quorumOf = <A>(told: ReadonlyArray<Told<A>>, quorum: number, of: (value: A) => number): ReadonlyArray<A> =>

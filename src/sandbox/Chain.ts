@@ -21,7 +21,7 @@ export const transferStatuses = {
   STATUS_STOPPED: 4,
   STATUS_CANCELLED: 5,
 } as const
-export type TransferStatus = keyof typeof transferStatuses
+type TransferStatus = keyof typeof transferStatuses
 
 /** When a transfer pays: once, or at the end of each epoch from one to another. */
 type TransferKind =
@@ -59,15 +59,13 @@ export interface Transfer {
   readonly repeats?: number
 }
 
-export const withdrawalStatuses = { STATUS_OPEN: 1, STATUS_REJECTED: 2, STATUS_FINALIZED: 3 } as const
-
 /** Money on its way out of the network. */
 export interface Withdrawal {
   readonly id: string
   readonly party: string
   readonly asset: string
   readonly amount: bigint
-  readonly status: keyof typeof withdrawalStatuses
+  readonly status: "STATUS_OPEN" | "STATUS_REJECTED" | "STATUS_FINALIZED"
   /** Block time, Unix nanoseconds. */
   readonly time: bigint
   /** Address on the other chain; "" where there is none. */

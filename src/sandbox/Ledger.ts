@@ -31,7 +31,7 @@ export const movementTypes = {
   TRANSFER_TYPE_TRANSFER_FUNDS_SEND: 22,
   TRANSFER_TYPE_TRANSFER_FUNDS_DISTRIBUTE: 23,
 } as const
-export type MovementType = keyof typeof movementTypes
+type MovementType = keyof typeof movementTypes
 
 /** One entry of the ledger: money that left one account for another. */
 export interface Movement {

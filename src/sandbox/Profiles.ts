@@ -1,5 +1,3 @@
-import { type AccountTypeName, accountTypeNumbers } from "../domain/AccountType.ts"
-
 export const profileNames = ["specification", "0.74", "0.75", "0.79"] as const
 export type ProfileName = (typeof profileNames)[number]
 
@@ -20,21 +18,14 @@ export interface Profile {
   readonly erc20ChainId: boolean
   /** Undefined: any range passes, none is needed. Else the HTTP status and the text of a missing one. */
   readonly dateRange: { readonly status: 400 | 500; readonly missing: string } | undefined
-  /** Whether "a,b" inside one value of a filter means two values. */
-  readonly commaLists: boolean
   /** Cursors of balance changes name no account, so that pages lose rows. */
   readonly lossyCursor: boolean
   /** Before 0.76.3 what was seen for height H is forgotten at H+N-1, while H is still open for one block. */
   readonly replayHole: boolean
-  readonly accountTypes: ReadonlySet<AccountTypeName>
   /** Requests a second and burst of one caller; the second bucket, of the same size, leads to the ban. */
   readonly rateLimit: { readonly perSecond: number; readonly burst: number; readonly banMillis: number } | undefined
 }
 
-const accountTypes = (keep: (number: number) => boolean): ReadonlySet<AccountTypeName> =>
-  new Set((Object.keys(accountTypeNumbers) as Array<AccountTypeName>).filter((name) => keep(accountTypeNumbers[name])))
-
-const specified = accountTypes((number) => number <= 29)
 const rateLimit = { perSecond: 20, burst: 100, banMillis: 600_000 }
 
 const real = {
@@ -56,10 +47,8 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     assetShape: "flat",
     erc20ChainId: false,
     dateRange: undefined,
-    commaLists: false,
     lossyCursor: false,
     replayHole: false,
-    accountTypes: specified,
     rateLimit: undefined,
   },
   "0.74": {
@@ -68,9 +57,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     chainVersion: "0.38.5",
     erc20ChainId: false,
     dateRange: undefined,
-    commaLists: false,
     replayHole: true,
-    accountTypes: specified,
   },
   "0.75": {
     ...real,
@@ -78,9 +65,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     chainVersion: "0.38.6",
     erc20ChainId: false,
     dateRange: { status: 500, missing: "invalid date range, date range is required" },
-    commaLists: true,
     replayHole: true,
-    accountTypes: specified,
   },
   "0.79": {
     ...real,
@@ -88,9 +73,6 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     chainVersion: "0.38.8",
     erc20ChainId: true,
     dateRange: { status: 400, missing: "date range is required" },
-    commaLists: true,
     replayHole: false,
-    // 24 was reserved when 32 took its place.
-    accountTypes: accountTypes((number) => number !== 24),
   },
 }

@@ -29,7 +29,7 @@ export interface ScenarioAsset {
 }
 
 /** Money that comes into the network at a block. */
-export interface ScenarioDeposit {
+interface ScenarioDeposit {
   readonly party: string
   readonly assetId: string
   readonly amount: bigint

@@ -68,7 +68,7 @@ export const checkStatic = (
   } catch {
     return fault("tx.input_data", "couldn't unmarshall input data: proto: cannot parse invalid wire-format data")
   }
-  const complaints = checkCommand(data, rules.profile)
+  const complaints = checkCommand(data)
   if (complaints.size > 0) return Result.fail(printComplaints(complaints))
   const signature = checkSignature(wire, { pubKey, digest: signingDigest(bare, chainId) })
   if (signature.size > 0) return Result.fail(printComplaints(signature))
@@ -118,7 +118,7 @@ const checkSignature = (
 }
 
 /** The rules that a command must keep whatever the state of the ledger is. */
-const checkCommand = (data: InputData, profile: Profile): Complaints => {
+const checkCommand = (data: InputData): Complaints => {
   const complaints: Complaints = new Map()
   if (data.nonce === 0n) complain(complaints, "tx.input_data.nonce", "must be positive")
   const { command } = data
@@ -127,7 +127,7 @@ const checkCommand = (data: InputData, profile: Profile): Complaints => {
       if (commandNameOf(data) === undefined) complain(complaints, "tx.input_data.command", "is required")
       break
     case "transfer":
-      checkTransferCommand(command.value, { complaints, profile })
+      checkTransferCommand(command.value, complaints)
       break
     case "cancelTransfer":
       checkId(command.value.transferId, { complaints, property: "cancel_transfer.transfer_id" })
@@ -158,10 +158,7 @@ const checkId = (text: string, at: { readonly complaints: Complaints; readonly p
 const noParty = "0".repeat(64)
 const oneOffTypes = new Set(["ACCOUNT_TYPE_GENERAL", "ACCOUNT_TYPE_GLOBAL_REWARD", "ACCOUNT_TYPE_NETWORK_TREASURY"])
 
-const checkTransferCommand = (
-  command: Transfer,
-  { complaints, profile }: { readonly complaints: Complaints; readonly profile: Profile },
-): void => {
+const checkTransferCommand = (command: Transfer, complaints: Complaints): void => {
   const fail = (property: string, text: string): void => complain(complaints, `transfer.${property}`, text)
   if (command.amount === "") fail("amount", "is required")
   else if (!/^[+-]?[0-9]+$/.test(command.amount)) fail("amount", "not a valid integer")
@@ -170,7 +167,7 @@ const checkTransferCommand = (
   if (command.to === "") fail("to", "is required")
   else if (!isId(command.to)) fail("to", "should be a valid vega public key")
   const to = accountTypeName(command.toAccountType)
-  const known = command.toAccountType !== 0 && [...profile.accountTypes].some((name) => name === to)
+  const known = command.toAccountType !== 0 && to in accountTypeNumbers
   if (!known) fail("to_account_type", "is not a valid value")
   if (to === "ACCOUNT_TYPE_GLOBAL_REWARD" && command.to !== noParty) fail("to_account_type", "is not a valid value")
   if (command.fromAccountType !== accountTypeNumbers.ACCOUNT_TYPE_GENERAL) {

@@ -10,10 +10,9 @@ network:
   quorum: 2
   maxAge: 30s
   requestDeadline: 2s
-  reconcile: 5m
   poll: { busy: 1s, idle: 5s }
+  reconcile: 5m
   framing: auto
-  submitType: sync
 assets:
   USDT: { id: "cd1634ef55b13679e59bae595cc026417dc9010738ea0a20ae3b694b54fa82fa", decimals: 6 }
   VEGA: { id: "313ce7d71787960e3bb5f8258c173ae466b4e08e1e7d24b9c7a5ba81c9a02d96", decimals: 18 }
@@ -167,7 +166,7 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("a misspelled key of the poll", "idle: 5s", "idel: 5s", /did you mean "idle"\?/),
   mistake("a misspelled key of the process", "logLevel:", "loglevel:", /did you mean "logLevel"\?/),
   mistake("a key given twice", "mode: live", "mode: live\nmode: shadow", /"mode" is given twice, first on line 3/, 1),
-  mistake("a party given twice", "  cold:", "  hot:", /"hot" is given twice, first on line 24/),
+  mistake("a party given twice", "  cold:", "  hot:", /"hot" is given twice, first on line 23/),
   mistake("a version of the future", "version: 1", "version: 2", /version is not valid: it is "2"; write 1/),
   mistake("no version", "version: 1\n", "", /version is missing; add it/),
   mistake("no chain id", "  chainId: harbor-1\n", "", /network\.chainId is missing; add it/),
@@ -185,8 +184,8 @@ export const broken: ReadonlyArray<Broken> = [
   mistake("a duration of nothing", "busy: 1s", "busy: 0s", /a duration above zero/),
   mistake(
     "a fee in percent",
-    "  submitType: sync\n",
-    '  submitType: sync\n  fee: { factor: "0.1%", maxQuantum: "1" }\n',
+    "  framing: auto\n",
+    '  framing: auto\n  fee: { factor: "0.1%", maxQuantum: "1" }\n',
     /network\.fee\.factor.*a decimal such as "0\.001"/,
     1,
   ),

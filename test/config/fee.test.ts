@@ -8,7 +8,7 @@ import { weakens } from "../../src/rules/weakens.ts"
 import { goodText } from "./Broken.ts"
 
 const terms = (fee: string) =>
-  parseYaml("t.yaml", goodText.replace("  submitType: sync\n", `  submitType: sync\n${fee}`)).pipe(
+  parseYaml("t.yaml", goodText.replace("  framing: auto\n", `  framing: auto\n${fee}`)).pipe(
     Effect.flatMap(withCode),
     Effect.flatMap(treasuryOf),
     Effect.map((treasury) => ({ ...termsOf({ treasury }), written: treasury.network.fee })),

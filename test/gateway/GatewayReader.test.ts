@@ -230,8 +230,6 @@ layer(live, { excludeTestServices: true })("GatewayReader", (it) => {
   )
 
   it.effect.each([
-    ["decimals that differ in the two places", { id: "a", decimals: "6", details: { decimals: "18" } }],
-    ["names that differ in the two places", { id: "a", name: "x", details: { name: "y" } }],
     ["negative decimals", { id: "a", details: { decimals: "-1" } }],
     ["decimals above what a double holds", { id: "a", details: { decimals: "18446744073709551615" } }],
     ["a quantum with a fraction", { id: "a", details: { quantum: "0.5" } }],

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net"
 import { Effect, Layer, type Redacted, type Scope } from "effect"
 import { gatewayOptions } from "../../src/gateway/GatewayOptions.ts"
-import type { SubmitType } from "../../src/gateway/schema/Submission.ts"
 import { Transport } from "../../src/gateway/Transport.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { waitUntil } from "../support/until.ts"
@@ -105,7 +104,6 @@ export const openTransport = (
     readonly headers?: Readonly<Record<string, Redacted.Redacted>>
     readonly requestDeadlineMillis?: number
     readonly bodyBytesMax?: number
-    readonly submitType?: SubmitType
     readonly requestsPerSecond?: number
   } = {},
 ) => Transport.make(gatewayOptions({ name: "g", url, requestsPerSecond: 100_000, ...options }))

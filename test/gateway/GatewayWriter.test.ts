@@ -42,19 +42,6 @@ layer(live, { excludeTestServices: true })("GatewayWriter", (it) => {
     }),
   )
 
-  it.effect("asks for the configured type, or for that of one call", () =>
-    Effect.gen(function* () {
-      const server = yield* startGateway(json(answer))
-      const writer = GatewayWriter.make(yield* openTransport(server.url, { submitType: "unspecified" }))
-      yield* writer.submit(tx)
-      for (const type of ["async", "sync", "commit"] as const) yield* writer.submit(tx, { type })
-      assert.deepStrictEqual(
-        server.arrived.map((arrived) => JSON.parse(arrived.body).type),
-        ["TYPE_UNSPECIFIED", "TYPE_ASYNC", "TYPE_SYNC", "TYPE_COMMIT"],
-      )
-    }),
-  )
-
   it.effect.each([
     ["a success", answer, { ...answer, height: 0n }],
     ["an answer without defaults", {}, { success: false, txHash: "", code: 0, data: "", log: "", height: 0n }],

@@ -2,7 +2,7 @@ import { createServer as createTcpServer } from "node:net"
 import { gzipSync } from "node:zlib"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Redacted, Schema } from "effect"
-import { jsonDepthMax } from "../../src/gateway/jsonMeter.ts"
+import { jsonDepthMax } from "../../src/gateway/readBody.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
 import { type Handler, json, live, mark, openTransport, startGateway } from "./GatewayServer.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { GatewayError, GatewayReason } from "../../src/gateway/GatewayError.ts"
-import { reasonOfStatus } from "../../src/gateway/reasonOfStatus.ts"
+import { reasonOfStatus } from "../../src/gateway/reasons.ts"
 
 type Headers = Readonly<Record<string, string>>
 const status = (code: number, message: string, inner = "", headers: Headers = {}) => ({

@@ -97,7 +97,7 @@ describe("recorded transactions", () => {
         version: 3,
         pow: { tid: tx.pow.tid, nonce: BigInt(tx.pow.nonce) },
       }
-      assert.deepEqual(submissionRequest(rebuilt, "sync").tx, request.tx, `${file}, ${name}`)
+      assert.deepEqual(submissionRequest(rebuilt).tx, request.tx, `${file}, ${name}`)
       if (typeof body === "object" && body !== null && "txHash" in body) {
         assert.strictEqual(txHash(transactionBytes(rebuilt)).toUpperCase(), body.txHash)
       }

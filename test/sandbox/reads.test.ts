@@ -186,11 +186,6 @@ describe("balance changes", () => {
     ],
     ["two assets", "filter.assetId=aa&filter.assetId=bb", [400, 3, undefined, undefined, undefined]],
     ["an unknown account type", "filter.accountTypes=GENERAL", [400, 3, undefined, undefined, undefined]],
-    [
-      "a type of a later network",
-      "filter.accountTypes=ACCOUNT_TYPE_LOCKED_FOR_STAKING",
-      [400, 3, undefined, undefined, undefined],
-    ],
     ["a number that is none", "pagination.first=ten", [400, 3, undefined, undefined, undefined]],
   ]
   it.live.each(refusals)("refuse %s", ([name, query, expected]) =>

@@ -43,14 +43,6 @@ const Wire = Schema.Struct({
 })
 type Wire = typeof Wire.Type
 
-/** Both places filled with different values: which of them is right decides over powers of ten, so neither is taken. */
-const agrees = ({ details, ...beside }: Wire): boolean =>
-  (["name", "symbol", "decimals", "quantum"] as const).every((key) => {
-    const inside = details?.[key] ?? undefined
-    const outside = beside[key] ?? undefined
-    return inside === undefined || outside === undefined || inside === outside
-  })
-
 /** At most one source is set on real networks; were there two, the external one says more. */
 const source = (details: Details | undefined): Asset["source"] => {
   if (details?.erc20) {
@@ -74,10 +66,8 @@ const toAsset = (wire: Wire): Asset => {
   }
 }
 
-/** One asset in either shape. */
-export const AssetRow = Wire.check(
-  Schema.makeFilter(agrees, { expected: "name, symbol, decimals and quantum to be equal where they stand twice" }),
-).pipe(
+/** One asset in either shape; where a field stands twice, the one inside counts. */
+export const AssetRow = Wire.pipe(
   Schema.decodeTo(
     Schema.declare((u: unknown): u is Asset => typeof u === "object" && u !== null),
     { decode: SchemaGetter.transform(toAsset), encode: SchemaGetter.forbidden(() => "assets are only read") },

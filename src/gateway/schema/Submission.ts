@@ -2,15 +2,6 @@ import { Schema } from "effect"
 import { signatureAlgorithm, signatureVersion, type Transaction, txVersions } from "../../tx/Transaction.ts"
 import { Flag, Int64, orDefault, SafeInt, Text } from "./Numbers.ts"
 
-/** How the answer of a submission is awaited; real networks ignore it and always wait for the mempool check. */
-export const submitTypes = {
-  unspecified: "TYPE_UNSPECIFIED",
-  async: "TYPE_ASYNC",
-  sync: "TYPE_SYNC",
-  commit: "TYPE_COMMIT",
-} as const
-export type SubmitType = keyof typeof submitTypes
-
 /** What the gateway says about a submission. Nothing here proves anything about execution, nor do the fields agree. */
 export const SubmissionAnswer = Schema.Struct({
   success: Flag,
@@ -28,8 +19,11 @@ export type SubmissionAnswer = typeof SubmissionAnswer.Type
 
 const versionNames = new Map<number, string>(Object.entries(txVersions).map(([name, n]) => [n, name]))
 
-/** Body of POST /transaction. 64-bit numbers are text and bytes standard base64 with padding; nothing else is taken. */
-export const submissionRequest = (tx: Transaction, type: SubmitType) => ({
+/**
+ * Body of POST /transaction. 64-bit numbers are text and bytes standard base64 with padding; nothing else is taken.
+ * Real networks ignore the type, and always wait for the mempool's check.
+ */
+export const submissionRequest = (tx: Transaction) => ({
   tx: {
     inputData: Buffer.from(tx.inputData).toString("base64"),
     signature: { value: tx.signature, algo: signatureAlgorithm, version: signatureVersion },
@@ -37,5 +31,5 @@ export const submissionRequest = (tx: Transaction, type: SubmitType) => ({
     version: versionNames.get(tx.version) ?? tx.version,
     pow: { tid: tx.pow.tid, nonce: tx.pow.nonce.toString() },
   },
-  type: submitTypes[type],
+  type: "TYPE_SYNC",
 })

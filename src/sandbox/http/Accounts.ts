@@ -1,11 +1,12 @@
 import { Effect } from "effect"
-import { type AccountTypeName, accountTypeNumbers } from "../../domain/AccountType.ts"
+import { accountTypeNumbers } from "../../domain/AccountType.ts"
 import type { Account } from "../Ledger.ts"
-import type { Profile } from "../Profiles.ts"
 import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
 import { cursorField, edgesOf, invalidPagination, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
 import { enums, list, type Query, scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
+
+const accountTypes = new Map(Object.entries(accountTypeNumbers))
 
 const isOwner = (text: string): boolean => text === "network" || /^[0-9a-fA-F]{64}$/.test(text)
 
@@ -15,17 +16,13 @@ export const isAssetId = (text: string): boolean => /^([0-9a-fA-F]{2})+$/.test(t
 /** The account filter of balance changes and accounts: which accounts are meant. Lists without values do not filter. */
 export const readFilter = (
   query: Query,
-  profile: Profile,
   badAsset: { readonly code: number; readonly message: string; readonly inner: string },
 ): Effect.Effect<(account: Account) => boolean, Refusal> =>
   Effect.gen(function* () {
-    const known = new Map<AccountTypeName, number>(
-      [...profile.accountTypes].map((name) => [name, accountTypeNumbers[name]]),
-    )
-    const types = new Set(yield* enums(query, "filter.account_types", known))
+    const types = new Set(yield* enums(query, "filter.account_types", accountTypes))
     const assetId = yield* scalar(query, "filter.asset_id")
-    const markets = owners(query, "filter.market_ids", profile)
-    const parties = owners(query, "filter.party_ids", profile)
+    const markets = list(query, "filter.market_ids")
+    const parties = list(query, "filter.party_ids")
     for (const [name, values] of [
       ["market", markets],
       ["party", parties],
@@ -48,9 +45,6 @@ export const readFilter = (
       (types.size === 0 || types.has(account.type))
   })
 
-const owners = (query: Query, name: string, profile: Profile): ReadonlyArray<string> =>
-  list(query, name).flatMap((value) => (profile.commaLists ? value.split(",") : [value]))
-
 const badAsset = { code: 80_006, message: "failed to get accounts", inner: "querying accounts: " }
 
 const cursorOf = (account: Account): string => toCursor({ account_id: account.id })
@@ -69,7 +63,7 @@ export const accounts: Route = {
   specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
-      const meant = yield* readFilter(ask.query, world.profile, badAsset)
+      const meant = yield* readFilter(ask.query, badAsset)
       const paging = yield* readPaging(ask.query, invalidPagination)
       const answer = yield* world.node.read((chain) => {
         const rows = [...chain.ledger.accounts.values()].filter(meant).sort((a, b) => (a.id < b.id ? -1 : 1))

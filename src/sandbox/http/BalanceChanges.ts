@@ -22,7 +22,7 @@ export const balanceChanges: Route = {
       const { profile } = world
       const start = yield* int64(ask.query, "date_range.start_timestamp")
       const end = yield* int64(ask.query, "date_range.end_timestamp")
-      const meant = yield* readFilter(ask.query, profile, badAsset)
+      const meant = yield* readFilter(ask.query, badAsset)
       const paging = yield* readPaging(ask.query, invalidPagination)
       yield* checkRange({ start, end, profile, hasCursor: paging.cursor !== undefined })
       const cursor = yield* readCursor(paging)

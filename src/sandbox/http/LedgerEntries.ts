@@ -5,7 +5,7 @@ import { readFilter } from "./Accounts.ts"
 import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
 import { cutPage, edgesOf, fetchCount, invalidPagination, readPaging, toCursor } from "./Paging.ts"
 import { enums, int64, list, type Query } from "./Query.ts"
-import type { Route, World } from "./Route.ts"
+import type { Route } from "./Route.ts"
 
 const badAsset = { code: 260_001, message: "failed to get ledger entries", inner: "querying ledger entries: " }
 
@@ -23,7 +23,7 @@ export const ledgerEntries: Route = {
   specified: false,
   answer: (world, ask) =>
     Effect.gen(function* () {
-      const isMeant = yield* readMeaning(world, ask.query)
+      const isMeant = yield* readMeaning(ask.query)
       const { start, end } = yield* readRange(ask.query)
       const paging = yield* readPaging(ask.query, invalidPagination)
       if (paging.cursor !== undefined) {
@@ -61,7 +61,7 @@ const nodeOf = (entry: Movement) => ({
 })
 
 /** The movements out of the accounts that are meant; one party at least must be named. */
-const readMeaning = (world: World, query: Query): Effect.Effect<(entry: Movement) => boolean, Refusal> =>
+const readMeaning = (query: Query): Effect.Effect<(entry: Movement) => boolean, Refusal> =>
   Effect.gen(function* () {
     const prefix = "filter.from_account_filter."
     const own = new Map(
@@ -69,7 +69,7 @@ const readMeaning = (world: World, query: Query): Effect.Effect<(entry: Movement
         key.startsWith(prefix) ? [[`filter.${key.slice(prefix.length)}`, values] as const] : [],
       ),
     )
-    const isMeant = yield* readFilter(own, world.profile, badAsset)
+    const isMeant = yield* readFilter(own, badAsset)
     const types = new Set(yield* enums(query, "filter.transfer_types", new Map(Object.entries(movementTypes))))
     if (list(own, "filter.party_ids").length === 0) {
       const inner = "filter must have at least one party id or a transfer id"

@@ -179,10 +179,4 @@ export const shapes: ReadonlyArray<BadAnswer> = [
   ...times,
   ...hashes.map((hash) => bad("head", `hash is ${hash}`, withText(asks.head.answer, "hash", `"${hash}"`), unreadable)),
   bad("transfer", "another transfer", withText(asks.transfer.answer, "transferNode.transfer.id", '"ab"'), unreadable),
-  bad(
-    "assets",
-    "decimals that differ beside details",
-    inFront(asks.assets.answer, "assets.edges.0.node", '"decimals":"18"'),
-    unreadable,
-  ),
 ]
