@@ -1,10 +1,7 @@
 import { createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Logger } from "effect"
+import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { formatAmount } from "../../src/domain/Amount.ts"
-import { arm, emptyFaults, hitsOf, spend } from "../../src/sandbox/Faults.ts"
-import { isMeantFor } from "../../src/sandbox/faults/kinds.ts"
 import * as Test from "../support/TestClient.ts"
 import { spent } from "../support/TestFaults.ts"
 import { one, scenarioText, usdt, withSandbox } from "../support/TestSandbox.ts"
@@ -18,28 +15,6 @@ const draft = (client: Test.TestClient) =>
   )
 
 describe("a lost answer", () => {
-  it.live("leaves the payment in the network, which executes it once", () =>
-    withSandbox({}, (client, sandbox) =>
-      Effect.gen(function* () {
-        yield* armed(client, { operation: "submit", kind: "accept_drop_answer", count: 1 })
-        const tx = yield* draft(client)
-        const lost = yield* Effect.flip(Test.submit(client, tx, 300))
-        assert.strictEqual(lost._tag, "NoAnswer")
-        const again = yield* Test.submit(client, tx)
-        assert.deepStrictEqual([again.status, Test.at(again, "details.0.message")], [500, "tx already exists in cache"])
-        yield* Test.step(client, 3)
-        const all = yield* sandbox.ledger.executed
-        assert.deepStrictEqual(
-          all.map((entry) => [entry.hash, entry.code]),
-          [[tx.hash, 0]],
-        )
-        assert.strictEqual(formatAmount(yield* sandbox.ledger.balance("bob", "USDT"), 6), "51.00")
-        const next = yield* Test.submit(client, yield* draft(client))
-        assert.strictEqual(Test.at(next, "success"), true)
-      }),
-    ),
-  )
-
   it.live("remains armed until the network accepts a payment", () =>
     withSandbox({}, (client) =>
       Effect.gen(function* () {
@@ -52,72 +27,9 @@ describe("a lost answer", () => {
       }),
     ),
   )
-
-  it.effect("ends after 30 seconds, when the connection closes", () =>
-    withSandbox({}, (client) =>
-      Effect.gen(function* () {
-        yield* armed(client, { operation: "height", kind: "accept_drop_answer", count: 1 })
-        const waiting = yield* Effect.forkChild(Effect.flip(Test.request(client, "/blockchain/height")))
-        yield* spent(client)
-        yield* TestClock.adjust("29 seconds")
-        assert.isUndefined(waiting.pollUnsafe())
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual((yield* Fiber.join(waiting))._tag, "NoAnswer")
-      }),
-    ),
-  )
 })
 
 describe("other faults", () => {
-  it.live("drop_before ends the connection and leaves no trace", () =>
-    withSandbox({}, (client, sandbox) =>
-      Effect.gen(function* () {
-        yield* armed(client, { operation: "submit", kind: "drop_before", count: 1 })
-        const tx = yield* draft(client)
-        assert.strictEqual((yield* Effect.flip(Test.submit(client, tx)))._tag, "NoAnswer")
-        yield* Test.step(client)
-        assert.strictEqual((yield* sandbox.ledger.executed).length, 0)
-        assert.strictEqual(Test.at(yield* Test.submit(client, tx), "success"), true)
-      }),
-    ),
-  )
-
-  const statuses: ReadonlyArray<readonly [number, number | undefined]> = [
-    [403, 7],
-    [429, 8],
-    [500, 13],
-    [502, undefined],
-    [503, 14],
-    [504, 4],
-  ]
-  it.live.each(statuses)("http_status answers %s instead, without effect", ([status, code]) =>
-    withSandbox({}, (client, sandbox) =>
-      Effect.gen(function* () {
-        yield* armed(client, { operation: "submit", kind: "http_status", status, count: 1 })
-        const tx = yield* draft(client)
-        const reply = yield* Test.submit(client, tx)
-        assert.deepStrictEqual([reply.status, Test.at(reply, "code")], [status, code])
-        assert.strictEqual(reply.headers.has("ratelimit-retry-after"), status === 403)
-        yield* Test.step(client)
-        assert.strictEqual((yield* sandbox.ledger.executed).length, 0)
-      }),
-    ),
-  )
-
-  it.effect("delay keeps the answer back for its time", () =>
-    withSandbox({}, (client) =>
-      Effect.gen(function* () {
-        yield* armed(client, { operation: "assets", kind: "delay", delayMillis: 2_000, count: 1 })
-        const waiting = yield* Effect.forkChild(Test.request(client, "/api/v2/assets"))
-        yield* spent(client)
-        yield* TestClock.adjust("1999 millis")
-        assert.isUndefined(waiting.pollUnsafe())
-        yield* TestClock.adjust("1 millis")
-        assert.strictEqual((yield* Fiber.join(waiting)).status, 200)
-      }),
-    ),
-  )
-
   it.live("hit their operation alone, as often as they say, and can be taken away", () =>
     withSandbox({}, (client) =>
       Effect.gen(function* () {
@@ -159,31 +71,6 @@ describe("other faults", () => {
       }),
     ),
   )
-
-  it("hit the same requests for one seed, at about their rate", () => {
-    const run = (seed: string) => {
-      const registry = emptyFaults()
-      arm(registry, { operation: "any", kind: "drop_before", rate: 0.3 }, { millis: 0, height: 1 })
-      return Array.from(
-        { length: 1_000 },
-        () => hitsOf(registry, { isMeant: isMeantFor("height"), seed, nowMillis: 1 }).length > 0,
-      )
-    }
-    assert.deepStrictEqual(run("a"), run("a"))
-    assert.notDeepEqual(run("a"), run("b"))
-    assert.approximately(run("a").filter((hit) => hit).length, 300, 60)
-  })
-
-  it("end with their duration", () => {
-    const registry = emptyFaults()
-    const spec = { operation: "submit", kind: "drop_before", rate: 1, durationMillis: 1_000 } as const
-    const fault = arm(registry, spec, { millis: 5_000, height: 1 })
-    const hits = (nowMillis: number) => hitsOf(registry, { isMeant: isMeantFor("submit"), seed: "s", nowMillis })
-    assert.deepStrictEqual(hits(5_999), [fault])
-    spend(registry, fault)
-    assert.deepStrictEqual(hits(6_000), [])
-    assert.deepStrictEqual(registry.armed, [])
-  })
 })
 
 describe("the scenario", () => {

@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readYaml } from "../../src/config/Yaml.ts"
 import { formatAmount } from "../../src/domain/Amount.ts"
-import { decodeScenario } from "../../src/sandbox/Scenario.ts"
 import { chainId, scenarioOf, scenarioText, tether, usdt, vegaAsset, withSandbox } from "../support/TestSandbox.ts"
 import type { Fields } from "../support/treasury.ts"
 
@@ -140,41 +139,6 @@ describe("the demonstration", () => {
         // Nobody tops up here, so the script takes what is left at block 31 and finds nothing afterwards.
         ["24,310.00", "24,310.00", "12,870.00", "12,870.00", "8,790.00", "8,790.00", "0.00", "0.00", "0.00"],
       )
-    }),
-  )
-
-  it.effect("stays inside the limits of its treasury for a week", () =>
-    Effect.gen(function* () {
-      const document = yield* readYaml(path)
-      const scenario = yield* decodeScenario(document, chainId)
-      const units = (text: bigint) => Number(text / 1_000_000n)
-      const [spender] = scenario.spenders
-      const every = spender?.every
-      assert.isDefined(every)
-      let hot = 24_310
-      let lowest = hot
-      const payments: Array<{ readonly block: number; readonly amount: number }> = []
-      for (let block = 1; block <= 7 * 86_400; block++) {
-        hot -= units(spender?.at.get(block) ?? 0n)
-        if (block > every.since && (block - every.since) % every.blocks === 0) hot -= units(every.amount)
-        if (hot < 10_000) {
-          payments.push({ block, amount: 25_000 - hot })
-          hot = 25_000
-        }
-        lowest = Math.min(lowest, hot)
-      }
-      assert.isAtLeast(lowest, 0)
-      assert.isAtLeast(payments.length, 20)
-      for (const { block } of payments) {
-        const day = payments.filter((p) => p.block >= block && p.block < block + 86_400)
-        assert.isAtMost(day.length, 10)
-        assert.isAtMost(
-          day.reduce((sum, p) => sum + p.amount, 0),
-          100_000,
-        )
-      }
-      const total = payments.reduce((sum, p) => sum + p.amount, 0)
-      assert.isBelow(total, 500_000)
     }),
   )
 })

@@ -169,7 +169,7 @@ const floods: ReadonlyArray<Attack> = [
   ],
 ]
 
-const verbs = ["halt", "pause", "resume", "reload", "submit", "adopt", "recover", "trust/head", "intents/abcd/cancel"]
+const verbs = ["halt", "pause", "resume", "reload", "submit", "adopt", "recover", "intents/abcd/cancel"]
 const said = { reason: "x", author: "x", scope: "all" }
 
 /** What only the socket takes, over plain HTTP from another address than loopback's, with the token that reads. */
@@ -217,29 +217,17 @@ const rebinding: ReadonlyArray<Attack> = [
   ),
 )
 
-const untils = [
-  "9e15",
-  "8640000000000001",
-  "1e400",
-  "-1",
-  "0",
-  "1",
-  "1.5",
-  '"9e15"',
-  "null",
-  "[]",
-  "true",
-  "253402300800000",
-]
-const pauses: ReadonlyArray<Attack> = untils.map((until) => [
-  `a pause until ${until}`,
-  async () => {
-    const body = `{"scope":"all","reason":"x","author":"x","until":${until}}`
-    const answer = await call(control, "/api/v1/pause", { method: "POST", body })
-    const stops = await halts()
-    return answer?.status === 400 && stops.length === 0 ? undefined : `${answer?.status}, ${JSON.stringify(stops)}`
-  },
-])
+const pauses: ReadonlyArray<Attack> = ["8640000000000001", "1e400", "-1", "1.5", '"9e15"', "null", "[]"].map(
+  (until) => [
+    `a pause until ${until}`,
+    async () => {
+      const body = `{"scope":"all","reason":"x","author":"x","until":${until}}`
+      const answer = await call(control, "/api/v1/pause", { method: "POST", body })
+      const stops = await halts()
+      return answer?.status === 400 && stops.length === 0 ? undefined : `${answer?.status}, ${JSON.stringify(stops)}`
+    },
+  ],
+)
 
 const attacks = [...floods, ...tokens, ...overHttp, ...rebinding, ...pauses]
 let tried = 0

@@ -84,55 +84,21 @@ type Attack = readonly [title: string, strike: () => Promise<string | undefined>
 const halting = '{"reason":"x","author":"x"}'
 const frames: Readonly<Record<string, string | Buffer>> = {
   "nothing but line ends": "\r\n\r\n\r\n",
-  "a NUL": "\u0000",
   "all bytes": Buffer.from(Array.from({ length: 256 }, (_, i) => i)),
-  "a TLS greeting": Buffer.from("160301020001000100", "hex"),
-  "HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-  "HTTP/0.9": "GET /api/v1/halt\r\n",
   "HTTP/9.9": "POST /api/v1/halt HTTP/9.9\r\nHost: localhost\r\n\r\n",
   "no host": `POST /api/v1/halt HTTP/1.1\r\nContent-Length: ${halting.length}\r\n\r\n${halting}`,
-  "a method in small letters": post("/api/v1/halt", halting).replace("POST", "post"),
   "a method of its own": post("/api/v1/halt", halting).replace("POST", "HALT"),
   "GET with a body": post("/api/v1/halt", halting).replace("POST", "GET"),
-  "PUT with a body": post("/api/v1/halt", halting).replace("POST", "PUT"),
   "another method in a header": post("/api/v1/halt", halting)
     .replace("POST", "GET")
     .replace("Host:", "X-HTTP-Method-Override: POST\r\nHost:"),
-  CONNECT: "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
-  TRACE: "TRACE /api/v1/halt HTTP/1.1\r\nHost: localhost\r\n\r\n",
   "a path with dots": post("/api/v1/x/../halt", halting),
   "a path with coded dots": post("/api/v1/x/%2e%2e/halt", halting),
-  "a path with a coded letter": post("/api/v1/hal%74", halting),
   "a path with a slash more": post("/api/v1//halt", halting),
-  "a path with a slash behind": post("/api/v1/halt/", halting),
-  "a path in capitals": post("/API/V1/HALT", halting),
-  "a path with a NUL": post("/api/v1/halt%00", halting),
-  "a whole address": post("http://other/api/v1/halt2", halting),
   "two lengths": post("/api/v1/halt", halting).replace("Content-Type", `Content-Length: 0\r\nContent-Type`),
-  "a length and chunks": post("/api/v1/halt", halting).replace(
-    "Content-Type",
-    "Transfer-Encoding: chunked\r\nContent-Type",
-  ),
-  "a length below zero": post("/api/v1/halt", halting).replace(/Content-Length: [0-9]+/, "Content-Length: -1"),
-  "a length with a sign": post("/api/v1/halt", halting).replace(/Content-Length: /, "Content-Length: +"),
   "half of a body": post("/api/v1/halt", halting).slice(0, -5),
-  "chunks that lie": `POST /api/v1/halt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n${halting}`,
   "a header of a megabyte": `GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\nX: ${"a".repeat(1_000_000)}\r\n\r\n`,
-  "100,000 headers": `GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n${"X: a\r\n".repeat(100_000)}\r\n`,
-  "a header with a line end alone": post("/api/v1/halt", halting).replace(
-    "Host: localhost\r\n",
-    "Host: localhost\nX: a\n",
-  ),
-  "a header that goes on in the next line": post("/api/v1/halt", halting).replace(
-    "Host: localhost",
-    "Host: localhost\r\n folded",
-  ),
-  "a first line of a megabyte": `GET /${"a".repeat(1_000_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
   "a body of a megabyte": post("/api/v1/halt", JSON.stringify({ reason: "a".repeat(1_000_000), author: "x" })),
-  "a body that is packed": post("/api/v1/halt", "\u001f\u008b\u0008").replace(
-    "Content-Type",
-    "Content-Encoding: gzip\r\nContent-Type",
-  ),
   "JSON of a hundred thousand brackets": post("/api/v1/halt", "[".repeat(60_000)),
 }
 

@@ -1,5 +1,5 @@
 import { json } from "../GatewayServer.ts"
-import { type AskName, askNames, asks, key, listing, time } from "./asks.ts"
+import { type AskName, askNames, asks } from "./asks.ts"
 import { type BadAnswer, type Outcome, unreadable } from "./BadAnswer.ts"
 import { containersOf, inFront, valueAt, without, withText } from "./edit.ts"
 
@@ -140,34 +140,6 @@ const hashes = [
   `0x${"ab".repeat(31)}`,
 ]
 
-const row = { balance: "1", partyId: key, assetId: "a", marketId: "", accountType: 4 }
-const rowsAt = (times: ReadonlyArray<bigint>): BadAnswer => {
-  const nodes = times.map((at) => ({ ...row, timestamp: String(at) }))
-  const body = listing("balances", {}) as { balances: { edges: Array<object>; pageInfo: object } }
-  body.balances.edges = nodes.map((node) => ({ node, cursor: "c" }))
-  const value = asks.balances.value({}) as { pageInfo: object; mark: object }
-  const rows = times.map((timestamp) => ({
-    cursor: "c",
-    node: { timestamp, balance: 1n, party: key, asset: "a", market: "", type: "ACCOUNT_TYPE_GENERAL" },
-  }))
-  return bad("balances", `rows at ${times.join(", ")}`.slice(0, 90), JSON.stringify(body), {
-    value: { ...value, rows },
-  })
-}
-
-/** Times that blocks can have are facts like any other: the poller judges them. */
-const times = [
-  [1n],
-  [0n],
-  [9n * 10n ** 18n],
-  [1_795_220_344n],
-  [time + 31_536_000_000_000_000n],
-  [time, time],
-  [time, time - 1n],
-  [time - 1n, time, time - 2n, time + 1n],
-  [time + 1n, 1n, 9n * 10n ** 18n],
-].map(rowsAt)
-
 /** Everything about the form of an answer. */
 export const shapes: ReadonlyArray<BadAnswer> = [
   ...replaced,
@@ -176,7 +148,6 @@ export const shapes: ReadonlyArray<BadAnswer> = [
   ...twice,
   ...inherited,
   ...wholes,
-  ...times,
   ...hashes.map((hash) => bad("head", `hash is ${hash}`, withText(asks.head.answer, "hash", `"${hash}"`), unreadable)),
   bad("transfer", "another transfer", withText(asks.transfer.answer, "transferNode.transfer.id", '"ab"'), unreadable),
 ]
