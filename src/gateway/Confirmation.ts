@@ -2,7 +2,7 @@ import { Context, Effect } from "effect"
 import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./GatewayReader.ts"
-import type { Page } from "./schema/Paging.ts"
+import { type Page, pageOf } from "./schema/Paging.ts"
 import { type ObservedTransfer, TransferAnswer, TransfersAnswer } from "./schema/Transfers.ts"
 import { WithdrawalAnswer, WithdrawalsAnswer } from "./schema/Withdrawals.ts"
 import type { Transport } from "./Transport.ts"
@@ -141,7 +141,7 @@ const sightingOf = (
     ),
   )
 
-const pageOf = (after: string | undefined) =>
+const behind = (after: string | undefined) =>
   paginationParameters({ first: pageSize, ...(after === undefined ? {} : { after }), newestFirst: false })
 
 const ofKey = (publicKey: string) =>
@@ -156,12 +156,10 @@ const transfersPage = (transport: Transport["Service"], publicKey: string, after
       operation: "transfer",
       title: "transfers",
       path: "/api/v2/transfers",
-      query: [...ofKey(publicKey), ...pageOf(after)],
+      query: [...ofKey(publicKey), ...behind(after)],
       schema: TransfersAnswer,
     })
-    .pipe(
-      Effect.map(({ value: { transfers }, mark }) => ({ rows: transfers.edges, pageInfo: transfers.pageInfo, mark })),
-    )
+    .pipe(Effect.map(({ value, mark }) => pageOf(value.transfers, mark)))
 
 const withdrawalsPage = (transport: Transport["Service"], publicKey: string, after: string | undefined) =>
   transport
@@ -169,16 +167,10 @@ const withdrawalsPage = (transport: Transport["Service"], publicKey: string, aft
       operation: "transfer",
       title: "withdrawals",
       path: "/api/v2/withdrawals",
-      query: [["partyId", publicKey], ...pageOf(after)],
+      query: [["partyId", publicKey], ...behind(after)],
       schema: WithdrawalsAnswer,
     })
-    .pipe(
-      Effect.map(({ value: { withdrawals }, mark }) => ({
-        rows: withdrawals.edges,
-        pageInfo: withdrawals.pageInfo,
-        mark,
-      })),
-    )
+    .pipe(Effect.map(({ value, mark }) => pageOf(value.withdrawals, mark)))
 
 /**
  * Walks from the oldest row on: a transfer that changes meanwhile moves to the end, where it is met again, so that a

@@ -5,7 +5,7 @@ import type { GatewayError } from "./GatewayError.ts"
 import { type AccountBalance, AccountsAnswer } from "./schema/Accounts.ts"
 import { AssetsAnswer } from "./schema/Assets.ts"
 import { BalanceChangesAnswer } from "./schema/BalanceChanges.ts"
-import type { Page, PageInfo } from "./schema/Paging.ts"
+import { type Page, pageOf } from "./schema/Paging.ts"
 import type { Transport } from "./Transport.ts"
 
 /** Which part of a listing: forwards by `first` and `after`, backwards by `last` and `before`. Page sizes 1 to 5000. */
@@ -69,9 +69,8 @@ export class GatewayReader extends Context.Service<
             ...parameter("dateRange.endTimestamp", query.endTimestamp),
           ],
           schema: BalanceChangesAnswer,
-          rowsMax: query.first ?? query.last,
         })
-        return toPage(value.balances, mark)
+        return pageOf(value.balances, mark)
       }),
       assets: Effect.fn("GatewayReader.assets")(function* (query) {
         const { value, mark } = yield* transport.request({
@@ -79,9 +78,8 @@ export class GatewayReader extends Context.Service<
           path: "/api/v2/assets",
           query: [...parameter("assetId", query.assetId), ...paginationParameters(query)],
           schema: AssetsAnswer,
-          rowsMax: query.first ?? query.last,
         })
-        return toPage(value.assets, mark)
+        return pageOf(value.assets, mark)
       }),
       accounts: Effect.fn("GatewayReader.accounts")(function* (query) {
         const { value, mark } = yield* transport.request({
@@ -89,9 +87,8 @@ export class GatewayReader extends Context.Service<
           path: "/api/v2/accounts",
           query: [...filterParameters(query), ...paginationParameters(query)],
           schema: AccountsAnswer,
-          rowsMax: query.first ?? query.last,
         })
-        return toPage(value.accounts, mark)
+        return pageOf(value.accounts, mark)
       }),
     })
 }
@@ -117,8 +114,3 @@ export const paginationParameters = (page: Pagination): Parameters => [
   ...parameter("pagination.before", page.before),
   ...parameter("pagination.newestFirst", page.newestFirst),
 ]
-
-const toPage = <A>(
-  connection: { readonly edges: Page<A>["rows"]; readonly pageInfo: PageInfo },
-  mark: Page<A>["mark"],
-): Page<A> => ({ rows: connection.edges, pageInfo: connection.pageInfo, mark })

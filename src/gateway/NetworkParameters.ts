@@ -1,6 +1,7 @@
 import { Context, Effect } from "effect"
 import { GatewayError } from "./GatewayError.ts"
 import { paginationParameters } from "./GatewayReader.ts"
+import { pageOf } from "./schema/Paging.ts"
 import { ParametersAnswer } from "./schema/Parameters.ts"
 import type { Transport } from "./Transport.ts"
 import { pageSize, walkPages } from "./walkPages.ts"
@@ -39,10 +40,4 @@ const onePage = (transport: Transport["Service"], after: string | undefined) =>
       query: paginationParameters({ first: pageSize, ...(after === undefined ? {} : { after }) }),
       schema: ParametersAnswer,
     })
-    .pipe(
-      Effect.map(({ value: { networkParameters }, mark }) => ({
-        rows: networkParameters.edges,
-        pageInfo: networkParameters.pageInfo,
-        mark,
-      })),
-    )
+    .pipe(Effect.map(({ value, mark }) => pageOf(value.networkParameters, mark)))

@@ -34,17 +34,12 @@ interface TransportRequest<A> {
   readonly atOnce?: number
   /** The turn that was taken for it; otherwise it waits for one. */
   readonly turn?: Turn | undefined
-  /** Rows asked for. A gateway may send its own default of 1000 instead; a longer listing is Unreadable. */
-  readonly rowsMax?: number | undefined
 }
 
 /** Hears of the moment in which a request leaves, after it waited for its turn. Default: nobody does. */
 export const SendMoment = Context.Reference<() => void>("cofferer/gateway/SendMoment", {
   defaultValue: () => () => {},
 })
-
-/** Rows of a page where a gateway looks at no number. */
-const pageRowsDefault = 1_000
 
 /** A decoded answer and the block that the gateway names in its headers; undefined where it names none. */
 interface Answer<A> {
@@ -220,22 +215,11 @@ const parseJson = ({ text }: Body): { readonly json: unknown } | undefined => {
   }
 }
 
-/** Rows of the longest listing right below the root: each costs far more to decode than to send. */
-const rowsOf = (json: unknown): number => {
-  if (typeof json !== "object" || json === null) return 0
-  let longest = 0
-  for (const value of Object.values(json)) {
-    const edges: unknown = typeof value === "object" && value !== null ? value.edges : undefined
-    if (Array.isArray(edges)) longest = Math.max(longest, edges.length)
-  }
-  return longest
-}
-
 /** From a complete answer to its value. The content type is not looked at: real networks send two at once on errors. */
 const understand = <A>(
   response: HttpClientResponse.HttpClientResponse,
   body: Body,
-  { schema, rowsMax = pageRowsDefault }: TransportRequest<A>,
+  { schema }: TransportRequest<A>,
 ): Exit.Exit<Answer<A>, GatewayReason> => {
   const { status, headers } = response
   const mark = blockMark(headers)
@@ -252,10 +236,6 @@ const understand = <A>(
   }
   if (hasBrokenText(body.text ?? "", parsed.json)) {
     return Exit.fail({ _tag: "Unreadable", detail: "a text that is no Unicode: half of a surrogate pair" })
-  }
-  const rows = rowsOf(parsed.json)
-  if (rows > Math.max(rowsMax, pageRowsDefault)) {
-    return Exit.fail({ _tag: "Unreadable", detail: `${rows} rows, more than were asked for` })
   }
   const value = Schema.decodeUnknownExit(schema)(parsed.json)
   if (Exit.isSuccess(value)) return Exit.succeed({ value: value.value, mark: mark.value })

@@ -14,6 +14,8 @@ import type { Epoch } from "./schema/Epoch.ts"
 import type { ObservedTransfer } from "./schema/Transfers.ts"
 import { lowerMark } from "./walkPages.ts"
 
+const valuesOf = <A>(told: ReadonlyArray<Told<A>>): ReadonlyArray<A> => told.map(({ value }) => value)
+
 /** Cursors remembered with the gateway that gave them: more than walks go on at once. */
 const cursorsMax = 256
 
@@ -91,11 +93,7 @@ const agreed = (gateways: Gateways["Service"], of: (one: Confirmation["Service"]
   transfer: (id) =>
     Effect.map(
       gateways.several((g) => of(g.confirmation).transfer(id)),
-      (told) =>
-        agreedSighting(
-          told.map(({ value }) => value),
-          gateways.quorum,
-        ),
+      (told) => agreedSighting(valuesOf(told), gateways.quorum),
     ),
   transfersFrom: (publicKey, options) =>
     Effect.map(
@@ -144,8 +142,7 @@ const agreedParameters = (
 
 /** The newest of what a quorum has seen: one gateway alone neither begins an epoch nor uses one up. */
 const quorumOf = <A>(told: ReadonlyArray<Told<A>>, quorum: number, of: (value: A) => number): ReadonlyArray<A> =>
-  told
-    .map(({ value }) => value)
+  valuesOf(told)
     .toSorted((a, b) => of(b) - of(a))
     .slice(quorum - 1)
 
@@ -178,20 +175,12 @@ export const layerTogether = (
           sends: (key, since, until) =>
             Effect.map(
               several((g) => g.history.sends(key, since, until)),
-              (told) =>
-                agreedSends(
-                  told.map(({ value }) => value),
-                  quorum,
-                ),
+              (told) => agreedSends(valuesOf(told), quorum),
             ),
           debits: (key, since, until) =>
             Effect.map(
               several((g) => g.history.debits(key, since, until)),
-              (told) =>
-                anyDebits(
-                  told.map(({ value }) => value),
-                  quorum,
-                ),
+              (told) => anyDebits(valuesOf(told), quorum),
             ),
         }),
       ),

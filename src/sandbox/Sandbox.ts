@@ -10,7 +10,7 @@ import type { Outcome } from "./http/perform.ts"
 import { makeRateLimiter, type RateLimiter } from "./http/RateLimiter.ts"
 import type { World } from "./http/Route.ts"
 import { answerRequest, type Request } from "./http/routes.ts"
-import { exactPaths, layerRoutes, ownHost } from "./http/Server.ts"
+import { layerRoutes, ownHost } from "./http/Server.ts"
 import { publicKeyOf, writeKeys } from "./Keys.ts"
 import { openLedgerFile } from "./LedgerFile.ts"
 import { type LedgerNode, makeNode } from "./LedgerNode.ts"
@@ -154,9 +154,7 @@ const listen = (
             () => open(host, 0),
           ),
         )
-    const app = yield* HttpRouter.toHttpEffect(layerRoutes(world, limiter)).pipe(
-      Effect.provideService(HttpRouter.RouterConfig, exactPaths),
-    )
+    const app = yield* HttpRouter.toHttpEffect(layerRoutes(world, limiter))
     yield* server.serve(ownHost(host)(app))
     return server.address._tag === "UnixPathAddress" ? port : server.address.port
   })

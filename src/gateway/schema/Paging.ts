@@ -28,3 +28,9 @@ export const Connection = <S extends Schema.Constraint>(node: S) =>
     edges: orDefault(Schema.Array(Schema.Struct({ cursor: Text, node })), []),
     pageInfo: PageInfo,
   })
+
+/** The page of a listing as a walk or a reader takes it. */
+export const pageOf = <A>(
+  { edges, pageInfo }: { readonly edges: Page<A>["rows"]; readonly pageInfo: PageInfo },
+  mark: Page<A>["mark"],
+): Page<A> => ({ rows: edges, pageInfo, mark })

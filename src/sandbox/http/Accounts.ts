@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { accountTypeNumbers } from "../../domain/AccountType.ts"
 import type { Account } from "../Ledger.ts"
 import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
-import { cursorField, edgesOf, invalidPagination, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
+import { cursorField, edgesOf, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
 import { enums, list, type Query, scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
@@ -64,7 +64,7 @@ export const accounts: Route = {
   answer: (world, ask) =>
     Effect.gen(function* () {
       const meant = yield* readFilter(ask.query, badAsset)
-      const paging = yield* readPaging(ask.query, invalidPagination)
+      const paging = yield* readPaging(ask.query)
       const answer = yield* world.node.read((chain) => {
         const rows = [...chain.ledger.accounts.values()].filter(meant).sort((a, b) => (a.id < b.id ? -1 : 1))
         return edgesOf(pageOf(rows, paging, listing), cursorOf, (account) => ({

@@ -5,7 +5,7 @@ import type { Profile } from "../Profiles.ts"
 import { formatTime, parseTime, toMicros } from "../Time.ts"
 import { readFilter } from "./Accounts.ts"
 import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
-import { cutPage, edgesOf, fetchCount, invalidPagination, type Paging, readPaging, toCursor } from "./Paging.ts"
+import { cutPage, edgesOf, fetchCount, type Paging, readPaging, toCursor } from "./Paging.ts"
 import { int64 } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
@@ -23,7 +23,7 @@ export const balanceChanges: Route = {
       const start = yield* int64(ask.query, "date_range.start_timestamp")
       const end = yield* int64(ask.query, "date_range.end_timestamp")
       const meant = yield* readFilter(ask.query, badAsset)
-      const paging = yield* readPaging(ask.query, invalidPagination)
+      const paging = yield* readPaging(ask.query)
       yield* checkRange({ start, end, profile, hasCursor: paging.cursor !== undefined })
       const cursor = yield* readCursor(paging)
       const page = yield* world.node.read((chain) => {

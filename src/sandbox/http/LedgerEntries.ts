@@ -3,7 +3,7 @@ import { type Movement, movementTypes } from "../Ledger.ts"
 import { formatTime } from "../Time.ts"
 import { readFilter } from "./Accounts.ts"
 import { nodeError, ok, type Refusal, refuse } from "./Answer.ts"
-import { cutPage, edgesOf, fetchCount, invalidPagination, readPaging, toCursor } from "./Paging.ts"
+import { cutPage, edgesOf, fetchCount, readPaging, toCursor } from "./Paging.ts"
 import { enums, int64, list, type Query } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
@@ -25,7 +25,7 @@ export const ledgerEntries: Route = {
     Effect.gen(function* () {
       const isMeant = yield* readMeaning(ask.query)
       const { start, end } = yield* readRange(ask.query)
-      const paging = yield* readPaging(ask.query, invalidPagination)
+      const paging = yield* readPaging(ask.query)
       if (paging.cursor !== undefined) {
         const inner = 'ERROR: column reference "vega_time" is ambiguous (SQLSTATE 42702)'
         return yield* refuse(nodeError("Internal", { ...badAsset, inner }))

@@ -16,13 +16,10 @@ export interface Paging {
 const limitDefault = 1_000
 const limitMax = 5_000
 
-/** How an operation reports paging that makes no sense; the network's operations differ. */
-export type PagingError = (inner: string) => Refusal
-
-export const invalidPagination: PagingError = (inner) =>
+const invalid = (inner: string): Refusal =>
   refuse(nodeError("InvalidArgument", { code: 10_028, message: "invalid pagination", inner }))
 
-export const readPaging = (query: Query, invalid: PagingError): Effect.Effect<Paging, Refusal> =>
+export const readPaging = (query: Query): Effect.Effect<Paging, Refusal> =>
   Effect.gen(function* () {
     const first = yield* int32(query, "pagination.first")
     const last = yield* int32(query, "pagination.last")

@@ -7,38 +7,19 @@ import { type Answer, plainError, refuse } from "./Answer.ts"
 import { type Incoming, perform } from "./perform.ts"
 import type { RateLimiter } from "./RateLimiter.ts"
 import type { Route, World } from "./Route.ts"
-import { knowsPath, routesOf } from "./routes.ts"
+import { routesOf } from "./routes.ts"
 
 /** The largest message between the network's gateway and its node. */
 const messageMax = ByteSize.mebibytes(4)
 
-/** A slash more or a capital letter is another path; a parameter may be as long as a request line. */
-export const exactPaths = {
-  ignoreTrailingSlash: false,
-  ignoreDuplicateSlashes: false,
-  caseSensitive: true,
-  maxParamLength: 16_384,
-}
-
-/** All paths of the profile, with the network's answers to unknown paths and wrong methods. */
+/** All paths of the profile; any other path or method is not found. */
 export const layerRoutes = (world: World, limiter: RateLimiter | undefined) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
-      const served = routesOf(world.profile)
-      for (const route of served) {
+      for (const route of routesOf(world.profile)) {
         yield* router.add(route.method, route.path, serve(world, limiter, route))
       }
-      const isKnown = knowsPath(served)
-      yield* router.add("*", "/*", ({ url }) =>
-        Effect.succeed(
-          respond(
-            isKnown(url.split("?")[0]!)
-              ? plainError("Unimplemented", "Method Not Allowed", false)
-              : plainError("NotFound", "Not Found", false),
-            {},
-          ),
-        ),
-      )
+      yield* router.add("*", "/*", respond(plainError("NotFound", "Not Found", false), {}))
     }),
   )
 

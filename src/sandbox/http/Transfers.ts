@@ -3,7 +3,7 @@ import type { Transfer, Withdrawal } from "../Chain.ts"
 import { formatFraction, parseFactor } from "../Fraction.ts"
 import { formatTime, toMicros } from "../Time.ts"
 import { nodeError, ok, refuse } from "./Answer.ts"
-import { cursorField, edgesOf, invalidPagination, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
+import { cursorField, edgesOf, type Listing, pageOf, readPaging, toCursor } from "./Paging.ts"
 import { enums, scalar } from "./Query.ts"
 import type { Route } from "./Route.ts"
 
@@ -66,7 +66,7 @@ export const transfers: Route = {
         const detail = { code: 220_001, message: "failed to get transfer", inner }
         return yield* refuse(nodeError("Internal", detail))
       }
-      const read = yield* readPaging(ask.query, invalidPagination)
+      const read = yield* readPaging(ask.query)
       const paged = [...ask.query.keys()].some((name) => name.startsWith("pagination."))
       const paging = paged ? read : { ...read, limit: pageDefault }
       const page = yield* world.node.read((chain) => {
@@ -159,7 +159,7 @@ export const withdrawals: Route = {
   answer: (world, ask) =>
     Effect.gen(function* () {
       const party = yield* scalar(ask.query, "party_id")
-      const paging = yield* readPaging(ask.query, invalidPagination)
+      const paging = yield* readPaging(ask.query)
       const page = yield* world.node.read((chain) => {
         const rows = [...chain.withdrawals.values()].filter((row) => party === undefined || row.party === party)
         return pageOf(withdrawalsBy.sorted(rows), paging, withdrawalsBy.listing)

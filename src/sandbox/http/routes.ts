@@ -41,12 +41,6 @@ const patternOf = (route: Pick<Route, "path">): RegExp =>
 
 const patterns: ReadonlyArray<readonly [Route, RegExp]> = routes.map((route) => [route, patternOf(route)])
 
-/** Whether one of the routes has the path, whatever its method. */
-export const knowsPath = (known: ReadonlyArray<Pick<Route, "path">>): ((path: string) => boolean) => {
-  const all = known.map(patternOf)
-  return (path) => all.some((pattern) => pattern.test(path))
-}
-
 /** The route of a request and the parameters in its path. */
 const findRoute = (
   profile: Profile,
