@@ -14,7 +14,7 @@ import { hashesMax } from "./Scenario.ts"
 import type { Tx } from "./Tx.ts"
 
 /** What the mempool says about submitted bytes. `known`: it would not look at them, in the network's words. */
-export type Submission =
+type Submission =
   | { readonly _tag: "Checked"; readonly hash: string; readonly code: number; readonly text: string }
   | { readonly _tag: "Turned"; readonly text: string }
 

@@ -29,7 +29,7 @@ export const stepsOf = (dir: string): ReadonlyArray<Step> => {
   return [
     { name: "lies", command: ["npm", "run", "-s", "lies"] },
     step("lies-http", "lies", "--http"),
-    ...["statements", "limits", "traffic", "month", "calm", "year"].map((name) => step(name, "sim", `--${name}`)),
+    ...["statements", "limits", "month", "calm", "year"].map((name) => step(name, "sim", `--${name}`)),
     step("reads", "crash", "--reads"),
     ...seeded("kills", "crash", 2, "--kills 250"),
     ...seeded("power", "crash", 4, "--power 25"),

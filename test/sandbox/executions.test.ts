@@ -124,20 +124,6 @@ describe("a recurring transfer", () => {
     ),
   )
 
-  it.effect("waits for its first epoch", () =>
-    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
-      Effect.gen(function* () {
-        yield* execute(client, "alice", recurring(client, "bob", one, { startEpoch: 3n }))
-        const seen = []
-        while ((yield* nextEpoch(client)) < 5) seen.push(yield* holds(sandbox, "bob"))
-        assert.deepStrictEqual(
-          [...seen, yield* holds(sandbox, "bob")],
-          ["50.00", "50.00", "51.00", "52.00"].slice(0, 4),
-        )
-      }),
-    ),
-  )
-
   it.effect.each([
     ["what it cannot pay", 30n * one, "1", "could not transfer funds, not enough funds to transfer"],
     ["too small a payment", one, "0.01", "could not transfer funds, less than minimal amount requested to transfer"],
@@ -259,17 +245,6 @@ describe("a payment for later", () => {
         assert.strictEqual(yield* holds(sandbox, "bob"), "50.00")
         yield* step(client, 20)
         assert.strictEqual(yield* holds(sandbox, "bob"), "250.00")
-      }),
-    ),
-  )
-
-  it.effect("cannot be cancelled", () =>
-    withSandbox({ isHere: true, text: scenario() }, (client, sandbox) =>
-      Effect.gen(function* () {
-        const deliverOn = yield* inSeconds(sandbox, 20n)
-        const [sent] = yield* execute(client, "alice", Test.payment(client, "bob", one, { asset: usdt, deliverOn }))
-        const [ended] = yield* execute(client, "alice", cancel(sent?.id))
-        assert.strictEqual(ended?.error, "recurring transfer does not exists")
       }),
     ),
   )

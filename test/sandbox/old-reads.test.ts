@@ -243,22 +243,6 @@ describe("a replica that lags", () => {
       ),
     ),
   )
-
-  it.effect("shows the first block where there are not so many", () =>
-    Effect.andThen(
-      begin,
-      withSandbox({ isHere: true, text }, (client, node) =>
-        Effect.gen(function* () {
-          const first = yield* look(client, node)
-          yield* arm(client, { kind: "lagging_replica", blocks: 5 })
-          for (let n = 0; n < 5; n++) yield* live(client, node)
-          assert.deepStrictEqual(yield* look(client, node), first)
-          yield* live(client, node)
-          assert.notDeepEqual(yield* look(client, node), first)
-        }),
-      ),
-    ),
-  )
 })
 
 describe("reads of the past", () => {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto"
 import { parseArgs } from "node:util"
-import { runTrafficTwice } from "../support/runTrafficTwice.ts"
 import { makeBench } from "./bench.ts"
 import { installCrashPoints } from "./CrashPoints.ts"
 import { calmNames } from "./calm.ts"
@@ -22,7 +21,6 @@ const usage = `usage: npm run sim -- [--seeds N | --until S] [--first S] [--gate
                       [--figures FILE] [--workers N] [--trace]
        npm run sim -- --statements
        npm run sim -- --limits
-       npm run sim -- --traffic
        npm run sim -- --year
        npm run sim -- --month [--profile 0.74|0.75]
        npm run sim -- --calm [--profile 0.74|0.75]
@@ -38,7 +36,6 @@ const usage = `usage: npm run sim -- [--seeds N | --until S] [--first S] [--gate
   --trace     prints what goes over the wire: for one seed that failed
   --statements lets each statement of a payment's day fail, once and for a while
   --limits    runs the daemon for an hour before a gateway that bans who asks too much
-  --traffic   runs ten minutes of fifty parties' traffic over the play-money network, twice
   --year      runs the daemon for a year, through both changes of the clocks, a leap day, votes and upgrades
   --month     runs the daemon for thirty days on networks of 0.74 and 0.75, with lag, votes and outages, and counts what
               waits for a guard outside of these
@@ -65,7 +62,6 @@ const readArguments = () => {
         until: { type: "string" },
         statements: { type: "boolean", default: false },
         limits: { type: "boolean", default: false },
-        traffic: { type: "boolean", default: false },
         year: { type: "boolean", default: false },
         month: { type: "boolean", default: false },
         calm: { type: "boolean", default: false },
@@ -172,12 +168,6 @@ if (values.limits) {
   for (const complaint of complaints) console.log(complaint)
   console.log(`an hour before a strict gateway: violations ${complaints.length}`)
   process.exit(complaints.length > 0 ? 1 : 0)
-}
-if (values.traffic) {
-  const { included, tally } = await runTrafficTwice(600)
-  for (const [what, count] of tally) if (/^(answered|ended) /.test(what)) console.log(`  ${what}: ${count}`)
-  console.log(`ten minutes of traffic, twice the same: ${included} transactions, all money accounted for`)
-  process.exit(0)
 }
 if (values.year) {
   installCrashPoints()

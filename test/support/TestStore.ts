@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { AcceptedHead } from "../../src/store/AcceptedHead.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Approvals } from "../../src/store/Approvals.ts"
@@ -73,3 +73,18 @@ export const testStore = () => {
 }
 
 export type TestStore = ReturnType<typeof testStore>
+
+type Provided = Layer.Success<ReturnType<ReturnType<typeof testStore>["layer"]>>
+
+/** Runs the first effect on a fresh store, then, after closing it, the second on the same file. */
+export const restart = <E>(
+  first: Effect.Effect<void, E, Provided>,
+  second: Effect.Effect<void, E, Provided> = Effect.void,
+) => {
+  const store = testStore()
+  return first.pipe(
+    Effect.provide(store.layer()),
+    Effect.andThen(second.pipe(Effect.provide(store.layer()))),
+    Effect.ensuring(Effect.sync(store.remove)),
+  )
+}

@@ -1,0 +1,166 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { type Alert, AlertQueue } from "../../src/store/AlertQueue.ts"
+import { Brake } from "../../src/store/Brake.ts"
+import { type Spend, SpendLog } from "../../src/store/SpendLog.ts"
+import { restart } from "../support/TestStore.ts"
+
+const words = { reason: "audit", author: "ana" }
+
+/** What stops promise: durable, with a reason, ending as said. */
+describe("brake", () => {
+  it.effect("keeps pauses until they are resumed or their time is over", () =>
+    restart(
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        yield* brake.pause({ scope: "all", ...words, until: undefined })
+        yield* brake.pause({ scope: "rule:r", ...words, until: 60_000 })
+      }),
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        assert.deepStrictEqual(
+          (yield* brake.pauses).map((p) => p.scope),
+          ["all", "rule:r"],
+        )
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(
+          (yield* brake.pauses).map((p) => p.scope),
+          ["all"],
+        )
+        assert.strictEqual(yield* brake.resume({ scope: "all", ...words }), 1)
+        assert.deepStrictEqual(yield* brake.pauses, [])
+      }),
+    ),
+  )
+
+  it.effect("keeps what people say in one line that is seen whole: it is shown within sentences", () =>
+    restart(
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        const said = { reason: "audit\nall is well", author: "ana\u202e" }
+        yield* brake.pause({ scope: "all", ...said, until: undefined })
+        yield* brake.halt("operator", "ana: audit\nall is well")
+      }),
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        const [pause] = yield* brake.pauses
+        assert.deepInclude(pause, { reason: "audit\\u{a}all is well", author: "ana\\u{202e}" })
+        assert.deepStrictEqual(
+          (yield* brake.halts).map(({ detail }) => detail),
+          ["ana: audit\\u{a}all is well"],
+        )
+      }),
+    ),
+  )
+
+  it.effect("halts once for one reason, until a person resumes or its cause is gone", () =>
+    restart(
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        yield* brake.halt("chain_changed", "first")
+        yield* brake.halt("chain_changed", "second")
+        yield* brake.halt("restored_store", "stop")
+      }),
+      Effect.gen(function* () {
+        const brake = yield* Brake
+        assert.deepStrictEqual(
+          (yield* brake.halts).map((h) => [h.reason, h.detail]),
+          [
+            ["chain_changed", "first"],
+            ["restored_store", "stop"],
+          ],
+        )
+        yield* brake.resume({ scope: "all", ...words })
+        assert.deepStrictEqual(
+          (yield* brake.halts).map((h) => h.reason),
+          ["restored_store"],
+        )
+        yield* brake.release("restored_store", "all is imported")
+        assert.deepStrictEqual(yield* brake.halts, [])
+      }),
+    ),
+  )
+})
+
+const spend = (intentId: string, k: number, amount: bigint, spentAt: number): Spend => ({
+  intentId,
+  k,
+  digest: `${intentId}${k}`,
+  signature: "s",
+  from: "f",
+  to: "t",
+  assetId: "a",
+  amount,
+  spentAt,
+  policy: "ab12cd34",
+  line: 1,
+})
+const window = { from: new Set(["f"]), to: new Set(["t"]), assetId: "a", since: 100, except: new Set<string>() }
+
+/** What the signer's memory promises. */
+describe("spend log", () => {
+  it.live("remembers what was signed, counts an intent once and what is over by its window, over a restart", () =>
+    restart(
+      Effect.gen(function* () {
+        const log = yield* SpendLog
+        yield* log.record(spend("old", 1, 5n, 100))
+        yield* log.record(spend("one", 1, 2n ** 90n, 101))
+        yield* log.record(spend("one", 2, 2n ** 90n, 102))
+        yield* log.record(spend("two", 1, 3n, 103))
+        for (const intentId of ["old", "one", "two"]) yield* log.close(intentId, undefined)
+      }),
+      Effect.gen(function* () {
+        const log = yield* SpendLog
+        const paid = { signature: "s", from: "f", to: "t", assetId: "a", amount: 2n ** 90n }
+        assert.deepStrictEqual(yield* log.attempts("one"), [
+          { ...paid, k: 1, digest: "one1" },
+          { ...paid, k: 2, digest: "one2" },
+        ])
+        assert.deepStrictEqual(yield* log.attempts("three"), [])
+        assert.deepStrictEqual(yield* log.used(window), { amount: 2n ** 90n + 3n, count: 2 })
+        assert.deepStrictEqual(yield* log.used({ ...window, except: new Set(["one"]) }), { amount: 3n, count: 1 })
+        assert.deepStrictEqual(yield* log.used({ ...window, to: new Set(["x"]) }), { amount: 0n, count: 0 })
+        assert.strictEqual((yield* Effect.exit(log.record(spend("two", 1, 9n, 104))))._tag, "Failure")
+      }),
+    ),
+  )
+})
+
+const alert: Alert = {
+  dedup: "d",
+  severity: "page",
+  kind: "intent",
+  subject: "s",
+  detail: "it is stuck",
+  fields: { n: 1 },
+}
+
+/** What alerts promise: not lost, not sent again by being raised again. */
+describe("alert queue", () => {
+  it.effect("keeps an alert for each receiver until that one has taken it", () =>
+    restart(
+      Effect.gen(function* () {
+        const queue = yield* AlertQueue
+        assert.isTrue(yield* queue.raise(alert))
+        assert.isFalse(yield* queue.raise(alert))
+        const [desk, log] = yield* queue.due(10)
+        assert.deepInclude(desk, { receiver: "desk", tries: 0, detail: "it is stuck", fields: { n: 1 } })
+        yield* queue.delivered(log!)
+        yield* queue.begin(desk!, 1_000)
+        yield* queue.failed(desk!, "no answer", 5_000)
+        assert.deepStrictEqual(yield* queue.due(10), [])
+      }),
+      Effect.gen(function* () {
+        const queue = yield* AlertQueue
+        assert.deepInclude((yield* queue.pending)[0], { receiver: "desk", n: 1 })
+        yield* TestClock.adjust("5 seconds")
+        const [again] = yield* queue.due(10)
+        assert.deepInclude(again, { receiver: "desk", tries: 1 })
+        yield* queue.failed(again!, "no such receiver", undefined)
+        yield* TestClock.adjust("1 hour")
+        assert.deepStrictEqual(yield* queue.due(10), [], "given up, visibly")
+      }),
+    ),
+  )
+})

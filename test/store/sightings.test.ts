@@ -1,0 +1,213 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Asset } from "../../src/domain/Asset.ts"
+import type { BalanceChange } from "../../src/domain/Balance.ts"
+import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
+import { Listings } from "../../src/store/Listings.ts"
+import { Observations } from "../../src/store/Observations.ts"
+import { RuleStates } from "../../src/store/RuleStates.ts"
+import { Settings } from "../../src/store/Settings.ts"
+import { restart } from "../support/TestStore.ts"
+
+const row = (timestamp: bigint, balance: bigint, more: Partial<BalanceChange> = {}): BalanceChange => ({
+  timestamp,
+  balance,
+  party: "p",
+  asset: "a",
+  market: "",
+  type: "ACCOUNT_TYPE_GENERAL",
+  ...more,
+})
+const late = 9_007_199_254_740_993_123n
+
+/** What the memory of balances promises. */
+describe("observations", () => {
+  it.live("keeps each row once however often it comes, exact to the nanosecond, with its watermark", () =>
+    restart(
+      Effect.gen(function* () {
+        const store = yield* Observations
+        const rows = [row(late, 2n ** 100n), row(late + 1_000n, 5n), row(late, 7n, { asset: "b" })]
+        yield* store.advance(rows, { timestamp: late + 2_000n, height: 9n })
+        const again = yield* store.advance(rows, { timestamp: late + 2_000n, height: 9n })
+        assert.deepStrictEqual(again, { changes: [], contradictions: [] })
+      }),
+      Effect.gen(function* () {
+        const store = yield* Observations
+        assert.deepInclude(yield* store.watermark, { timestamp: late + 2_000n, height: 9n })
+        const history = yield* store.history("p", "a", 0n)
+        assert.deepStrictEqual(
+          history.map((r) => [r.timestamp, r.balance]),
+          [
+            [late, 2n ** 100n],
+            [late + 1_000n, 5n],
+          ],
+        )
+        assert.deepStrictEqual(
+          (yield* store.accounts).map((a) => [a.asset, a.balance]),
+          [
+            ["a", 5n],
+            ["b", 7n],
+          ],
+        )
+      }),
+    ),
+  )
+
+  it.live("takes the latest row of an account, in whatever order rows come", () =>
+    restart(
+      Effect.gen(function* () {
+        const store = yield* Observations
+        const { changes } = yield* store.advance([row(20n, 2n), row(10n, 1n)], { timestamp: 30n, height: 1n })
+        assert.deepStrictEqual(
+          changes.map((c) => [c.before, c.row.balance]),
+          [[undefined, 2n]],
+        )
+        yield* store.advance([row(15n, 9n)], { timestamp: 31n, height: 1n })
+        assert.strictEqual((yield* store.accounts)[0]?.balance, 2n, "an older row changes nothing")
+        const touched = yield* store.advance([row(32n, 2n)], { timestamp: 33n, height: 1n })
+        assert.deepStrictEqual(touched.changes, [], "touched is not changed")
+      }),
+    ),
+  )
+
+  it.live("keeps a row as it was first read, and says when it comes with another balance", () =>
+    restart(
+      Effect.gen(function* () {
+        const store = yield* Observations
+        yield* store.advance([row(10n, 1n)], { timestamp: 30n, height: 1n })
+        const { changes, contradictions } = yield* store.advance([row(10n, 2n)], { timestamp: 31n, height: 1n })
+        assert.deepStrictEqual(changes, [])
+        assert.deepStrictEqual(
+          contradictions.map(({ timestamp, balance, said }) => [timestamp, balance, said]),
+          [[10n, 1n, 2n]],
+        )
+        assert.strictEqual((yield* store.accounts)[0]?.balance, 1n)
+        const two = yield* store.advance([row(20n, 5n), row(20n, 6n)], { timestamp: 32n, height: 1n })
+        assert.strictEqual(two.contradictions[0]?.said, 6n, "one answer may contradict itself")
+      }),
+      Effect.gen(function* () {
+        const store = yield* Observations
+        assert.deepStrictEqual(
+          (yield* store.history("p", "a", 0n)).map((r) => r.balance),
+          [1n, 5n],
+        )
+      }),
+    ),
+  )
+
+  it.live("shows opening balances in the history without taking them for rows", () =>
+    restart(
+      Effect.gen(function* () {
+        const store = yield* Observations
+        assert.deepStrictEqual(
+          (yield* store.rebase([row(9n, 4n)], { timestamp: 10n, height: 3n })).map((c) => c.before),
+          [undefined],
+        )
+        const later = yield* store.advance([row(10n, 4n), row(11n, 3n)], { timestamp: 30n, height: 4n })
+        assert.deepStrictEqual(
+          later.changes.map((c) => [c.before, c.row.balance]),
+          [[4n, 3n]],
+        )
+      }),
+      Effect.gen(function* () {
+        const store = yield* Observations
+        assert.deepStrictEqual(
+          (yield* store.history("p", "a", 0n)).map((r) => r.timestamp),
+          [9n, 10n, 11n],
+        )
+        yield* store.prune(11n)
+        assert.strictEqual((yield* store.history("p", "a", 0n)).length, 1)
+      }),
+    ),
+  )
+
+  it.live("forgets old rows and no balance", () =>
+    restart(
+      Effect.gen(function* () {
+        const store = yield* Observations
+        yield* store.advance([row(10n, 1n), row(20n, 2n)], { timestamp: 30n, height: 1n })
+        yield* store.prune(25n)
+        assert.deepStrictEqual(yield* store.history("p", "a", 0n), [])
+        assert.strictEqual((yield* store.accounts)[0]?.balance, 2n)
+      }),
+    ),
+  )
+})
+
+const asset = (id: string, status: string): Asset => ({
+  id,
+  name: id,
+  symbol: id,
+  decimals: 18,
+  quantum: 2n ** 80n,
+  status,
+  source: { kind: "unknown" },
+})
+
+/** What the memory of assets promises. */
+describe("listings", () => {
+  it.live("sees each change of status once, also over a restart; the first listing is no change", () =>
+    restart(
+      Effect.gen(function* () {
+        const store = yield* Listings
+        assert.deepStrictEqual(yield* store.replace([asset("A", "STATUS_ENABLED")]), [])
+        const steps = yield* store.replace([asset("A", "STATUS_ENABLED"), asset("B", "STATUS_PROPOSED")])
+        assert.deepStrictEqual(
+          steps.map((s) => [s.symbol, s.from, s.to]),
+          [["B", undefined, "proposed"]],
+        )
+      }),
+      Effect.gen(function* () {
+        const store = yield* Listings
+        assert.deepStrictEqual(yield* store.replace([asset("A", "STATUS_ENABLED"), asset("B", "STATUS_PROPOSED")]), [])
+        const [seen] = yield* store.unhandled
+        assert.deepInclude(seen, { symbol: "B", from: undefined, to: "proposed" })
+        yield* store.markHandled(seen?.seq ?? 0)
+        assert.deepStrictEqual(yield* store.unhandled, [])
+        yield* store.replace([asset("B", "STATUS_FROM_THE_FUTURE")])
+        assert.strictEqual((yield* store.unhandled)[0]?.to, "unspecified")
+        assert.strictEqual((yield* store.assets).find((a) => a.id === "B")?.quantum, 2n ** 80n)
+      }),
+    ),
+  )
+})
+
+const memory: RuleMemory = {
+  rule: "r",
+  subject: "s",
+  episode: 3,
+  firingSince: undefined,
+  observations: 0,
+  lastObservation: late,
+  state: "pending",
+  reason: "pending",
+  detail: "d",
+  reasonSince: 1,
+  decidedAt: 2,
+}
+
+/** What timers and settings promise: they survive. */
+describe("rule states and settings", () => {
+  it.live("survive a restart as they were", () =>
+    restart(
+      Effect.gen(function* () {
+        const states = yield* RuleStates
+        const settings = yield* Settings
+        yield* states.save(memory, undefined)
+        yield* states.save({ ...memory, firingSince: 7, observations: 2 }, memory)
+        assert.strictEqual(yield* settings.getOrMake("installation", Effect.succeed("one")), "one")
+        yield* settings.rememberFraming("c", "prefixed")
+        yield* settings.rememberFraming("c", "bare")
+      }),
+      Effect.gen(function* () {
+        const settings = yield* Settings
+        assert.deepStrictEqual(yield* (yield* RuleStates).all, [{ ...memory, firingSince: 7, observations: 2 }])
+        assert.strictEqual(yield* settings.getOrMake("installation", Effect.succeed("two")), "one")
+        assert.strictEqual(yield* settings.framing("c"), "bare")
+        assert.isUndefined(yield* settings.framing("another chain"))
+        yield* settings.forgetFraming("c")
+        assert.isUndefined(yield* settings.framing("c"))
+      }),
+    ),
+  )
+})
