@@ -1,5 +1,5 @@
 import { hexToBytes } from "@noble/hashes/utils.js"
-import { Effect, Result } from "effect"
+import { Result } from "effect"
 import type { AssetStatusName } from "../domain/Asset.ts"
 import { type Chain, type Included, type Transfer, transferStatuses, type Withdrawal } from "./Chain.ts"
 import { checkStatic } from "./checkStatic.ts"
@@ -7,7 +7,6 @@ import { codes } from "./checkTx.ts"
 import { type Account, accountId, type Movement, restoreAccount } from "./Ledger.ts"
 import { remember } from "./Mempool.ts"
 import { recordSeen, zerosOf } from "./ReplayGuard.ts"
-import { SandboxError } from "./SandboxError.ts"
 import type { Scenario, ScenarioAsset } from "./Scenario.ts"
 import { toMicros } from "./Time.ts"
 import { rulesNow } from "./WorkRules.ts"
@@ -91,38 +90,31 @@ export const withState = (scenario: Scenario, state: NetworkState): Scenario => 
 }
 
 /**
- * Puts an empty chain where the state says; no file keeps it. Fails on a transaction that is none of this chain, and on
- * a newest block without a hash.
+ * Puts an empty chain where the state says; no file keeps it. Throws a RangeError on a transaction that is none of this
+ * chain.
  */
-export const applyState = (chain: Chain, state: NetworkState): Effect.Effect<void, SandboxError> =>
-  Effect.suspend(() => {
-    if (state.height > 0 && state.hashes[state.height] === undefined) {
-      return Effect.fail(badState("hashes", `the newest block, ${state.height}, has none`))
-    }
-    chain.height = state.height
-    chain.time = state.time
-    chain.genesisTime = state.genesisTime
-    for (const [height, hash] of Object.entries(state.hashes)) chain.hashes.set(Number(height), hash)
-    chain.hash = chain.hashes.get(state.height) ?? ""
-    chain.epoch.seq = state.epoch.seq
-    chain.epoch.startTime = state.epoch.startTime
-    chain.epoch.firstBlock = state.epoch.firstBlock
-    for (const [party, count] of Object.entries(state.epoch.transfers ?? {})) chain.epoch.transfers.set(party, count)
-    for (const asset of chain.scenario.assets) {
-      const status = asset.statuses.findLast(({ height }) => height <= state.height)?.status
-      if (status !== undefined) chain.assets.set(asset.id, { ...asset, status })
-    }
-    fillLedger(chain, state)
-    for (const transfer of state.transfers ?? []) {
-      chain.transfers.set(transfer.id, transfer)
-      if (transfer.open && transfer.status in transferStatuses) chain.openTransfers.add(transfer.id)
-    }
-    for (const withdrawal of state.withdrawals ?? []) chain.withdrawals.set(withdrawal.id, withdrawal)
-    return Effect.forEach(state.transactions ?? [], (entry, n) => include(chain, entry, n), { discard: true })
-  })
-
-const badState = (place: string, cause: string): SandboxError =>
-  new SandboxError({ operation: "state", reason: { _tag: "BadState", place, cause } })
+export const applyState = (chain: Chain, state: NetworkState): void => {
+  chain.height = state.height
+  chain.time = state.time
+  chain.genesisTime = state.genesisTime
+  for (const [height, hash] of Object.entries(state.hashes)) chain.hashes.set(Number(height), hash)
+  chain.hash = chain.hashes.get(state.height) ?? ""
+  chain.epoch.seq = state.epoch.seq
+  chain.epoch.startTime = state.epoch.startTime
+  chain.epoch.firstBlock = state.epoch.firstBlock
+  for (const [party, count] of Object.entries(state.epoch.transfers ?? {})) chain.epoch.transfers.set(party, count)
+  for (const asset of chain.scenario.assets) {
+    const status = asset.statuses.findLast(({ height }) => height <= state.height)?.status
+    if (status !== undefined) chain.assets.set(asset.id, { ...asset, status })
+  }
+  fillLedger(chain, state)
+  for (const transfer of state.transfers ?? []) {
+    chain.transfers.set(transfer.id, transfer)
+    if (transfer.open && transfer.status in transferStatuses) chain.openTransfers.add(transfer.id)
+  }
+  for (const withdrawal of state.withdrawals ?? []) chain.withdrawals.set(withdrawal.id, withdrawal)
+  for (const entry of state.transactions ?? []) include(chain, entry)
+}
 
 const fillLedger = (chain: Chain, state: NetworkState): void => {
   const accounts = new Map<string, Account>()
@@ -154,12 +146,10 @@ const fillLedger = (chain: Chain, state: NetworkState): void => {
 }
 
 /** Adds a transaction of a block; the replay guard knows it while its window is open. */
-const include = (chain: Chain, entry: StateTransaction, n: number): Effect.Effect<void, SandboxError> => {
+const include = (chain: Chain, entry: StateTransaction): void => {
   const bytes = hexToBytes(entry.bytes)
   const checked = checkStatic(bytes, { profile: chain.profile, chainId: chain.scenario.chainId })
-  if (Result.isFailure(checked)) {
-    return Effect.fail(badState(`transactions[${n}]`, `it is none of this chain: ${checked.failure}`))
-  }
+  if (Result.isFailure(checked)) throw new RangeError(`a transaction is none of this chain: ${checked.failure}`)
   const tx = checked.success
   const included: Included = {
     hash: tx.hash,
@@ -182,5 +172,4 @@ const include = (chain: Chain, entry: StateTransaction, n: number): Effect.Effec
     const { hash, party, nonce, tid, height } = tx
     recordSeen(chain.guard, { hash, party, nonce, tid, height, zeros: zerosOf(chain, tx) })
   }
-  return Effect.void
 }

@@ -71,7 +71,7 @@ const make = Effect.fnUntraced(function* (options: SandboxOptions) {
   const keysDir = options.dir === undefined ? undefined : yield* prepareDir(options.dir, scenario)
   const file = yield* openLedgerFile(options.dir === undefined ? ":memory:" : join(options.dir, "ledger.db"), scenario)
   const chain = yield* file.load
-  if (state !== undefined && chain.height === 0) yield* applyState(chain, state)
+  if (state !== undefined && chain.height === 0) applyState(chain, state)
   const node = yield* makeNode(chain, file)
   if (chain.height === 0) yield* node.stepBlock
   // The server waits for its WebSockets when it ends: its scope must not end before they are told to.

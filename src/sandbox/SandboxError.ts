@@ -16,13 +16,11 @@ const OtherLedger = Schema.TaggedStruct("OtherLedger", {
 })
 /** The ledger file or a key file cannot be read or written; after it the sandbox answers nothing more. */
 const FileFailed = Schema.TaggedStruct("FileFailed", { cause: Schema.String })
-/** The state of a network holds what no ledger can go on from. */
-const BadState = Schema.TaggedStruct("BadState", { place: Schema.String, cause: Schema.String })
 
 /** Why the sandbox cannot start or go on. */
 export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", {
   operation: Schema.String,
-  reason: Schema.Union([PortBusy, CannotListen, OtherLedger, FileFailed, BadState]),
+  reason: Schema.Union([PortBusy, CannotListen, OtherLedger, FileFailed]),
 }) {
   override get message() {
     return sentence(this.operation, this.reason)
@@ -41,7 +39,5 @@ const sentence = (operation: string, reason: Reason): string => {
       return `${reason.file} is of ${reason.found}, not of ${reason.wanted}; use that one, or another data directory`
     case "FileFailed":
       return `the sandbox's files failed during ${operation}: ${reason.cause}`
-    case "BadState":
-      return `the network's state is wrong at ${reason.place}: ${reason.cause}`
   }
 }

@@ -10,7 +10,7 @@ describe("the sandbox, asked what a real network was asked", () => {
         all.filter(({ differences }) => differences.length > 0),
         [],
       )
-      assert.lengthOf(all, 103)
+      assert.lengthOf(all, 102)
     }),
   )
 })

@@ -20,7 +20,6 @@ const statuses = {
   NotFound: { code: 5, status: 404 },
   PermissionDenied: { code: 7, status: 403 },
   ResourceExhausted: { code: 8, status: 429 },
-  Unimplemented: { code: 12, status: 501 },
   Internal: { code: 13, status: 500 },
   Unavailable: { code: 14, status: 503 },
   DeadlineExceeded: { code: 4, status: 504 },
