@@ -6,8 +6,6 @@ import { type Subject, subjectsOf } from "../Subject.ts"
 /** What can be wrong with rules and policy together, each of them sound alone. */
 export const lintKinds = [
   "cycle",
-  "narrow",
-  "late",
   "unreachable",
   "floor",
   "starved",
@@ -15,8 +13,6 @@ export const lintKinds = [
   "skipped_months",
   "split_size",
   "quota",
-  "inhibition",
-  "hours",
 ] as const
 export type LintKind = (typeof lintKinds)[number]
 

@@ -3,8 +3,7 @@ import { accountKey } from "../overlay.ts"
 import { levelsOf } from "../Rule.ts"
 import type { Subject } from "../Subject.ts"
 import { type Way, waysOf } from "../waysOf.ts"
-import { type Finding, type RuleSet, type Spot, say, spotsOf, targetPath, triggerPath } from "./Finding.ts"
-import { wayBack } from "./inhibition.ts"
+import { type Finding, gravity, type RuleSet, type Spot, say, spotsOf, targetPath, triggerPath } from "./Finding.ts"
 import { type Edges, endless, type Played, startsOf } from "./pingPong.ts"
 
 /** Looks at subjects that the search for endless payments may take: a treasury of hundreds takes a second or two. */
@@ -20,7 +19,47 @@ const unforeseen: ReadonlySet<string> = new Set(["request", "payout", "code"])
 export const cycle = (set: RuleSet): ReadonlyArray<Finding> => {
   const spots = spotsOf(set).filter(({ rule }) => !unforeseen.has(rule.kind) && !rule.trial)
   const byAsset = [...Map.groupBy(spots, ({ subject }) => subject.asset.id).values()]
-  return byAsset.flatMap((own) => groupsOf(own).flatMap((group) => judgeGroup(set, group)))
+  const circles = byAsset.flatMap((own) => groupsOf(own).flatMap((group) => judgeGroup(set, group)))
+  return [...spotsOf(set).flatMap((spot) => ofTolerance(set, spot)), ...circles]
+}
+
+const percent = ({ numerator, denominator }: { readonly numerator: bigint; readonly denominator: bigint }): string =>
+  `${Number((numerator * 100_000_000n) / denominator) / 1_000_000} %`
+
+/** A group whose tolerance a fee fills: its own payments unbalance it. */
+const ofTolerance = ({ policy: { maxFee } }: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
+  const { rule } = spot
+  if (rule.kind !== "rebalance") return []
+  const { tolerance } = rule
+  if (tolerance.numerator * maxFee.denominator > maxFee.numerator * tolerance.denominator) return []
+  return [
+    {
+      lint: "cycle",
+      severity: gravity(rule),
+      path: triggerPath(spot),
+      message: `${rule.name} tolerates ${percent(tolerance)}, no more than a fee may take (maxFee ${percent(maxFee)}): its own payments unbalance it`,
+      remedy: `set tolerance above ${percent(maxFee)}`,
+    },
+  ]
+}
+
+/** The shortest circle through a node, as the nodes on it; undefined where none leads back to it. */
+const wayBack = (start: string, next: (name: string) => Iterable<string>): ReadonlyArray<string> | undefined => {
+  const from = new Map<string, string>()
+  const queue = [start]
+  for (const name of queue) {
+    for (const other of next(name)) {
+      if (other === start) {
+        const circle = [name]
+        while (circle[0] !== start) circle.unshift(from.get(circle[0]!)!)
+        return circle
+      }
+      if (from.has(other)) continue
+      from.set(other, name)
+      queue.push(other)
+    }
+  }
+  return undefined
 }
 
 /** Spots that can trigger each other, directly or by others; each in one group. */

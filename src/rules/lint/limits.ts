@@ -1,6 +1,7 @@
 import { takesPart } from "../Look.ts"
 import { lineFor, type PolicyLine } from "../Policy.ts"
 import { type PinnedAsset, receiverKey } from "../Rule.ts"
+import { waysOf } from "../waysOf.ts"
 import {
   type Finding,
   minOf,
@@ -13,6 +14,40 @@ import {
   triggerPath,
 } from "./Finding.ts"
 import { type NeedRange, needRanges } from "./needs.ts"
+
+/** Ways named one by one; a rebalance among many has more. */
+const namedMax = 3
+
+/** Payments that no policy line allows. */
+export const denied = (set: RuleSet): ReadonlyArray<Finding> =>
+  spotsOf(set).flatMap((spot) => {
+    const { rule, subject } = spot
+    const lacking = waysOf(subject).filter(({ from, to }) => {
+      const line = lineFor(set.policy, { from: from.publicKey, to: receiverKey(to), assetId: subject.asset.id })
+      return line === undefined || line.transfersPer24h === 0
+    })
+    const [first] = lacking
+    if (first === undefined) return []
+    const names = lacking.slice(0, namedMax).map(({ from, to }) => `${from.name} -> ${to.name}`)
+    const more = lacking.length > namedMax ? ` and ${lacking.length - namedMax} more` : ""
+    const to = [...new Set(lacking.map((way) => way.to.name))].join(", ")
+    const from = [...new Set(lacking.map((way) => way.from.name))].join(", ")
+    const fields = `from: [${from}], to: [${to}], asset: ${subject.asset.symbol}`
+    return [
+      {
+        lint: "denied",
+        severity: policyGravity(set, rule),
+        path: placeOf(spot, first.to.name),
+        message: `${rule.name} is denied ${names.join(", ")}${more}: no policy line allows ${subject.asset.symbol} there`,
+        remedy: `allow { ${fields}, perTransfer: …, per24h: …, transfersPer24h: … } in the policy, or remove it`,
+      },
+    ]
+  })
+
+const placeOf = ({ rule, own }: Spot, to: string): ReadonlyArray<PropertyKey> => {
+  if (rule.kind === "split") return [...own, "to", to]
+  return rule.kind === "rebalance" ? [...own, "weights"] : own
+}
 
 /** Payments that are larger than their policy line allows, whatever the balances are or where they are worst. */
 export const unreachable = (set: RuleSet): ReadonlyArray<Finding> =>
@@ -49,35 +84,17 @@ const tooLarge = (set: RuleSet, spot: Spot, range: NeedRange, line: PolicyLine):
   const { most } = range
   if (most === undefined || most <= line.perTransfer) return []
   const needs = `${way}: an empty account needs ${say(subject.asset, most)}, above the ${limit}`
-  const parts = partsText(spot, line.perTransfer)
-  if (parts !== undefined) {
+  if (takesPart(rule)) {
     const remedy = `nothing to do if that is meant, else raise perTransfer to ${say(subject.asset, most)}`
-    return found("warning", targetPath(spot), `${needs}: ${parts}`, remedy)
+    return found("warning", targetPath(spot), `${needs}: it is paid in parts`, remedy)
   }
   return found(
-    rule.onShort === "hold" ? policyGravity(set, rule) : "warning",
+    policyGravity(set, rule),
     targetPath(spot),
     needs,
     `set target to ${say(subject.asset, line.perTransfer)} or less, or raise perTransfer`,
   )
 }
-
-/** How a top-up that pays in parts fills an empty account: it stops once the account is not below its trigger. */
-const partsText = (spot: Spot, perTransfer: bigint): string | undefined => {
-  const { subject } = spot
-  if (subject.kind !== "topUp" || !takesPart(subject.rule) || perTransfer === 0n) return undefined
-  const { trigger, target, asset } = subject.level
-  const full = trigger / perTransfer
-  const last = min(target - full * perTransfer, perTransfer)
-  const isLastPaid = full * perTransfer < trigger && last >= minOf(spot)
-  const [count, paid] = isLastPaid ? [full + 1n, full * perTransfer + last] : [full, full * perTransfer]
-  const often = `in ${count} ${count === 1n ? "part" : "parts"}`
-  if (paid === target) return `it is paid ${often}`
-  const rest = paid < trigger ? "the rest is too small" : `then is not below ${say(asset, trigger)}`
-  return `it is paid ${say(asset, paid)} ${often}, and ${rest}`
-}
-
-const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /** All transfers of a decision are made, or none: together they have to fit each line's day. */
 const tooMuchAtOnce = (
