@@ -15,7 +15,7 @@ export const assets = Command.make(
     file: fileArgument,
     assetId: Flag.String("asset-id").pipe(Flag.withDescription("This asset alone"), Flag.optional),
     pin: Flag.Boolean("pin").pipe(
-      Flag.withDescription("Show the pins for a treasury file; with the file as argument, put them into it"),
+      Flag.withDescription("Show the pins for a treasury file, to be put into it by hand"),
       Flag.withDefault(false),
     ),
     symbol: Flag.String("symbol").pipe(
@@ -28,7 +28,6 @@ export const assets = Command.make(
     if (chosen.pin) {
       const { pins, text } = yield* pinAssets({
         file: fileOf(chosen),
-        write: Option.isSome(chosen.file),
         symbols: chosen.symbol,
         ids: Option.toArray(chosen.assetId),
         gateway: chosen.gateway,

@@ -6,7 +6,6 @@ import { needCertificates } from "../config/Environment.ts"
 import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import { isEmbedded, lintTreasury, problemOf } from "../config/lintTreasury.ts"
-import { lookAlikes } from "../config/lookAlikes.ts"
 import { refuseSharedFolder } from "../config/ownFiles.ts"
 import { ProcessContext } from "../config/ProcessContext.ts"
 import type { Treasury } from "../config/Treasury.ts"
@@ -57,7 +56,6 @@ const warnings = (treasury: Treasury): ReadonlyArray<Problem> => [
   ...lintTreasury(treasury)
     .filter(({ severity }) => severity === "warning")
     .map((finding) => problemOf(treasury, finding)),
-  ...lookAlikes(treasury),
   ...codeNotes(treasury),
 ]
 

@@ -1,8 +1,6 @@
 import { Effect, type Option, Schema } from "effect"
 import type { ConditionText } from "../config/ConditionText.ts"
 import { AssetIdText, Name } from "../config/Fields.ts"
-import { replaceFile } from "../config/files.ts"
-import { type Pin, pinInto, pinsBlock } from "../config/pinInto.ts"
 import { treasuryOf } from "../config/Treasury.ts"
 import { TreasuryFile } from "../config/TreasuryFile.ts"
 import { withCode } from "../config/withCode.ts"
@@ -49,8 +47,15 @@ const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Opt
     Effect.provide(layerAlone(treasury, gatewayOf(treasury, address))),
   )
   if (!walk.complete) return yield* failWith("failure", "the asset listing does not end")
-  return { document, raw, assets: walk.rows }
+  return { raw, assets: walk.rows }
 })
+
+/** An asset as a file pins it. */
+interface Pin {
+  readonly symbol: string
+  readonly id: string
+  readonly decimals: number
+}
 
 const isSymbol = Schema.is(Name)
 const isId = Schema.is(AssetIdText)
@@ -76,8 +81,6 @@ const pinOf = (symbol: string, assets: ReadonlyArray<Asset>, chosen: ReadonlyArr
 /** What pinning was asked for. */
 interface Pinning {
   readonly file: string
-  /** Whether the pins are put into the file; otherwise they are shown. */
-  readonly write: boolean
   /** None: those that the file uses. */
   readonly symbols: ReadonlyArray<string>
   /** Ids that decide between assets of one symbol. */
@@ -86,33 +89,25 @@ interface Pinning {
 }
 
 /**
- * Pins for a treasury file from its gateway's listing: shown, or put into the file, where pins that it has already stay
- * as they are. One that differs from the listing is refused: which of the two is right, only a person knows.
+ * Pins for a treasury file from its gateway's listing. A pin of the file that differs from it is refused: which of the
+ * two is right, only a person knows.
  */
 export const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
-  const { document, raw, assets } = yield* listingOf(pinning.file, pinning.gateway)
+  const { raw, assets } = yield* listingOf(pinning.file, pinning.gateway)
   const byId = assets.filter(({ id }) => pinning.ids.includes(id)).map(({ symbol }) => symbol)
   const asked = [...new Set([...pinning.symbols, ...byId])]
   const symbols = asked.length > 0 ? asked : symbolsOf(raw)
   if (symbols.length === 0) return yield* failWith("usage", "the file names no asset; name one by --symbol")
   const pins: Array<Pin> = []
   for (const symbol of symbols) pins.push(yield* pinOf(symbol, assets, pinning.ids))
-  const fresh: Array<Pin> = []
   for (const pin of pins) {
     const held = raw.assets?.[pin.symbol]
-    if (held === undefined) fresh.push(pin)
-    else if (held.id !== pin.id || Number(held.decimals) !== pin.decimals) {
+    if (held === undefined) continue
+    if (held.id !== pin.id || Number(held.decimals) !== pin.decimals) {
       const said = `${held.id} with ${held.decimals} decimals, listed as ${pin.id} with ${pin.decimals}`
       return yield* failWith("refused", `${pin.symbol} is pinned as ${said}; take the pin away if it is wrong`)
     }
   }
-  const block = pinsBlock(pins)
-  if (!pinning.write) return { pins, text: block }
-  const text = pinInto(document.text, fresh)
-  if (text === undefined) {
-    return yield* failWith("failure", `${pinning.file} is written in a way that is not edited; add by hand:\n${block}`)
-  }
-  if (fresh.length === 0) return { pins, text: `${pinning.file}  all pinned already` }
-  yield* replaceFile(pinning.file, text)
-  return { pins, text: `${pinning.file}  pinned ${fresh.map(({ symbol }) => symbol).join(", ")}` }
+  const lines = pins.map(({ symbol, id, decimals }) => `  ${symbol}: { id: "${id}", decimals: ${decimals} }`)
+  return { pins, text: ["assets:", ...lines].join("\n") }
 })

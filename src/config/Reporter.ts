@@ -3,8 +3,6 @@ import { dirname, resolve } from "node:path"
 import { type BaseUnits, parseWritten } from "../domain/Amount.ts"
 import type { PinnedAsset } from "../rules/Rule.ts"
 import type { Problem } from "./ConfigError.ts"
-import { withItem } from "./pathWords.ts"
-import { sinceReplaced } from "./sinceReplaced.ts"
 import type { YamlDocument } from "./Yaml.ts"
 
 /** What a resolver needs to report a problem at its place. */
@@ -24,11 +22,10 @@ const decimalsUnknown = 30
 export const isAmount = (text: string, asset: PinnedAsset | undefined): boolean =>
   "units" in parseWritten(text, asset?.decimals ?? decimalsUnknown)
 
-/** Collects problems of one document, each with the list's item that it is about. */
+/** Collects problems of one document. */
 export const reporter = (document: YamlDocument, problems: Array<Problem>): Reporter => {
   const add: Reporter["add"] = (path, message, remedy) => {
-    const sentence = withItem(document.value, path, message)
-    problems.push(document.problem(path, sentence, sinceReplaced(document, path, sentence, remedy)))
+    problems.push(document.problem(path, message, remedy))
   }
   return {
     document,

@@ -17,7 +17,6 @@ import { resolveApprovals } from "./resolveApprovals.ts"
 import { addressesOf, checkAddresses, resolveAssets, resolveParties } from "./resolveNames.ts"
 import { resolvePolicy } from "./resolvePolicy.ts"
 import { resolveRules } from "./resolveRules.ts"
-import { sinceReplaced } from "./sinceReplaced.ts"
 import { TreasuryFile } from "./TreasuryFile.ts"
 import type { YamlDocument } from "./Yaml.ts"
 
@@ -125,16 +124,9 @@ export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, Conf
       if (problems.length === 0) problems.push(...lintProblems(treasury))
       return problems.length === 0 ? Effect.succeed(treasury) : Effect.fail(allOf(problems))
     }
-    const told = new Set(document.problems.map(placeText))
-    for (const { path, message, remedy, at } of decoded.complaints) {
-      const problem = document.problem(path, message, sinceReplaced(document, path, message, remedy), at)
-      // What could not be read is told already: its form is only what stands for it.
-      if (at === "name" || !told.has(placeText(problem))) problems.push(problem)
-    }
+    problems.push(...decoded.complaints.map((c) => document.problem(c.path, c.message, c.remedy, c.at)))
     return Effect.fail(allOf(problems))
   })
-
-const placeText = ({ file, line, column }: Problem): string => `${file}:${line}:${column}`
 
 /** In the order of the file, each once. */
 const allOf = (problems: ReadonlyArray<Problem>): ConfigError => {

@@ -17,8 +17,6 @@ export interface YamlDocument {
   readonly problems: ReadonlyArray<Problem>
   /** Functions of rules in TypeScript, by the texts that stand for them. */
   readonly code?: ReadonlyMap<string, unknown>
-  /** Parts that an overlay replaced as a whole, by their paths, with the name of its file. */
-  readonly replaced?: ReadonlyMap<string, string>
   /** A problem at the value (or, for `name`, at the name) that the path leads to, or at the nearest parent. */
   readonly problem: (path: Path, message: string, remedy: string, at?: "name" | "value") => Problem
 }
@@ -50,7 +48,7 @@ export const parseYaml = (file: string, text: string): Effect.Effect<YamlDocumen
 
 /** A document of values with their places, which may come from several files. */
 export const documentOf = (
-  parts: Pick<YamlDocument, "file" | "text" | "tree" | "problems" | "code" | "replaced">,
+  parts: Pick<YamlDocument, "file" | "text" | "tree" | "problems" | "code">,
 ): YamlDocument => ({
   ...parts,
   value: valueOf(parts.tree),
@@ -69,7 +67,7 @@ export const decodeYaml = <A>(
   Effect.suspend(() => {
     let value = document.value
     for (const step of path) value = (value as Record<PropertyKey, unknown> | undefined)?.[step]
-    const decoded = decodeAll(schema, value, path, document.value)
+    const decoded = decodeAll(schema, value, path)
     if ("value" in decoded) return Effect.succeed(decoded.value)
     const problems = decoded.complaints.map((c) => document.problem(c.path, c.message, c.remedy, c.at))
     return Effect.fail(new ConfigError({ problems }))

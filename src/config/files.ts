@@ -1,16 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs"
+import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Redacted } from "effect"
 import { type ConfigError, configProblem } from "./ConfigError.ts"
@@ -81,22 +69,6 @@ export const removeHaltFile = (dataDir: string): Effect.Effect<boolean, ConfigEr
         `cannot be taken away (${(error as NodeJS.ErrnoException).code})`,
         "take it away by hand",
       ),
-  })
-
-/** Gives a file another text, all at once: whoever reads it meanwhile sees the one or the other. */
-export const replaceFile = (file: string, text: string): Effect.Effect<void, ConfigError> =>
-  Effect.try({
-    try: () => {
-      const real = realpathSync(file)
-      const next = `${real}.new`
-      const mode = statSync(real).mode & 0o777
-      writeFileSync(next, text, { mode, flush: true })
-      // What a process makes is nobody else's by its umask; this file is who it was before.
-      chmodSync(next, mode)
-      renameSync(next, real)
-    },
-    catch: (error) =>
-      configProblem(file, `cannot be written (${(error as NodeJS.ErrnoException).code})`, "write it by hand"),
   })
 
 /** Reads a small file of the program itself, such as package.json, relative to this one. */

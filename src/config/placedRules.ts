@@ -1,8 +1,8 @@
 import type { Problem } from "./ConfigError.ts"
 import { literally, placeAt } from "./codeWire.ts"
+import { pathText } from "./decodeAll.ts"
 import { isLoadedFunction, type RulesModule, rulesIn } from "./loadRules.ts"
 import type { Entry, Place, Placed } from "./Placed.ts"
-import { pathWords } from "./pathWords.ts"
 
 /** Rules of a module as if a file of texts had held them, and their functions by the texts that stand for them. */
 interface PlacedRules {
@@ -20,7 +20,6 @@ interface Walk {
   readonly codeName: string
   readonly code: Map<string, unknown>
   readonly problems: Array<Problem>
-  readonly rules: ReadonlyArray<unknown>
   /** Offset behind the last name that was found, and the end of the rule. */
   at: number
   readonly end: number
@@ -55,7 +54,7 @@ export const placedRules = (file: string, named: string, { rules, text, hash }: 
     // Only a rule that begins with its name is known to end where the next begins.
     const isSearched = own !== undefined && Object.keys(rule as object)[0] === "name"
     const codeName = `${named}#${nameOf(rule)} ${hash}`
-    const walk = { file, text, codeName, code, problems, rules, at: own ?? start, end: isSearched ? end : 0 }
+    const walk = { file, text, codeName, code, problems, at: own ?? start, end: isSearched ? end : 0 }
     return placed(rule, placeAt(file, text, own ?? start), ["rules", String(i)], walk)
   })
   return { items, code, problems }
@@ -78,10 +77,7 @@ const placed = (value: unknown, at: Place, path: ReadonlyArray<string>, walk: Wa
     walk.problems.push({ ...at, message, remedy })
     return { kind: "text", at, text }
   }
-  const where = pathWords(
-    { rules: walk.rules },
-    path.map((step) => (/^[0-9]+$/.test(step) ? Number(step) : step)),
-  )
+  const where = pathText(path.map((step) => (/^[0-9]+$/.test(step) ? Number(step) : step)))
   if (typeof value === "string") return { kind: "text", at, text: value }
   if (isLoadedFunction(value)) {
     if (path.slice(2).join(".") !== "code.need") return complain(`${where} is a function`, "only code.need is one")

@@ -34,10 +34,9 @@ const daemonFile = "daemon.yaml"
 export const readSources = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
   const sources = yield* Effect.forEach(files, (file) => (isFolder(file) ? readFolder(file) : readOne(file)))
   const [first, ...overlays] = sources
-  const replaced = new Map<string, string>()
-  const tree = overlays.reduce<Placed>((under, { tree: over }) => overlaid(under, over, "", replaced), first!.tree)
+  const tree = overlays.reduce<Placed>((under, { tree: over }) => overlaid(under, over, ""), first!.tree)
   const problems = sources.flatMap((source) => source.problems)
-  return yield* withCode(documentOf({ file: files[0], text: first!.text, tree, problems, replaced }))
+  return yield* withCode(documentOf({ file: files[0], text: first!.text, tree, problems }))
 })
 
 const isFolder = (file: string): boolean => {
@@ -113,15 +112,14 @@ const joined = (one: Placed, other: Placed, path: string, problems: Array<Proble
 }
 
 /** What stands in `over` wins: maps merge by key; lists, and what may only change as a whole, are replaced. */
-const overlaid = (under: Placed, over: Placed, path: string, replaced: Map<string, string>): Placed => {
+const overlaid = (under: Placed, over: Placed, path: string): Placed => {
   if (under.kind !== "map" || over.kind !== "map") return over
   const entries = new Map(under.entries)
   for (const [name, entry] of over.entries) {
     const held = entries.get(name)
     const here = `${path}${name}`
     const whole = held === undefined || wholes.has(here)
-    if (held !== undefined && whole) replaced.set(here, basename(entry.name.file))
-    entries.set(name, whole ? entry : { ...entry, value: overlaid(held.value, entry.value, `${here}.`, replaced) })
+    entries.set(name, whole ? entry : { ...entry, value: overlaid(held.value, entry.value, `${here}.`) })
   }
   return { ...under, entries }
 }

@@ -16,7 +16,7 @@ const skeletonOf = (text: string): string => {
 const forms = [(text: string) => text, (text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()]
 
 /** Skeletons of a text; two texts look alike where one of them is the same. None: the text shows nothing. */
-export const skeletonsOf = (text: string): ReadonlyArray<string> =>
+const skeletonsOf = (text: string): ReadonlyArray<string> =>
   forms.flatMap((form, i) => {
     const skeleton = skeletonOf(form(text))
     return skeleton === "" ? [] : [`${i}${skeleton}`]

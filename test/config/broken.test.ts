@@ -4,10 +4,7 @@ import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { loadTreasury } from "../../src/config/Treasury.ts"
-import { goodText, broken as others } from "./Broken.ts"
-import { mistakes } from "./Mistakes.ts"
-
-const broken = [...others, ...mistakes]
+import { broken, goodText } from "./Broken.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-broken-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -30,20 +27,17 @@ describe("a broken treasury file", () => {
     }),
   )
 
-  it.effect.each(broken)(
-    "is refused for $title, with its line and a remedy",
-    ({ from, to, says, after = 0, isAlone }) =>
-      Effect.gen(function* () {
-        assert.strictEqual(goodText.split(from).length, 2, `the file has "${from}" exactly once`)
-        const error = yield* Effect.flip(load(goodText.replace(from, to)))
-        assert.strictEqual(error._tag, "ConfigError")
-        const lines = error.message.split("\n")
-        for (const line of lines) assert.match(line, form)
-        if (isAlone === true) assert.lengthOf(lines, 1, error.message)
-        const said = lines.find((line) => says.test(line)) ?? assert.fail(`no line says ${says}:\n${error.message}`)
-        const line = goodText.slice(0, goodText.indexOf(from)).split("\n").length + after
-        assert.strictEqual(Number(form.exec(said)?.[2]), line, error.message)
-      }),
+  it.effect.each(broken)("is refused for $title, with its line and a remedy", ({ from, to, says, after = 0 }) =>
+    Effect.gen(function* () {
+      assert.strictEqual(goodText.split(from).length, 2, `the file has "${from}" exactly once`)
+      const error = yield* Effect.flip(load(goodText.replace(from, to)))
+      assert.strictEqual(error._tag, "ConfigError")
+      const lines = error.message.split("\n")
+      for (const line of lines) assert.match(line, form)
+      const said = lines.find((line) => says.test(line)) ?? assert.fail(`no line says ${says}:\n${error.message}`)
+      const line = goodText.slice(0, goodText.indexOf(from)).split("\n").length + after
+      assert.strictEqual(Number(form.exec(said)?.[2]), line, error.message)
+    }),
   )
 
   it.effect("with an unknown time zone gets that error alone", () =>
