@@ -1,6 +1,6 @@
-import { Clock, Console, Effect, Result, Schema } from "effect"
+import { Console, Effect, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { ConfigError, formatProblem, type Problem } from "../config/ConfigError.ts"
+import { formatProblem, type Problem } from "../config/ConfigError.ts"
 import { isCodeIsolated } from "../config/codeProcess.ts"
 import { needCertificates } from "../config/Environment.ts"
 import { durationMillis } from "../config/Fields.ts"
@@ -10,7 +10,6 @@ import { refuseSharedFolder } from "../config/ownFiles.ts"
 import { ProcessContext } from "../config/ProcessContext.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { WrittenTreasury } from "../config/TreasuryFile.ts"
-import { tryCode } from "../config/tryCode.ts"
 import { plural } from "../domain/plural.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/worstCase.ts"
@@ -19,7 +18,6 @@ import { ScenarioText } from "../sandbox/ScenarioText.ts"
 import { checkGateway } from "./checkGateway.ts"
 import { checkKeys } from "./checkKeys.ts"
 import { checkNetwork } from "./checkNetwork.ts"
-import { checkPast } from "./checkPast.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { printOrigins } from "./printOrigins.ts"
 import { withSandboxFaults } from "./sandboxFaults.ts"
@@ -98,13 +96,9 @@ export const check = Command.make(
     const { treasury, mode } = found
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)
-    const now = yield* Clock.currentTimeMillis
-    const tried = yield* Effect.promise(() => tryCode(treasury, now))
-    if (tried.errors.length > 0) return yield* new ConfigError({ problems: [...tried.errors] })
-    const past = yield* checkPast(chosen, found)
     const shared = yield* Effect.result(refuseSharedFolder(treasury.watermarkFile))
     const folders = Result.isFailure(shared) ? shared.failure.problems : []
-    const notes = [...warnings(treasury), ...folders, ...tried.warnings, ...network, ...keys, ...past]
+    const notes = [...warnings(treasury), ...folders, ...network, ...keys]
     const { rules, parties, assets, policy } = treasury
     const result = {
       file: treasury.file,

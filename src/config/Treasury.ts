@@ -117,7 +117,8 @@ export const loadTreasury = (file: string, ...overlays: ReadonlyArray<string>): 
 /** The treasury that a document describes; file paths in it are checked on disk. */
 export const treasuryOf = (document: YamlDocument): Effect.Effect<Treasury, ConfigError> =>
   Effect.suspend(() => {
-    const problems: Array<Problem> = [...document.problems]
+    if (document.problems.length > 0) return Effect.fail(allOf(document.problems))
+    const problems: Array<Problem> = []
     const decoded = decodeAll(TreasuryFile, document.value)
     if ("value" in decoded) {
       const treasury = resolve(document, decoded.value, reporter(document, problems))

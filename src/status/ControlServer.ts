@@ -8,7 +8,6 @@ import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
 import { submitPayment } from "../engine/submitPayment.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
-import { pastNeeds } from "../store/pastNeeds.ts"
 import { Signals } from "../store/Signals.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
@@ -109,7 +108,6 @@ const answer = Effect.fn("Control.answer")(function* (
       const asked = yield* Schema.decodeUnknownEffect(ExportQuery)(Object.fromEntries(query))
       return json(yield* exportPage(asked))
     }
-    if (path === "/api/v1/needs") return json(yield* pastNeeds())
     if (path === "/api/v1/verify") return json(yield* verifyStore())
     const [, kind, id] = /^\/api\/v1\/(intents|receipts)\/([0-9a-z]{3,64})$/.exec(path) ?? []
     if (id !== undefined) {
