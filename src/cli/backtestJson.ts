@@ -1,6 +1,5 @@
 import { formatAmount } from "../domain/Amount.ts"
-import type { Backtest } from "../rehearsal/Backtest.ts"
-import type { Difference } from "../rehearsal/difference.ts"
+import type { Backtest, Difference } from "../rehearsal/Backtest.ts"
 import { type DayTotal, dayTotalsOf, differenceOf, type Total, totalsOf } from "../rehearsal/totals.ts"
 import type { Paid, Told } from "../rehearsal/World.ts"
 

@@ -1,7 +1,6 @@
 import { Console, Effect, Layer, Option } from "effect"
 import { ConfigError, type Problem } from "../config/ConfigError.ts"
-import { isEmbedded } from "../config/lintTreasury.ts"
-import type { Treasury } from "../config/Treasury.ts"
+import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import type { Asset } from "../domain/Asset.ts"
 import { ChainContext } from "../gateway/ChainContext.ts"
 import { escapeText } from "../gateway/escapeText.ts"

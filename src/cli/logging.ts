@@ -1,7 +1,6 @@
-import type { LogLevel } from "effect"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, type LogLevel, Option } from "effect"
 import { Flag } from "effect/cli"
-import { ProcessContext } from "../config/ProcessContext.ts"
+import { ProcessContext } from "../config/Environment.ts"
 import * as Logging from "../telemetry/Logging.ts"
 import type { Setup } from "./setup.ts"
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { ConfigError, type Problem } from "../config/ConfigError.ts"
-import { isEmbedded } from "../config/lintTreasury.ts"
+import { isEmbedded } from "../config/Treasury.ts"
 import { sandboxDir } from "./sandboxClient.ts"
 import type { Setup } from "./setup.ts"
 

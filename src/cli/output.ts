@@ -1,6 +1,6 @@
 import { Console, Effect } from "effect"
 import { Flag } from "effect/cli"
-import { ProcessContext } from "../config/ProcessContext.ts"
+import { ProcessContext } from "../config/Environment.ts"
 import { visible, visibleJson } from "../domain/visible.ts"
 import { type CliFailure, failWith } from "./CliFailure.ts"
 

@@ -1,6 +1,6 @@
 import { Effect, type Option, Schema } from "effect"
-import type { ConditionText } from "../config/ConditionText.ts"
 import { AssetIdText, Name } from "../config/Fields.ts"
+import type { ConditionText } from "../config/RuleText.ts"
 import { treasuryOf } from "../config/Treasury.ts"
 import { TreasuryFile } from "../config/TreasuryFile.ts"
 import { withCode } from "../config/withCode.ts"

@@ -1,8 +1,8 @@
 import { Context, Effect, Layer, Option, Semaphore } from "effect"
 import type { Terms } from "../rules/weakens.ts"
-import { hashIn } from "./placedRules.ts"
 import type { AlertConfig } from "./storedAlerts.ts"
 import type { Mode, Treasury } from "./Treasury.ts"
+import { hashIn } from "./withCode.ts"
 
 /** A configuration that a process runs by. */
 export interface InForce {

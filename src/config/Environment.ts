@@ -1,4 +1,5 @@
-import { Effect } from "effect"
+import type { Writable } from "node:stream"
+import { Context, Effect } from "effect"
 import { closest, distance } from "fastest-levenshtein"
 import { type ConfigError, configProblem } from "./ConfigError.ts"
 import type { Mode } from "./Treasury.ts"
@@ -78,3 +79,13 @@ export const needCertificates = (
 /** The more cautious of the two: the environment can make it safer, never richer. */
 export const lowerMode = (file: Mode, environment: Mode | undefined): Mode =>
   environment !== undefined && modes.indexOf(environment) < modes.indexOf(file) ? environment : file
+
+/** Environment and standard output of the process. Tests that run a command within their own process replace both. */
+export interface ProcessContext {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly output: Writable
+}
+
+export const ProcessContext = Context.Reference<ProcessContext>("cofferer/config/ProcessContext", {
+  defaultValue: () => ({ env: process.env, output: process.stdout }),
+})

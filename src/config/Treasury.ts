@@ -3,19 +3,20 @@ import { Effect } from "effect"
 import type { ApprovalGroup } from "../domain/Approval.ts"
 import { majorityOf } from "../domain/quorum.ts"
 import type { WrittenFee } from "../rules/FeeTerms.ts"
+import type { Finding } from "../rules/lint/Finding.ts"
+import { lint } from "../rules/lint/lint.ts"
 import type { Policy } from "../rules/Policy.ts"
 import type { External, Party, PinnedAsset, Rule } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
+import { networkTransfersPerDay } from "../rules/worstCase.ts"
 import { ConfigError, formatProblem, type Problem } from "./ConfigError.ts"
 import { decodeAll } from "./decodeAll.ts"
 import { durationMillis, parseListen } from "./Fields.ts"
-import { lintProblems } from "./lintTreasury.ts"
 import { nameRemedy } from "./nearest.ts"
 import { needFile, type Reporter, reporter, secretFiles } from "./Reporter.ts"
 import { readSources } from "./readSources.ts"
-import { resolveApprovals } from "./resolveApprovals.ts"
 import { addressesOf, checkAddresses, resolveAssets, resolveParties } from "./resolveNames.ts"
-import { resolvePolicy } from "./resolvePolicy.ts"
+import { resolveApprovals, resolvePolicy } from "./resolvePolicy.ts"
 import { resolveRules } from "./resolveRules.ts"
 import { TreasuryFile } from "./TreasuryFile.ts"
 import type { YamlDocument } from "./Yaml.ts"
@@ -272,3 +273,21 @@ const resolveAlerts = (
   })
   return { receivers, routes }
 }
+
+/** Whether the file describes an embedded network, whose quotas are its own. */
+export const isEmbedded = ({ document }: Pick<Treasury, "document">): boolean =>
+  (document.value as { sandbox?: unknown } | null)?.sandbox !== undefined
+
+/** What is wrong, or worth a second look, with the rules and the policy of a treasury together. */
+export const lintTreasury = (treasury: Treasury): ReadonlyArray<Finding> =>
+  lint({ ...treasury, transfersPerDay: isEmbedded(treasury) ? undefined : networkTransfersPerDay })
+
+/** Where a finding stands, with its remedy. */
+export const problemOf = ({ document }: Pick<Treasury, "document">, { path, message, remedy }: Finding): Problem =>
+  document.problem(path, message, remedy)
+
+/** What keeps a treasury whose every value is sound from being used. */
+const lintProblems = (treasury: Treasury): ReadonlyArray<Problem> =>
+  lintTreasury(treasury)
+    .filter(({ severity }) => severity === "error")
+    .map((finding) => problemOf(treasury, finding))

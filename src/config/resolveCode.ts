@@ -3,9 +3,9 @@ import type { Account, PayingRule, RuleBase } from "../rules/Rule.ts"
 import { codeOf } from "./askCode.ts"
 import { asArray } from "./Fields.ts"
 import { isLoadedFunction } from "./loadRules.ts"
-import { hashIn } from "./placedRules.ts"
 import type { Kind, Known } from "./resolveKind.ts"
 import { assetOf, type Path, partyOf, payerOf, refuseSelf } from "./resolveNames.ts"
+import { hashIn } from "./withCode.ts"
 
 /** The rule of a function, with what it may see and whom it may pay. */
 export const resolveCode = (raw: Kind<"code">, base: RuleBase, at: Path, known: Known): PayingRule | undefined => {

@@ -4,6 +4,7 @@ import { asArray } from "./Fields.ts"
 import { isAmount, type Reporter } from "./Reporter.ts"
 import type { RuleText } from "./RuleText.ts"
 import { resolveCode } from "./resolveCode.ts"
+import { resolveSchedule } from "./resolveHours.ts"
 import {
   type Addresses,
   type Assets,
@@ -16,7 +17,6 @@ import {
   refuseSelf,
 } from "./resolveNames.ts"
 import { shareOf } from "./resolvePolicy.ts"
-import { resolveSchedule } from "./resolveSchedule.ts"
 
 /** What the rest of the file defines. */
 export interface Known {

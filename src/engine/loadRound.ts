@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import { pastKey, pastsOf } from "../rules/Condition.ts"
-import type { RoundContext } from "../rules/decideRound.ts"
-import { mayLock } from "../rules/failures.ts"
+import { mayLock, type RoundContext } from "../rules/decideRound.ts"
 import { isAlert, isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
 import type { Memories } from "../rules/RuleMemory.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"

@@ -1,12 +1,10 @@
-import { isOn } from "../rules/alerting.ts"
-import { type AlertRule, partsOf, pastsOf } from "../rules/Condition.ts"
+import { type AlertLook, isOn } from "../rules/alerting.ts"
+import { type AlertRule, type Past, partsOf, pastKey, pastsOf } from "../rules/Condition.ts"
 import type { Facts } from "../rules/evaluate.ts"
 import { hoursAt } from "../rules/Hours.ts"
-import type { AlertLook } from "../rules/lookAtAlert.ts"
 import { accountKey } from "../rules/overlay.ts"
 import type { RuleMemory } from "../rules/RuleMemory.ts"
-import type { Holding } from "./Holding.ts"
-import { makePasts } from "./Pasts.ts"
+import { type Holding, seenOf } from "./Holding.ts"
 
 /** When an alert's rule has to be looked at, and what it came to so far. Times are Unix milliseconds. */
 interface Alarm {
@@ -131,4 +129,65 @@ const note = (alarm: Alarm, { memory, before }: AlertLook, now: number): void =>
   if (!wasOn && memory.firingSince !== undefined && before?.firingSince === undefined) alarm.begun++
   if (isOn(memory) && !wasOn) spans.push({ from: now, until: undefined })
   if (!isOn(memory) && wasOn) spans.at(-1)!.until = now
+}
+
+/** Balances as they were, as far back as conditions look. Times are Unix milliseconds. */
+interface Pasts {
+  readonly note: (holding: Holding, at: number) => void
+  /** The balance at a time, which must never go back for the same past; undefined before the first that is known. */
+  readonly at: (past: Past, time: number) => bigint | undefined
+  /** When, after the time that was last asked for, the balance was another; infinite where it never was. */
+  readonly nextAfter: (past: Past) => number
+}
+
+interface Trail {
+  readonly past: Past
+  ats: Array<number>
+  units: Array<bigint>
+  /** Place of the balance at the time that was last asked for, or of the first one. */
+  head: number
+  asked: number
+}
+
+const makePasts = (pasts: Iterable<Past>): Pasts => {
+  const trails = new Map<string, Trail>()
+  const byAccount = new Map<string, Array<Trail>>()
+  for (const past of pasts) {
+    if (trails.has(pastKey(past))) continue
+    const { party, asset } = past.account
+    const trail: Trail = { past, ats: [], units: [], head: 0, asked: Number.NEGATIVE_INFINITY }
+    trails.set(pastKey(past), trail)
+    const key = accountKey(party.publicKey, asset.id)
+    byAccount.set(key, [...(byAccount.get(key) ?? []), trail])
+  }
+  return {
+    note: (holding, at) => {
+      for (const trail of byAccount.get(holding.key) ?? []) {
+        const units = seenOf(holding)[trail.past.account.balance]
+        if (trail.units.at(-1) === units) continue
+        trail.ats.push(at)
+        trail.units.push(units)
+      }
+    },
+    at: (past, time) => {
+      const trail = trails.get(pastKey(past))
+      if (trail === undefined) return undefined
+      trail.asked = time
+      while ((trail.ats[trail.head + 1] ?? Number.POSITIVE_INFINITY) <= time) trail.head++
+      forget(trail)
+      return (trail.ats[trail.head] ?? Number.POSITIVE_INFINITY) <= time ? trail.units[trail.head] : undefined
+    },
+    nextAfter: (past) => {
+      const { ats, head, asked } = trails.get(pastKey(past))!
+      const at = ats[head] ?? Number.POSITIVE_INFINITY
+      return at > asked ? at : (ats[head + 1] ?? Number.POSITIVE_INFINITY)
+    },
+  }
+}
+
+const forget = (trail: Trail): void => {
+  if (trail.head < 1_000) return
+  trail.ats = trail.ats.slice(trail.head)
+  trail.units = trail.units.slice(trail.head)
+  trail.head = 0
 }

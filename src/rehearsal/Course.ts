@@ -1,9 +1,10 @@
 import type { Place } from "../config/Placed.ts"
+import type { HoldReason } from "../domain/Decision.ts"
 import { sumText } from "../domain/sumText.ts"
-import { explain } from "./explain.ts"
-import type { Plan } from "./Plan.ts"
+import { explainSubject } from "../rules/explain.ts"
+import type { Outcome } from "../rules/step.ts"
 import type { Rehearsal } from "./Rehearsal.ts"
-import type { Paid, Told } from "./World.ts"
+import type { Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
 /** One expectation that was not met. */
 export interface Fault {
@@ -68,3 +69,75 @@ export const silence = (
       const outcome = rehearsal.outcome(subject.rule.name, subject.name)
       return outcome === undefined ? [] : [explain(outcome)]
     })
+
+/** Why a subject is silent, and what would end that: "hot/USDT is silent: cooldown, 12 s left; until …". */
+export const explain = ({ look }: Outcome): string => {
+  const { sentence, checks, verdict, next } = explainSubject(look)
+  if (verdict !== "holds") return sentence
+  const endsAt = checks.find(({ sign }) => sign === "holds")?.endsAt ?? undefined
+  if (endsAt !== undefined && endsAt > look.snapshot.now)
+    return `${sentence}; until ${new Date(endsAt).toISOString().slice(0, 19)}Z`
+  return next.after[0] === undefined ? sentence : `${sentence}; until ${next.after[0]}`
+}
+
+/** What a test expects at a moment, in base units and names of the treasury; what is undefined may be anything. */
+export type Expectation =
+  | {
+      readonly kind: "pays" | "asks" | "waits" | "expires"
+      readonly amount: bigint
+      readonly asset: string
+      readonly decimals: number
+      readonly from: string
+      readonly to: string
+      readonly rule: string | undefined
+      /** Of what waits: the operators who have signed, and no others. */
+      readonly by: ReadonlyArray<string> | undefined
+    }
+  | {
+      readonly kind: "holds"
+      readonly rule: string
+      readonly subject: string
+      readonly reason: HoldReason
+      readonly because: string | undefined
+    }
+  | {
+      readonly kind: "alert"
+      readonly alert: string
+      readonly rule: string | undefined
+      readonly subject: string | undefined
+      readonly because: string | undefined
+    }
+  | {
+      readonly kind: "balance"
+      /** An accountKey. */
+      readonly account: string
+      readonly name: string
+      readonly balance: "free" | "total"
+      readonly units: bigint
+      readonly decimals: number
+    }
+
+export interface PlannedExpectation {
+  readonly at: Place
+  readonly expectation: Expectation
+}
+
+/** A moment of a test, in milliseconds since its start. */
+export interface Moment {
+  readonly after: number
+  readonly events: ReadonlyArray<WorldEvent>
+  readonly expected: ReadonlyArray<PlannedExpectation>
+}
+
+/** One test, ready to run. */
+export interface Plan {
+  readonly name: string
+  readonly at: Place
+  readonly settings: WorldSettings
+  /** In the order of time. */
+  readonly moments: ReadonlyArray<Moment>
+  /** Payments that no expectation names are no fault. */
+  readonly anyPayments: boolean
+  readonly payments: { readonly at: Place; readonly count: number } | undefined
+  readonly alerts: { readonly at: Place; readonly count: number } | undefined
+}

@@ -1,22 +1,17 @@
-import { type Alerted, alertSubject } from "../rules/alerting.ts"
+import { type Alerted, alertSubject, lookAtAlert } from "../rules/alerting.ts"
+import { askAll, questionsOf } from "../rules/code.ts"
 import type { Conclusion } from "../rules/conclude.ts"
 import { type Decided, decideRound, factsOf } from "../rules/decideRound.ts"
-import { lookAtAlert } from "../rules/lookAtAlert.ts"
 import { accountKey } from "../rules/overlay.ts"
-import { askAll, questionsOf } from "../rules/questions.ts"
 import { firingOf, type Memories, memoryKey } from "../rules/RuleMemory.ts"
 import { commandOf } from "../rules/Subject.ts"
 import type { Outcome } from "../rules/step.ts"
 import type { Alarms } from "./Alarms.ts"
 import type { Waiting } from "./Approving.ts"
-import { apply, noteChange, touchAll } from "./applyEvent.ts"
-import { contextOf } from "./contextOf.ts"
 import { closeSpan, type Entry, isQuiet, wakeOf } from "./Entry.ts"
 import { endMeasure } from "./Holding.ts"
 import { blockAfter, type Ledger } from "./Ledger.ts"
-import { type Listener, makePlay, type Play } from "./Play.ts"
-import { tickAt, tickMillis } from "./Tick.ts"
-import { tell } from "./tell.ts"
+import { apply, contextOf, type Listener, makePlay, noteChange, type Play, tell, touchAll } from "./Play.ts"
 import type { Windows } from "./Windows.ts"
 import type { Miss, Paid, Told, WorldEvent, WorldSettings } from "./World.ts"
 
@@ -250,3 +245,9 @@ const pay = (
   const settlesAt = blockAfter(state.now, settings)
   windows.sign({ from: fromKey, to: toKey, assetId, amount, at: state.now, settlesAt, isSlot })
 }
+
+/** Rules are looked at once a second at most, counted from the beginning. */
+const tickMillis = 1_000
+
+/** The first look at or after a moment. */
+const tickAt = (start: number, moment: number): number => start + Math.ceil((moment - start) / tickMillis) * tickMillis

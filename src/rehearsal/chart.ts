@@ -1,5 +1,4 @@
-import { escape, left, letters, panelHeight, panelText } from "./chartPanel.ts"
-import { reasonClass, styleText } from "./chartStyle.ts"
+import { escape, left, letters, panelHeight, panelText, reasonClass, styleText } from "./chartPanel.ts"
 import type { Drawing } from "./Drawing.ts"
 
 const right = 24

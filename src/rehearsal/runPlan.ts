@@ -1,11 +1,22 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
-import { timeText } from "../rules/Check.ts"
-import { type Course, type Judged, paidText, silence, since, type TestResult, whenText, within } from "./Course.ts"
-import { explain } from "./explain.ts"
-import { isWanted, judgeExpires, judgeWaits, missFault, wantedText } from "./judgeWaiting.ts"
-import type { Expectation, Plan } from "./Plan.ts"
+import { instantText, timeText } from "../rules/Check.ts"
+import type { Waiting } from "./Approving.ts"
+import {
+  type Course,
+  type Expectation,
+  explain,
+  type Fault,
+  type Judged,
+  type Plan,
+  paidText,
+  silence,
+  since,
+  type TestResult,
+  whenText,
+  within,
+} from "./Course.ts"
 import { makeRehearsal } from "./Rehearsal.ts"
-import type { Paid, Told } from "./World.ts"
+import type { Miss, Paid, Told } from "./World.ts"
 
 /** Plays a test and compares what happened with what it expects. */
 export const runPlan = async (plan: Plan): Promise<TestResult> => {
@@ -174,4 +185,73 @@ const judgeEnd = (course: Course, after: number): void => {
     "alerts in all",
     rehearsal.told.map(({ kind, rule, at }) => `${kind} of ${rule} at ${timeText(at - start)}`),
   )
+}
+
+type Wanted = Extract<Expectation, { amount: bigint }>
+
+/** Whether it is the payment that is expected. */
+const isWanted = ({ rule: payer, intent: { payment } }: Paid, wanted: Wanted): boolean =>
+  payment.amount === wanted.amount &&
+  payment.asset === wanted.asset &&
+  payment.from === wanted.from &&
+  payment.to === wanted.to &&
+  (wanted.rule === undefined || payer === wanted.rule)
+
+/** "16,000 USDT reserve -> hot by keep-hot-funded" */
+const wantedText = ({ amount, asset, decimals, from, to, rule }: Wanted): string =>
+  `${formatLevel(amount, decimals)} ${asset} ${from} -> ${to}${rule === undefined ? "" : ` by ${rule}`}`
+
+const between = ({ from, to }: Wanted) => {
+  return (names: ReadonlyArray<string>) => names.includes(from) || names.includes(to)
+}
+
+const signedText = (by: ReadonlyArray<string>): string =>
+  by.length === 0 ? "nobody has signed" : `signed by ${by.join(" and ")}`
+
+const waitingText = ({ paid, by, expires }: Waiting): string =>
+  `${paidText(paid)} by ${paid.rule}, ${signedText(by)}, until ${instantText(expires)}`
+
+/** Whether the payment waits for approval at this moment. */
+const judgeWaits = (course: Course, wanted: Wanted): Judged => {
+  const all = course.rehearsal.waiting()
+  const isSigned = (by: ReadonlyArray<string>) =>
+    wanted.by === undefined || (by.length === wanted.by.length && wanted.by.every((name) => by.includes(name)))
+  if (all.some(({ paid, by }) => isWanted(paid, wanted) && isSigned(by))) return undefined
+  const signed = wanted.by === undefined ? "" : `, ${signedText(wanted.by)}`
+  return {
+    expected: `${wantedText(wanted)} waits for approval${signed}`,
+    got: all.length === 0 ? "nothing waits for approval" : all.map(waitingText).join("; "),
+    why: silence(course, wanted.rule, between(wanted)),
+  }
+}
+
+const hasLapsed = ({ group, at, intent }: Paid): boolean =>
+  group !== undefined && intent.updatedAt >= at + group.withinMillis
+
+/** Whether nobody approved the payment in time, since the expectations before. */
+const judgeExpires = (course: Course, wanted: Wanted, after: number): Judged => {
+  const fresh = course.rehearsal.ledger.paid.filter(
+    ({ state, intent }) => state === "rejected" && within(course, intent.updatedAt) && !course.paid.has(intent.id),
+  )
+  const found = fresh.find((paid) => isWanted(paid, wanted) && hasLapsed(paid))
+  if (found !== undefined) {
+    course.paid.add(found.intent.id)
+    return undefined
+  }
+  const { start } = course.plan.settings
+  const others = fresh.map(
+    (paid) => `${paidText(paid)} by ${paid.rule} at ${whenText(paid.intent.updatedAt - start)}: ${paid.intent.detail}`,
+  )
+  return {
+    expected: `the approval of ${wantedText(wanted)} lapses`,
+    got: others.length === 0 ? `no approval lapsed ${since(course, after)}` : others.join("; "),
+    why: silence(course, wanted.rule, between(wanted)),
+  }
+}
+
+/** What people said of payments in vain. */
+const missFault = ({ plan: { settings } }: Course, { at, place, by, meant, detail }: Miss): Fault => {
+  const verb = by.length === 0 ? "is rejected" : `is approved by ${by.join(" and ")}`
+  const after = at - settings.start
+  return { at: place, when: whenText(after), expected: `${meant.words} ${verb}`, got: detail, why: [] }
 }

@@ -12,6 +12,7 @@ import {
   type PayoutRule,
   type PinnedAsset,
   type RebalanceRule,
+  type Receiver,
   type RequestRule,
   type Rule,
   type SplitRule,
@@ -142,3 +143,34 @@ export const paymentName = (subject: Subject, { from, to }: Pick<Payment, "from"
 export const isOfSubject = (intent: { readonly rule: string; readonly subject: string }, subject: Subject): boolean =>
   intent.rule === subject.rule.name &&
   (intent.subject === subject.name || intent.subject.startsWith(`${subject.name}: `))
+
+/** One way on which money may move. */
+export interface Way {
+  readonly from: Party
+  readonly to: Receiver
+}
+
+/** Every way on which the subject may move money; none where people do. */
+export const waysOf = (subject: Subject): ReadonlyArray<Way> => {
+  const { rule } = subject
+  switch (rule.kind) {
+    case "topUp":
+      return subject.accounts.map(({ party }) => ({ from: rule.from, to: party }))
+    case "sweep":
+      return subject.accounts.map(({ party }) => ({ from: party, to: rule.to }))
+    case "rebalance":
+      return rule.weights.flatMap(({ party: from }) =>
+        rule.weights.filter(({ party }) => party !== from).map(({ party: to }) => ({ from, to })),
+      )
+    case "split":
+      return rule.to.map(({ party }) => ({ from: rule.level.party, to: party }))
+    case "payout":
+      return [{ from: rule.from, to: rule.to }]
+    case "withdraw":
+      return [{ from: rule.level.party, to: rule.to }]
+    case "code":
+      return rule.to.map((to) => ({ from: rule.from, to }))
+    case "request":
+      return []
+  }
+}

@@ -2,11 +2,9 @@ import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { statusText } from "../domain/Asset.ts"
 import type { HoldReason } from "../domain/Decision.ts"
 import { timeText } from "./Check.ts"
-import type { Condition, Past, Side } from "./Condition.ts"
-import { shareText } from "./conditionText.ts"
+import { type Condition, type Past, type Side, shareText } from "./Condition.ts"
 import { type Account, accountName } from "./Rule.ts"
 import { ageMillis, type Snapshot } from "./Snapshot.ts"
-import { allOf, anyOf, not, type Truth } from "./truth.ts"
 
 /** What a rule is silent for, and since when (Unix milliseconds). */
 export interface Silence {
@@ -202,3 +200,16 @@ const heldSeen = ({ rule, reason, longerThanMillis }: Of<"Held">, { now, silence
   const why = long.reason?.replaceAll("_", " ")
   return { truth: true, sentence: `${rule} (${long.subject}) is held for ${why} for longer than ${limit}` }
 }
+
+/** Whether a condition holds; undefined where that is not known. */
+export type Truth = boolean | undefined
+
+/** False where one is false, whatever is not known. */
+export const allOf = (truths: ReadonlyArray<Truth>): Truth =>
+  truths.includes(false) ? false : truths.includes(undefined) ? undefined : true
+
+/** True where one is true, whatever is not known. */
+export const anyOf = (truths: ReadonlyArray<Truth>): Truth =>
+  truths.includes(true) ? true : truths.includes(undefined) ? undefined : false
+
+export const not = (truth: Truth): Truth => (truth === undefined ? undefined : !truth)

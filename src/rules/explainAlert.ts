@@ -1,13 +1,11 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { statusText } from "../domain/Asset.ts"
 import type { HoldReason, RuleState } from "../domain/Decision.ts"
-import { type Alerted, type AlertMemory, isOn } from "./alerting.ts"
+import { type Alerted, type AlertMemory, isOn, lookAtAlert } from "./alerting.ts"
 import { timeText } from "./Check.ts"
-import type { AlertRule, Condition, Past, PlainCondition } from "./Condition.ts"
-import { conditionText, stepText } from "./conditionText.ts"
+import { type AlertRule, type Condition, conditionText, type Past, type PlainCondition, stepText } from "./Condition.ts"
 import { evaluate, type Facts, idle } from "./evaluate.ts"
 import { hoursAt } from "./Hours.ts"
-import { lookAtAlert } from "./lookAtAlert.ts"
 import { ageMillis } from "./Snapshot.ts"
 
 /** A comparison, or several joined, on what is known now. */

@@ -4,8 +4,7 @@ import { isSlot, windowUse } from "./limits.ts"
 import { lineFor } from "./Policy.ts"
 import { type Account, accountName, type Party, type Receiver, receiverKey } from "./Rule.ts"
 import { reservedFrom } from "./Snapshot.ts"
-import { isOfSubject } from "./Subject.ts"
-import { waysOf } from "./waysOf.ts"
+import { isOfSubject, waysOf } from "./Subject.ts"
 
 /** What a decision had to hand: balances, limits and what is under way. Amounts are decimal text. */
 export interface Means {

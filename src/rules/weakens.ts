@@ -1,7 +1,7 @@
 import { formatLevel } from "../domain/Amount.ts"
+import { groupText } from "../domain/Approval.ts"
 import { lineFor, type Policy, type PolicyLine } from "./Policy.ts"
 import type { Party, PinnedAsset, Share } from "./Rule.ts"
-import { approvalWords, type SayAmount } from "./weakensApproval.ts"
 
 /** What bounds the money of a treasury, whatever rules and gateways say. */
 export interface Terms {
@@ -206,4 +206,67 @@ const partyWords = (old: Terms, next: Terms): ReadonlyArray<string> =>
         ? [`${after.name} keeps ${after.transfersKept} transfers for people, before ${before.transfersKept}`]
         : []
     return [...floors, ...kept]
+  })
+
+type LineApproval = NonNullable<PolicyLine["approval"]>
+
+/** An amount of an asset, by its id, in words. */
+type SayAmount = (assetId: string, units: bigint) => string
+
+const says = (approval: LineApproval | undefined, amount: (units: bigint) => string): string => {
+  if (approval === undefined) return "nobody"
+  const people = groupText(approval.group)
+  return approval.above === 0n ? people : `${people} above ${amount(approval.above)}`
+}
+
+/** Whether all that the new line asks of people is at least what the old one asked, of the same people or fewer. */
+const isAsStrict = (old: LineApproval, next: LineApproval | undefined): boolean =>
+  next !== undefined &&
+  next.above <= old.above &&
+  next.group.need >= old.group.need &&
+  next.group.withinMillis <= old.group.withinMillis &&
+  [...next.group.of].every(([, key]) => [...old.group.of.values()].includes(key))
+
+const operatorsOf = ({ groups = [] }: Policy): ReadonlyMap<string, string> =>
+  new Map(groups.flatMap(({ of }) => [...of].map(([name, key]) => [key, name] as const)))
+
+/** Two of the operators end a halt or approve a policy: who joins them, and where they become fewer than two. */
+const operatorWords = (old: Policy, next: Policy): ReadonlyArray<string> => {
+  const [before, after] = [operatorsOf(old), operatorsOf(next)]
+  const fresh = [...after].filter(([key]) => before.size > 0 && !before.has(key)).map(([, name]) => name)
+  // Nobody approves what he proposed himself, and who proposed it is known by his name.
+  const renamed = [...after].flatMap(([key, name]) => {
+    const was = before.get(key)
+    return was === undefined || was === name ? [] : [`operator ${was} is named ${name}`]
+  })
+  return [
+    ...(fresh.length > 0 ? [`${fresh.join(", ")} may approve`] : []),
+    ...renamed,
+    ...(Math.min(2, after.size) < Math.min(2, before.size) ? [`${after.size} operators, before ${before.size}`] : []),
+  ]
+}
+
+/** What people had to approve and needs fewer of them now, or others, in words. */
+export const approvalWords = (
+  old: Policy,
+  next: Policy,
+  amounts: { readonly old: SayAmount; readonly next: SayAmount },
+): ReadonlyArray<string> => [...approvalLineWords(old, next, amounts), ...operatorWords(old, next)]
+
+const approvalLineWords = (
+  old: Policy,
+  next: Policy,
+  amounts: { readonly old: SayAmount; readonly next: SayAmount },
+): ReadonlyArray<string> =>
+  next.lines.flatMap((line) => {
+    const { assetId } = line
+    const pairs = [...line.from].flatMap((from) => [...line.to].map((to) => ({ from, to, assetId })))
+    const weaker = pairs.find((pair) => {
+      const before = lineFor(old, pair)?.approval
+      return lineFor(next, pair) === line && before !== undefined && !isAsStrict(before, line.approval)
+    })
+    if (weaker === undefined) return []
+    const after = says(line.approval, (units) => amounts.next(assetId, units))
+    const before = says(lineFor(old, weaker)?.approval, (units) => amounts.old(assetId, units))
+    return [`policy line ${line.line}: ${after} must approve, before ${before}`]
   })

@@ -1,7 +1,6 @@
 import type { Treasury } from "../config/Treasury.ts"
 import { isOn } from "../rules/alerting.ts"
-import type { AlertRule } from "../rules/Condition.ts"
-import { conditionText } from "../rules/conditionText.ts"
+import { type AlertRule, conditionText } from "../rules/Condition.ts"
 import { isAlert, isPaying } from "../rules/Rule.ts"
 import type { RuleMemory } from "../rules/RuleMemory.ts"
 import type { RuleView } from "./View.ts"

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { parse } from "yaml"
-import type { AlertRule } from "../../src/rules/Condition.ts"
-import { conditionText } from "../../src/rules/conditionText.ts"
+import { type AlertRule, conditionText } from "../../src/rules/Condition.ts"
 import { watchOnly } from "../support/treasury.ts"
 
 /** A rule of the file that tells people; `text` stands beside its name. */

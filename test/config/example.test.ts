@@ -5,8 +5,7 @@ import { Effect } from "effect"
 import { parse } from "yaml"
 import { schemaOfFiles } from "../../src/cli/check.ts"
 import type { JsonSchema } from "../../src/config/jsonSchemaOf.ts"
-import { lintTreasury } from "../../src/config/lintTreasury.ts"
-import { loadTreasury } from "../../src/config/Treasury.ts"
+import { lintTreasury, loadTreasury } from "../../src/config/Treasury.ts"
 import { root } from "../support/Cofferer.ts"
 
 const file = join(root, "config/treasury.example.yaml")

@@ -1,11 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { PublicKey } from "../../src/domain/Hex.ts"
 import { type AlertMemory, alertAfter } from "../../src/rules/alerting.ts"
-import type { AlertRule, Condition } from "../../src/rules/Condition.ts"
-import { conditionText } from "../../src/rules/conditionText.ts"
-import { evaluate, type Facts } from "../../src/rules/evaluate.ts"
+import { type AlertRule, type Condition, conditionText } from "../../src/rules/Condition.ts"
+import { allOf, anyOf, evaluate, type Facts, not, type Truth } from "../../src/rules/evaluate.ts"
 import type { Account, Party } from "../../src/rules/Rule.ts"
-import { allOf, anyOf, not, type Truth } from "../../src/rules/truth.ts"
 
 const now = 1_800_000_000_000
 const tok = { symbol: "TOK", id: "aa".repeat(32), decimals: 2 }

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { ApprovalGroup } from "../../src/domain/Approval.ts"
 import { approvalFor, type Policy, type PolicyLine } from "../../src/rules/Policy.ts"
-import { approvalWords as wordsOf } from "../../src/rules/weakensApproval.ts"
+import { approvalWords as wordsOf } from "../../src/rules/weakens.ts"
 
 const amount = (assetId: string, units: bigint) => `${units} ${assetId}`
 const approvalWords = (old: Policy, next: Policy) => wordsOf(old, next, { old: amount, next: amount })

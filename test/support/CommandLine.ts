@@ -2,7 +2,7 @@ import { Writable } from "node:stream"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect, Fiber } from "effect"
 import { commandLine, exitCodeOf } from "../../src/cli/root.ts"
-import { ProcessContext } from "../../src/config/ProcessContext.ts"
+import { ProcessContext } from "../../src/config/Environment.ts"
 import { type Daemon, type Outcome, readLines } from "./Cofferer.ts"
 import { inTime } from "./until.ts"
 

@@ -1,9 +1,10 @@
-import { takesPart } from "../Look.ts"
-import { lineFor, type PolicyLine } from "../Policy.ts"
-import { type PinnedAsset, receiverKey } from "../Rule.ts"
-import { waysOf } from "../waysOf.ts"
+import { floorOf, takesPart } from "../Look.ts"
+import { feeMax, lineFor, type Policy, type PolicyLine } from "../Policy.ts"
+import { isPaying, levelsOf, type Party, type PinnedAsset, type Receiver, receiverKey } from "../Rule.ts"
+import { waysOf } from "../Subject.ts"
 import {
   type Finding,
+  gravity,
   minOf,
   policyGravity,
   type RuleSet,
@@ -13,7 +14,6 @@ import {
   targetPath,
   triggerPath,
 } from "./Finding.ts"
-import { type NeedRange, needRanges } from "./needs.ts"
 
 /** Ways named one by one; a rebalance among many has more. */
 const namedMax = 3
@@ -116,3 +116,119 @@ const tooMuchAtOnce = (
       },
     ]
   })
+
+/** Levels that the payer's floor keeps from ever being reached, and payers that never hold what they are to pay. */
+export const floors = (set: RuleSet): ReadonlyArray<Finding> =>
+  spotsOf(set).flatMap((spot) => [...underFloor(spot), ...starved(set, spot)])
+
+const underFloor = (spot: Spot): ReadonlyArray<Finding> => {
+  const { rule, subject } = spot
+  if (rule.kind !== "sweep" && rule.kind !== "split" && rule.kind !== "withdraw") return []
+  const level = subject.kind === "sweep" ? subject.level : rule.kind === "sweep" ? undefined : rule.level
+  if (level === undefined) return []
+  const floor = floorOf(subject, level.party)
+  if (level.target >= floor) return []
+  return [
+    {
+      lint: "floor",
+      severity: gravity(rule),
+      path: targetPath(spot),
+      message: `${rule.name} is to leave ${say(level.asset, level.target)} with ${level.party.name}, whose floor is ${say(level.asset, floor)}`,
+      remedy: `set target to ${say(level.asset, floor)} or more, or lower the floor`,
+    },
+  ]
+}
+
+/** Kinds that take what is over a level from an account. */
+const empties: ReadonlySet<string> = new Set(["sweep", "split", "withdraw"])
+
+/** The level above which rules take money from the account, so that it never rests higher. */
+const ceilingOf = ({ rules }: RuleSet, party: Party, asset: PinnedAsset) =>
+  rules
+    .flatMap((rule) => (isPaying(rule) && empties.has(rule.kind) && !rule.trial ? [rule] : []))
+    .flatMap((rule) => levelsOf(rule).map((level) => ({ rule, level })))
+    .filter(({ level }) => level.party === party && level.asset === asset)
+    .toSorted((a, b) => (a.level.trigger < b.level.trigger ? -1 : 1))[0]
+
+const starved = (set: RuleSet, spot: Spot): ReadonlyArray<Finding> => {
+  const { rule, subject } = spot
+  if (rule.kind !== "topUp" && rule.kind !== "payout") return []
+  const ceiling = ceilingOf(set, rule.from, subject.asset)
+  const [range] = needRanges(spot, set.policy)
+  if (ceiling === undefined || range === undefined) return []
+  const least = takesPart(rule) ? [minOf(spot), 1n].reduce((a, b) => (a > b ? a : b)) : range.least
+  const floor = floorOf(subject, rule.from)
+  const cost = costOf(least, set.policy)
+  if (ceiling.level.trigger - floor >= cost) return []
+  const kept = floor > 0n ? ` and keeps ${say(subject.asset, floor)}` : ""
+  return [
+    {
+      lint: "starved",
+      severity: gravity(rule, ceiling.rule),
+      path: rule.kind === "payout" ? triggerPath(spot) : targetPath(spot),
+      message: `${rule.name} takes ${say(subject.asset, cost)} at least, fee included, from ${rule.from.name}, which ${ceiling.rule.name} empties above ${say(subject.asset, ceiling.level.trigger)}${kept}`,
+      remedy: `let ${ceiling.rule.name} begin at ${say(subject.asset, cost + floor)} or above, or lower the floor`,
+    },
+  ]
+}
+
+/** One transfer that a rule may want, between the least and the most that it can be. */
+interface NeedRange {
+  readonly from: Party
+  readonly to: Receiver
+  readonly least: bigint
+  /** Undefined where the balance alone bounds it. */
+  readonly most: bigint | undefined
+}
+
+/** What an amount and its fee leave of a surplus from which both are paid, with the highest fee. */
+const afterFee = (surplus: bigint, { maxFee }: Policy): bigint =>
+  (surplus * maxFee.denominator) / (maxFee.denominator + maxFee.numerator)
+
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+
+/**
+ * The transfers of one decision; none where a group of balances or code decides their size, people make them, or
+ * nothing moves.
+ */
+export const needRanges = (spot: Spot, policy: Policy): ReadonlyArray<NeedRange> => {
+  const { subject } = spot
+  const min = minOf(spot)
+  switch (subject.kind) {
+    case "topUp": {
+      const { trigger, target, party } = subject.level
+      return [{ from: subject.rule.from, to: party, least: max(target - trigger + 1n, min), most: target }]
+    }
+    case "sweep": {
+      const { trigger, target, party } = subject.level
+      const least = max(afterFee(trigger - target + 1n, policy), min)
+      return [{ from: party, to: subject.rule.to, least, most: undefined }]
+    }
+    case "split": {
+      const { level, to } = subject.rule
+      const whole = to.reduce((sum, { weight }) => sum + weight, 0n)
+      const surplus = level.trigger - level.target + 1n
+      return to.map(({ party, weight }) => ({
+        from: level.party,
+        to: party,
+        least: max(afterFee((surplus * weight) / whole, policy), min),
+        most: undefined,
+      }))
+    }
+    case "withdraw": {
+      const { level, to } = subject.rule
+      return [{ from: level.party, to, least: max(level.trigger - level.target + 1n, min), most: undefined }]
+    }
+    case "payout": {
+      const { from, to, amount } = subject.rule
+      return [{ from, to, least: amount, most: amount }]
+    }
+    case "rebalance":
+    case "request":
+    case "code":
+      return []
+  }
+}
+
+/** What a transfer takes from its payer at most. */
+const costOf = (amount: bigint, { maxFee }: Policy): bigint => amount + feeMax(maxFee, amount)

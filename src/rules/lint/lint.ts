@@ -1,9 +1,7 @@
 import { cycle } from "./cycle.ts"
 import type { Finding, RuleSet } from "./Finding.ts"
-import { floors } from "./floors.ts"
-import { denied, unreachable } from "./limits.ts"
-import { quota } from "./quota.ts"
-import { skippedMonths } from "./skippedMonths.ts"
+import { denied, floors, unreachable } from "./limits.ts"
+import { quota, skippedMonths } from "./quota.ts"
 
 /**
  * What is wrong with rules and policy that are sound one by one: what can never be paid, what pays back and forth
