@@ -1,8 +1,13 @@
 import { Effect, Option } from "effect"
 import type { Treasury } from "../config/Treasury.ts"
 import type { History } from "../rehearsal/History.ts"
-import { type HistoryBook, makeHistoryBook } from "../rehearsal/historyOf.ts"
-import { type HistoryNames, isMistaken, type Stranger } from "../rehearsal/Strangers.ts"
+import {
+  type HistoryBook,
+  type HistoryNames,
+  isMistaken,
+  makeHistoryBook,
+  type Stranger,
+} from "../rehearsal/historyOf.ts"
 import { failWith } from "./CliFailure.ts"
 import { exportPages } from "./exportPages.ts"
 import { readGateway, type Unknown } from "./readGateway.ts"
@@ -107,11 +112,8 @@ const refuseMistaken = Effect.fnUntraced(function* (book: HistoryBook, names: Hi
   const mistaken = strangers.filter(isMistaken)
   if (mistaken.length === 0) return strangers
   const known = [...names.party.keys()].join(", ")
-  const lines = mistaken.slice(0, shownMax).map(({ what, text, rows, place, meant }) => {
-    const remedy =
-      meant === undefined
-        ? `write its publicKey, or a name of the treasury file: ${known}`
-        : `did you mean ${meant.name}, "${meant.key}"?`
+  const lines = mistaken.slice(0, shownMax).map(({ what, text, rows, place }) => {
+    const remedy = `write its publicKey, or a name of the treasury file: ${known}`
     return `${place}: unknown ${what} "${text}" (${rows} ${rows === 1 ? "row" : "rows"}); ${remedy}`
   })
   return yield* failWith("failure", lines.join("\n"))

@@ -1,5 +1,5 @@
+import { isHex64 } from "../domain/Hex.ts"
 import type { History, HistoryRow, RealPayment } from "./History.ts"
-import { type HistoryNames, makeStrangers, type Stranger } from "./Strangers.ts"
 
 /** A row of an export: texts, numbers, and null where there is nothing. */
 export type ToldRow = Readonly<Record<string, string | number | null | undefined>>
@@ -143,3 +143,37 @@ const paymentOf = (row: ToldRow): RealPayment | undefined => {
     fee: BigInt(fee),
   }
 }
+
+/** What the file of a treasury calls parties and assets, with their keys and ids. */
+export interface HistoryNames {
+  readonly party: ReadonlyMap<string, string>
+  readonly asset: ReadonlyMap<string, string>
+}
+
+/** A party or an asset of a history that the treasury does not have. */
+export interface Stranger {
+  readonly what: keyof HistoryNames
+  readonly text: string
+  readonly rows: number
+  /** Of its first row. */
+  readonly place: string
+}
+
+/** Gathers them while a history is read; gives the key or id that a cell names. */
+const makeStrangers = (names: HistoryNames) => {
+  const keys = { party: new Set(names.party.values()), asset: new Set(names.asset.values()) }
+  const seen = new Map<string, Stranger>()
+  return {
+    keyOf: (what: keyof HistoryNames, text: string, place: () => string): string => {
+      const key = names[what].get(text) ?? (keys[what].has(text) ? text : undefined)
+      if (key !== undefined) return key
+      const { rows = 0, place: first = place() } = seen.get(`${what} ${text}`) ?? {}
+      seen.set(`${what} ${text}`, { what, text, rows: rows + 1, place: first })
+      return text
+    },
+    all: (): ReadonlyArray<Stranger> => [...seen.values()],
+  }
+}
+
+/** Whether rows of it cannot have been meant so: a name of nobody. The key of somebody else may be. */
+export const isMistaken = ({ what, text }: Stranger): boolean => what === "party" && !isHex64(text)

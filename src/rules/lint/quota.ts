@@ -142,65 +142,36 @@ const payers = (set: RuleSet): ReadonlyArray<Finding> => {
 
 /** A leap year lies within; a plan's months do not depend on the years beside it. */
 const years = [2024, 2025, 2026, 2027]
-const names = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-]
+const monthName = new Intl.DateTimeFormat("en", { month: "long", timeZone: "UTC" })
 
-interface Months {
-  /** Of those that the plan names, how many it comes in, over all years that are looked at. */
-  readonly met: number
-  /** Those that it names and does not come in, in one year or in all. */
-  readonly skipped: ReadonlyArray<string>
-  readonly named: number
-}
-
-const monthsOf = (schedule: Schedule): Months => {
-  const named = names.map((_, i) => schedule.plans.some(({ cron }) => cron.months.size === 0 || cron.months.has(i + 1)))
+/** Months that the plan names and does not come in, in some year at least. */
+const skippedOf = (schedule: Schedule): ReadonlyArray<string> => {
   const beginOf = (year: number, month: number): number =>
-    DateTime.makeZonedUnsafe(
-      { year, month: month + 1, day: 1 },
-      { timeZone: schedule.location, adjustForTimeZone: true },
-    ).epochMilliseconds
+    DateTime.makeZonedUnsafe({ year, month, day: 1 }, { timeZone: schedule.location, adjustForTimeZone: true })
+      .epochMilliseconds
   const isMet = (year: number, month: number): boolean => {
-    const end = month === 11 ? beginOf(year + 1, 0) : beginOf(year, month + 1)
+    const end = month === 12 ? beginOf(year + 1, 1) : beginOf(year, month + 1)
     for (const at of timesAfter(schedule, beginOf(year, month) - 1)) return at < end
     return false
   }
-  let met = 0
-  const skipped = names.flatMap((name, month) => {
-    if (!named[month]) return []
-    const missing = years.filter((year) => !isMet(year, month)).length
-    met += years.length - missing
-    if (missing === 0) return []
-    return [missing === years.length ? name : `${name} of ${missing} years in ${years.length}`]
-  })
-  return { met: met / years.length, skipped, named: named.filter((is) => is).length }
+  return Array.from({ length: 12 }, (_, i) => i + 1)
+    .filter((month) => schedule.plans.some(({ cron: { months } }) => months.size === 0 || months.has(month)))
+    .filter((month) => years.some((year) => !isMet(year, month)))
+    .map((month) => monthName.format(Date.UTC(2024, month - 1)))
 }
 
 /** Payouts whose plan has no day in some of the months that it names. */
 export const skippedMonths = (set: RuleSet): ReadonlyArray<Finding> =>
   spotsOf(set).flatMap(({ rule, path }): ReadonlyArray<Finding> => {
     if (rule.kind !== "payout") return []
-    const { met, skipped, named } = monthsOf(rule.schedule)
+    const skipped = skippedOf(rule.schedule)
     if (skipped.length === 0) return []
-    const without = skipped.length > 1 ? `${skipped.slice(0, -1).join(", ")} and ${skipped.at(-1)}` : skipped[0]
     return [
       {
         lint: "skipped_months",
         severity: "warning",
         path: [...path.slice(0, 2), "schedule", "cron"],
-        message: `${rule.name} pays in ${met} months of ${named}: "${rule.schedule.text}" has no day in ${without}`,
+        message: `${rule.name} is not paid in each month: "${rule.schedule.text}" lacks a day in ${skipped.join(", ")}`,
         remedy: 'write last as the day for the last of each month, such as "0 9 last * *", or a day up to 28',
       },
     ]
