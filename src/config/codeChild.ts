@@ -214,10 +214,9 @@ const load = (id: number, file: string): Reply => {
   try {
     const exported = requireHere(urlOf(file, String(id))) as Readonly<Record<string, unknown>>
     const { rules } = exported
-    const names = Object.keys(exported).slice(0, 100)
     const own: Array<unknown> = []
     functions.set(id, own)
-    return { loaded: { rules: "rules" in exported ? encode(rules, own) : undefined, names } }
+    return { loaded: { rules: "rules" in exported ? encode(rules, own) : undefined } }
   } catch (error) {
     return fault === undefined ? { thrown: thrownBy(error) } : { fault }
   } finally {

@@ -50,7 +50,7 @@ export type Told = ({ readonly v: Wire } | { readonly e: Thrown }) & { readonly 
 
 export type Reply =
   /** `rules`: undefined where it exports none. */
-  | { readonly loaded: { readonly rules: Wire | undefined; readonly names: ReadonlyArray<string> } }
+  | { readonly loaded: { readonly rules: Wire | undefined } }
   | { readonly fault: Fault }
   | { readonly thrown: Thrown }
   | { readonly told: Told }

@@ -3,8 +3,7 @@ import { dirname, relative } from "node:path"
 import type { CodeSeen } from "../rules/code.ts"
 import type { Problem } from "./ConfigError.ts"
 import { askCode, loadCode } from "./codeProcess.ts"
-import { decode, literally, placeAt, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
-import { nearest } from "./nearest.ts"
+import { decode, placeAt, type Thrown, type Told, type WireSeen } from "./codeWire.ts"
 import { readUtf8 } from "./readBytes.ts"
 
 /** What asking gave, or why there is nothing. */
@@ -83,14 +82,13 @@ const readIn = (file: string, loaded: Awaited<ReturnType<typeof loadCode>>): Rea
   // Its process may say anything: what has not the form of a reply throws somewhere here.
   try {
     if ("fault" in reply) return { problem: faultOf(file, reply.fault) }
-    if ("thrown" in reply) return { problem: thrown(file, reply.thrown, texts) }
+    if ("thrown" in reply) return { problem: thrown(file, reply.thrown) }
     if (!("loaded" in reply))
       return { problem: { ...whole(file), message: "it says what nobody says", remedy: "mend it" } }
-    const { names } = reply.loaded
     const askerOf = (f: number): LoadedFunction =>
       asFunction({ ask: (seen) => askCode(reading, f, wireOf(seen)).then(heardIn) })
     const rules = reply.loaded.rules === undefined ? undefined : decode(reply.loaded.rules, askerOf)
-    if (!Array.isArray(rules)) return { problem: withoutRules(file, text, rules !== undefined, names) }
+    if (!Array.isArray(rules)) return { problem: withoutRules(file, text, rules !== undefined) }
     const module = { rules, text, hash: hashOf(file, texts) }
     held.set(file, { texts, module })
     return module
@@ -136,29 +134,16 @@ const endedWords = (why: string): Pick<Problem, "message" | "remedy"> => {
   return { message: `it cannot be run: ${why}`, remedy: "mend it" }
 }
 
-const withoutRules = (file: string, text: string, isThere: boolean, names: ReadonlyArray<string>): Problem => {
+const withoutRules = (file: string, text: string, isThere: boolean): Problem => {
   const write = 'write "export const rules: Rules = [ … ]"'
   const at = placeAt(file, text, rulesIn(text))
   if (isThere) return { ...at, message: '"rules" is no list', remedy: write }
-  const message = 'it exports no "rules"'
-  const near = nearest("rules", names.map(String))
-  return { file, line: 1, column: 1, message, remedy: near === undefined ? write : `did you mean "${near}"?` }
+  return { file, line: 1, column: 1, message: 'it exports no "rules"', remedy: write }
 }
 
-/** Where the module is imported that the message names: such an error has no place of its own. */
-const placeOfImport = (message: string, texts: Texts) => {
-  const specifier = /^The requested module '(.+?)' does not provide/.exec(message)?.[1]
-  if (specifier === undefined) return undefined
-  for (const [path, text] of texts) {
-    const named = text.search(new RegExp(`from\\s*["']${literally(specifier)}["']`))
-    if (named >= 0) return placeAt(path, text, Math.max(0, text.lastIndexOf("import", named)))
-  }
-  return undefined
-}
-
-const thrown = (file: string, said: Thrown, texts: Texts): Problem => {
+const thrown = (file: string, said: Thrown): Problem => {
   const [message, stack, code] = [said.message, said.stack, said.code].map(String) as [string, string, string]
-  const at = placeOfStack(stack) ?? placeOfImport(message, texts) ?? whole(file)
+  const at = placeOfStack(stack) ?? whole(file)
   if (code === "ERR_REQUIRE_ASYNC_MODULE") {
     return { ...at, message: "it waits for something at its top", remedy: 'take "await" out' }
   }

@@ -76,7 +76,6 @@ export const duringOf = (
   return found
 }
 
-const fields = ["minute", "hour", "day", "month", "weekday"]
 const remedy = 'write minute hour day month weekday, such as "0 9 1 * *" or "0 9 last * *"'
 
 /** The plan, where it is one that comes again and again. */
@@ -126,7 +125,7 @@ const plansOf = (text: string, location: string): Result.Result<ReadonlyArray<Pl
 }
 
 const read = (text: string, location: string): Result.Result<Cron.Cron, string> =>
-  Result.mapError(Cron.parse(text, zoneOf(location)), () => reasonOf(text))
+  Result.mapError(Cron.parse(text, zoneOf(location)), ({ message }) => message.toLowerCase())
 
 /** UTC has no history of offsets that would have to be looked up for each time. */
 const zoneOf = (location: string): string | DateTime.TimeZone =>
@@ -149,20 +148,6 @@ const lastDays = ({ seconds, minutes, hours, months, tz }: Cron.Cron): ReadonlyA
     const cron = Cron.make({ ...times, tz: Option.getOrUndefined(tz) })
     return [day === 28 ? { cron, commonYears: true } : { cron }]
   })
-
-/** Which field cannot be read, and why. */
-const reasonOf = (text: string): string => {
-  const parts = text.trim().split(/\s+/)
-  if (parts.length !== 5 && parts.length !== 6) {
-    return `it has ${parts.length} ${parts.length === 1 ? "field" : "fields"}`
-  }
-  const names = parts.length === 6 ? ["second", ...fields] : fields
-  const found = parts.flatMap((part, i) => {
-    const alone = Cron.parse(parts.map((_, j) => (i === j ? part : "*")).join(" "))
-    return Result.isFailure(alone) ? [`its ${names[i]} "${part}": ${alone.failure.message.toLowerCase()}`] : []
-  })
-  return found.join(", ")
-}
 
 /** Whether there is such a date at all: the search for one gives up with an error. */
 const comes = ({ cron }: Plan): boolean => {

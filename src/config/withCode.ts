@@ -4,7 +4,7 @@ import type { Problem } from "./ConfigError.ts"
 import { literally, placeAt } from "./codeWire.ts"
 import { pathText } from "./decodeAll.ts"
 import { isLoadedFunction, loadRules, type RulesModule, rulesIn } from "./loadRules.ts"
-import type { Entry, Place, Placed } from "./Placed.ts"
+import type { Place, Placed } from "./Placed.ts"
 import { documentOf, type YamlDocument } from "./Yaml.ts"
 
 /** One part with its rules as a list, where a file of rules stands in its place: so those of parts can be joined. */
@@ -67,48 +67,28 @@ interface PlacedRules {
 const levelsMax = 40
 
 interface Walk {
-  readonly file: string
-  readonly text: string
+  /** Of the rule: values that a program made have no places of their own. */
+  readonly at: Place
   /** What stands for the function of this rule: it changes with every file that the function may come from. */
   readonly codeName: string
   readonly code: Map<string, unknown>
   readonly problems: Array<Problem>
-  /** Offset behind the last name that was found, and the end of the rule. */
-  at: number
-  readonly end: number
 }
 
-/**
- * Values have no places, so the text is searched for their names, in their order, between the rule's own name and the
- * next rule's. What is computed has the place of what it stands in.
- */
 const placedRules = (file: string, named: string, { rules, text, hash }: RulesModule): PlacedRules => {
   const code = new Map<string, unknown>()
   const problems: Array<Problem> = []
   const start = rulesIn(text)
-  let from = start
-  const starts = rules.map((rule) => {
-    const found = offsetOfName(text, nameOf(rule), from)
-    if (found !== undefined) from = found + 1
-    return found
-  })
   const items = rules.flatMap((rule, i) => {
-    const own = starts[i]
-    const what = noRule(rule)
-    if (what !== undefined) {
-      problems.push({
-        ...placeAt(file, text, start),
-        message: `rules #${i + 1} is no rule: it is ${what[0]}`,
-        remedy: what[1],
-      })
+    if (typeof rule !== "object" || rule === null || Array.isArray(rule) || isLoadedFunction(rule)) {
+      const message = `rules #${i + 1} is no rule: it is ${Array.isArray(rule) ? "a list" : String(rule)}`
+      const remedy = "take it out, as with .filter(Boolean), or write ... before a list"
+      problems.push({ ...placeAt(file, text, start), message, remedy })
       return []
     }
-    const end = starts.slice(i + 1).find((next) => next !== undefined) ?? text.length
-    // Only a rule that begins with its name is known to end where the next begins.
-    const isSearched = own !== undefined && Object.keys(rule as object)[0] === "name"
-    const codeName = `${named}#${nameOf(rule)} ${hash}`
-    const walk = { file, text, codeName, code, problems, at: own ?? start, end: isSearched ? end : 0 }
-    return placed(rule, placeAt(file, text, own ?? start), ["rules", String(i)], walk)
+    const name = nameOf(rule)
+    const at = placeAt(file, text, offsetOfName(text, name, start) ?? start)
+    return placed(rule, ["rules", i], { at, codeName: `${named}#${name} ${hash}`, code, problems })
   })
   return { items, code, problems }
 }
@@ -125,53 +105,27 @@ const offsetOfName = (text: string, name: string, from: number): number | undefi
   return form.exec(text)?.index
 }
 
-const placed = (value: unknown, at: Place, path: ReadonlyArray<string>, walk: Walk): Placed => {
-  const complain = (message: string, remedy: string, text = ""): Placed => {
-    walk.problems.push({ ...at, message, remedy })
-    return { kind: "text", at, text }
+const placed = (value: unknown, path: ReadonlyArray<string | number>, walk: Walk): Placed => {
+  const { at } = walk
+  const complain = (message: string, remedy: string): Placed => {
+    walk.problems.push({ ...at, message: `${pathText(path)} ${message}`, remedy })
+    return { kind: "text", at, text: "" }
   }
-  const where = pathText(path.map((step) => (/^[0-9]+$/.test(step) ? Number(step) : step)))
   if (typeof value === "string") return { kind: "text", at, text: value }
   if (isLoadedFunction(value)) {
-    if (path.slice(2).join(".") !== "code.need") return complain(`${where} is a function`, "only code.need is one")
+    if (path.slice(2).join(".") !== "code.need") return complain("is a function", "only code.need is one")
     walk.code.set(walk.codeName, value)
     return { kind: "text", at, text: walk.codeName }
   }
   if (typeof value !== "object" || value === null) {
-    const said = String(value)
-    return complain(`${where} is no text: it is ${said}`, `write it in quotes, as in YAML: "${said}"`, said)
+    return complain(`is no text: it is ${String(value)}`, `write it in quotes, as in YAML: "${String(value)}"`)
   }
-  if (path.length > levelsMax) return complain(`${where} has more than ${levelsMax} levels`, "write it flatter")
+  if (path.length > levelsMax) return complain(`has more than ${levelsMax} levels`, "write it flatter")
   if (Array.isArray(value)) {
-    return { kind: "list", at, items: value.map((item, i) => placed(item, at, [...path, String(i)], walk)) }
+    return { kind: "list", at, items: value.map((item, i) => placed(item, [...path, i], walk)) }
   }
-  const entries = new Map<string, Entry>()
-  for (const [name, inner] of Object.entries(value)) {
-    if (inner === undefined) continue
-    const found = placesOf(name, walk)
-    entries.set(name, {
-      name: found?.name ?? at,
-      value: placed(inner, found?.value ?? at, [...path, name], walk),
-    })
-  }
-  return { kind: "map", at, entries }
-}
-
-/** What stands among the rules and is none, and what to do about it. */
-const noRule = (value: unknown): readonly [what: string, remedy: string] | undefined => {
-  if (typeof value === "string") return [`"${value}"`, "import that file's rules, and write ...rules in their place"]
-  if (Array.isArray(value)) return ["a list", "write ... before it"]
-  if (isLoadedFunction(value)) return ["a function", "take it out, as with .filter(Boolean)"]
-  if (typeof value === "object" && value !== null) return undefined
-  return [String(value), "take it out, as with .filter(Boolean)"]
-}
-
-const placesOf = (name: string, walk: Walk): { readonly name: Place; readonly value: Place } | undefined => {
-  const form = new RegExp(`(?<![\\w$.-])(["']?)${literally(name)}\\1\\s*:\\s*`, "g")
-  form.lastIndex = walk.at
-  const found = form.exec(walk.text)
-  if (found === null || found.index >= walk.end) return undefined
-  const after = found.index + found[0].length
-  walk.at = after
-  return { name: placeAt(walk.file, walk.text, found.index), value: placeAt(walk.file, walk.text, after) }
+  const entries = Object.entries(value)
+    .filter(([, inner]) => inner !== undefined)
+    .map(([name, inner]) => [name, { name: at, value: placed(inner, [...path, name], walk) }] as const)
+  return { kind: "map", at, entries: new Map(entries) }
 }

@@ -126,7 +126,7 @@ export const broken: ReadonlyArray<Broken> = [
     /late is .*a duration above zero/,
     2,
   ),
-  mistake("a plan for hour 25", "  - name: new-asset", planned("0 25 1 * *"), /its hour "25": .* 0 and 23/, 2),
+  mistake("a plan for hour 25", "  - name: new-asset", planned("0 25 1 * *"), /no plan: .*between 0 and 23/, 2),
   mistake("an address that pays", "from: [reserve], to: [vault]", "from: [vault], to: [vault]", /"vault" is no party/),
   mistake(
     "a rule that cancels",

@@ -124,7 +124,7 @@ describe("a file of rules in TypeScript", () => {
     }),
   )
 
-  it.effect("has a place for each value and a text for each function", () =>
+  it.effect("has the place of its rule for each value, and a text for each function", () =>
     Effect.gen(function* () {
       const at = made()
       const { document } = yield* load(at)
@@ -133,9 +133,9 @@ describe("a file of rules in TypeScript", () => {
         const { file, line, column } = origins.get(path)!.at
         return `${file.replace(`${at}/`, "")}:${line}:${column}`
       }
-      assert.strictEqual(placeOf("rules.0.name"), "rules.ts:11:11")
-      assert.strictEqual(placeOf("rules.0.topUp.levels.0.below"), "rules.ts:12:82")
-      assert.strictEqual(placeOf("rules.1.code.need"), "rules.ts:22:13")
+      assert.strictEqual(placeOf("rules.0.name"), "rules.ts:11:5")
+      assert.strictEqual(placeOf("rules.0.topUp.levels.0.below"), "rules.ts:11:5")
+      assert.strictEqual(placeOf("rules.1.code.need"), "rules.ts:16:5")
       assert.strictEqual(placeOf("name"), "treasury.yaml:3:7")
       assert.match(origins.get("rules.1.code.need")!.value, /^rules\.ts#own [0-9a-f]{64}$/)
     }),
@@ -208,7 +208,7 @@ describe("a file of rules in TypeScript", () => {
 
 /** What is wrong, the edits that make it so, and the lines that say it. */
 const broken: ReadonlyArray<readonly [title: string, edits: Record<string, string>, says: ReadonlyArray<RegExp>]> = [
-  ["no rules", { "export const rules:": "export const rule:" }, [/^rules\.ts:1:1 {2}it exports no "rules"; did you/]],
+  ["no rules", { "export const rules:": "export const rule:" }, [/^rules\.ts:1:1 {2}it exports no "rules"; write/]],
   ["rules that are no list", { ": Rules = [": " = {}; [" }, [/^rules\.ts:9:1 {2}"rules" is no list; write "export/]],
   [
     "a syntax error",
@@ -237,16 +237,16 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
     { "const lack": "await 1\nconst lack" },
     [/^treasury\.yaml:20:8 {2}\.\/rules\.ts: it waits for something at its top; take "await" out/],
   ],
-  ["an unknown key", { 'for: "30s"': 'fro: "30s"' }, [/^rules\.ts:13:5 {2}unknown key "fro"; did you mean "for"\?/]],
+  ["an unknown key", { 'for: "30s"': 'fro: "30s"' }, [/^rules\.ts:11:5 {2}unknown key "fro"; did you mean "for"\?/]],
   [
     "an amount that is too fine",
     { 'below: "10_000"': 'below: "1.0000001"' },
-    [/^rules\.ts:12:82 {2}"1\.0000001" is finer than the asset: it has 6 decimals/],
+    [/^rules\.ts:11:5 {2}"1\.0000001" is finer than the asset: it has 6 decimals/],
   ],
   [
     "a number",
     { 'cooldown: "10m"': "cooldown: 10" },
-    [/^rules\.ts:24:15 {2}rules #2 cooldown is no text: it is 10; write it in quotes/],
+    [/^rules\.ts:16:5 {2}rules #2 cooldown is no text: it is 10; write it in quotes/],
   ],
   [
     "what is no rule",
@@ -256,29 +256,29 @@ const broken: ReadonlyArray<readonly [title: string, edits: Record<string, strin
   [
     "a file that is named among its rules",
     { '  {\n    name: "fund': '  "./levels.ts",\n  {\n    name: "fund' },
-    [/^rules\.ts:9:1 {2}rules #1 is no rule: it is "\.\/levels\.ts"; import that file's rules, and write \.\.\.rules/],
+    [/^rules\.ts:9:1 {2}rules #1 is no rule: it is \.\/levels\.ts; take it out/],
   ],
   [
     "types that are imported as values",
     { "import type { Rules": "import { Rules" },
-    [/^rules\.ts:1:1 {2}it cannot be run: .* named 'Rules'; .*"import type/],
+    [/^treasury\.yaml:20:8 {2}\.\/rules\.ts: it cannot be run: .* named 'Rules'; .*"import type/],
   ],
   [
     "rules that are its default",
     { "export const rules: Rules =": "export default" },
     [/^rules\.ts:1:1 {2}it exports no "rules"; write "export const rules: Rules = /],
   ],
-  ["a function elsewhere", { '"reserve",\n': "() => 1,\n" }, [/^rules\.ts:19:13 {2}rules #2 code\.from is a function/]],
-  ["a need that is no function", { "need: lack": 'need: "lack"' }, [/^rules\.ts:22:13 {2}need is no function; write/]],
+  ["a function elsewhere", { '"reserve",\n': "() => 1,\n" }, [/^rules\.ts:16:5 {2}rules #2 code\.from is a function/]],
+  ["a need that is no function", { "need: lack": 'need: "lack"' }, [/^rules\.ts:16:5 {2}need is no function; write/]],
   [
     "a receiver who is nobody",
     { 'to: "maker-2"': 'to: ["maker-2", "maker-3", "reserve"]' },
-    [/^rules\.ts:20:11 {2}"maker-3" is no party; did you mean "maker-1"\?/, /^rules\.ts:20:11 {2}reserve would pay/],
+    [/^rules\.ts:16:5 {2}"maker-3" is no party; did you mean "maker-1"\?/, /^rules\.ts:16:5 {2}reserve would pay/],
   ],
   [
     "a modifier without meaning",
     { 'cooldown: "10m"': 'clear: "1"' },
-    [/^rules\.ts:24:12 {2}clear means nothing for code; remove clear/],
+    [/^rules\.ts:16:5 {2}clear means nothing for code; remove clear/],
   ],
 ]
 
