@@ -10,14 +10,13 @@ import { loadPlayed } from "../rehearsal/loadPlayed.ts"
 import type { WorldSettings } from "../rehearsal/World.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { fraction } from "../rules/Snapshot.ts"
-import { iso, plain, plainDifference, plainTotals } from "./backtestJson.ts"
+import { iso, plain, plainDifference } from "./backtestJson.ts"
 import { backtestText, differenceText, type Past } from "./backtestText.ts"
 import { failWith } from "./CliFailure.ts"
 import { DateText } from "./export.ts"
 import { printResult, writeOut } from "./output.ts"
 import { asksGateways, historyForm, readHistory } from "./readHistory.ts"
 import { configFlag, dataFlag, filesOf } from "./setup.ts"
-import { totalsText } from "./totalsText.ts"
 
 const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
@@ -177,15 +176,11 @@ export const backtest = Command.make(
     const value = {
       past: { ...past, unknown: unknown.map((one) => ({ ...one, until: iso(one.until) })) },
       ...plain(result),
-      ...(sides === undefined
-        ? {}
-        : { against: plain(sides[1]), ...plainTotals(sides), difference: plainDifference(difference(...sides)) }),
+      ...(sides === undefined ? {} : { against: plain(sides[1]), difference: plainDifference(difference(...sides)) }),
     }
     const compared = (two: NonNullable<typeof sides>) => [
       "",
       backtestText(names[1], two[1], past),
-      "",
-      totalsText(names, two),
       "",
       differenceText(...names, difference(...two)),
     ]

@@ -1,6 +1,5 @@
 import { formatAmount } from "../domain/Amount.ts"
 import type { Backtest, Difference } from "../rehearsal/Backtest.ts"
-import { type DayTotal, dayTotalsOf, differenceOf, type Total, totalsOf } from "../rehearsal/totals.ts"
 import type { Paid, Told } from "../rehearsal/World.ts"
 
 export const iso = (millis: number): string => new Date(millis).toISOString()
@@ -54,29 +53,4 @@ export const plainDifference = ({ both, onlyHere, onlyThere, alerts }: Differenc
     onlyHere: alerts.onlyHere.map(toldRow),
     onlyThere: alerts.onlyThere.map(toldRow),
   },
-})
-
-const plainAmount = (units: bigint, { decimals }: { readonly decimals: number }): string =>
-  formatAmount(units, decimals)
-
-const plainTotal = (total: Total) => {
-  const { what, unit, asset } = total
-  const plainOf = (one: bigint | number | undefined) =>
-    one === undefined ? null : typeof one === "bigint" ? plainAmount(one, total) : one
-  const difference = plainOf(differenceOf(total))
-  return { what, unit, asset, here: plainOf(total.here), there: plainOf(total.there), difference }
-}
-
-const plainDay = (total: DayTotal) => ({
-  day: total.day,
-  asset: total.asset,
-  here: plainAmount(total.here, total),
-  there: plainAmount(total.there, total),
-  difference: plainAmount(total.there - total.here, total),
-})
-
-/** The numbers of both sides, for programs: amounts in units of the asset, times in milliseconds, shares of 1. */
-export const plainTotals = (sides: readonly [Backtest, Backtest]) => ({
-  totals: totalsOf(sides).map(plainTotal),
-  totalsByDay: dayTotalsOf(sides).map(plainDay),
 })

@@ -84,37 +84,15 @@ describe("payments that people must approve, over the past", () => {
 })
 
 describe("two sets of rules over one past", () => {
-  it("have their totals side by side, in words and for programs", async () => {
-    const { code, stdout, stderr } = await play(plain, "--against", low)
-    assert.strictEqual(code, 0, stderr)
-    const side = stdout.slice(stdout.indexOf("side by side"), stdout.indexOf("payments of both"))
-    assert.match(side, /^ {2}total +.*plain\.yaml +.*low\.yaml +difference$/m)
-    for (const one of ["transfers", "near misses", "outside the band", "alerts"])
-      assert.match(side, new RegExp(`^  ${one}  `, "m"))
-    assert.match(side, /^ {2}line 1: amount in 24 h {2,}\d+ % {2,}\d+ % {2,}[-+]\d+ %$/m)
-    const { totals, totalsByDay, payments, against } = JSON.parse(
-      (await play(plain, "--against", low, "-o", "json")).stdout,
+  it("are both reported, with what one of them alone pays", async () => {
+    const { stdout } = await play(plain, "--against", low, "-o", "json")
+    const { payments, against, difference } = JSON.parse(stdout)
+    const { both, onlyHere, onlyThere } = difference
+    assert.deepStrictEqual(
+      [payments.length, against.payments.length],
+      [both + onlyHere.length, both + onlyThere.length],
     )
-    const find = (what: string) => totals.find((one: { what: string }) => one.what === what)
-    const [here, there] = [payments.length, against.payments.length]
-    assert.deepEqual(find("transfers"), {
-      what: "transfers",
-      unit: "count",
-      asset: null,
-      here,
-      there,
-      difference: there - here,
-    })
-    const number = (text: string) => Number(text.replaceAll(",", ""))
-    const sum = (paid: ReadonlyArray<{ amount: string }>) => paid.reduce((all, { amount }) => all + number(amount), 0)
-    assert.strictEqual(number(find("paid").here), sum(payments))
-    assert.strictEqual(number(find("paid").difference), sum(against.payments) - sum(payments))
-    assert.strictEqual(find("fees").asset, "USDT")
-    assert.strictEqual(
-      totalsByDay.reduce((all: number, day: { here: string }) => all + number(day.here), 0),
-      sum(payments),
-    )
-    assert.isAbove(find("outside the band").here, 0)
+    assert.isAbove(onlyHere.length, 0)
   })
 
   it("are both drawn, distinct by line and name, on light and dark pages", async () => {
