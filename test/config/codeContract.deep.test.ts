@@ -5,20 +5,12 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { codeOf } from "../../src/config/askCode.ts"
 import { type LoadedFunction, loadRules } from "../../src/config/loadRules.ts"
 import type { Seen } from "../../src/config/RulesFile.ts"
-import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Code, CodeAnswer, CodeSeen } from "../../src/rules/code.ts"
-import type { Party } from "../../src/rules/Rule.ts"
 import { codeHere } from "../support/CodeHere.ts"
+import { plainParty } from "../support/Rules.ts"
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 2 }
-const party = (name: string): Party => ({
-  name,
-  publicKey: name.padEnd(64, "0") as PublicKey,
-  signer: { sandbox: name },
-  floor: new Map(),
-  transfersKept: 0,
-})
-const to = [party("hot"), party("ops")]
+const to = [plainParty("hot"), plainParty("ops")]
 const told: CodeSeen = {
   balances: { "hot/TOK": 12_345n },
   one: 100n,

@@ -70,9 +70,13 @@ export class WalkWorld {
   #settled: ReadonlyArray<Intent> = []
   #sequence = 0
 
-  constructor(treasury: RandomTreasury, random: Random) {
+  readonly #isSpent: (key: string) => boolean
+
+  /** `isSpent`: whether others spend from the account. */
+  constructor(treasury: RandomTreasury, random: Random, isSpent: (key: string) => boolean = () => true) {
     this.treasury = treasury
     this.#random = random
+    this.#isSpent = isSpent
     this.subjects = treasury.rules.flatMap(subjectsOf)
     for (const key of accountsOf(treasury)) this.balances.set(key, BigInt(random(12_000)))
     this.#remember(this.now - dayMillis)
@@ -100,6 +104,11 @@ export class WalkWorld {
     this.#flights = this.#flights.filter(({ seenAt }) => seenAt > until)
     const ended = over.map(({ intent }): Intent => ({ ...intent, state: "confirmed", updatedAt: until }))
     this.#settled = [...this.#settled, ...ended].filter(({ updatedAt }) => updatedAt > until - dayMillis)
+  }
+
+  /** Payments that are not known to have ended. */
+  get open(): ReadonlyArray<Intent> {
+    return this.#flights.map(({ intent }) => intent)
   }
 
   /** Others use the accounts so many times at once. */
@@ -140,7 +149,7 @@ export class WalkWorld {
     const by = BigInt(this.#random(6_000) - 3_000)
     const busy = this.#flights.some(({ intent: { payment } }) => accountKey(payment.fromKey, payment.assetId) === key)
     const held = this.balances.get(key) ?? 0n
-    if (by > 0n || !busy) this.#move(key, by < -held ? -held : by)
+    if (by > 0n || (!busy && this.#isSpent(key))) this.#move(key, by < -held ? -held : by)
     this.#remember(this.now)
   }
 

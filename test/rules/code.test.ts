@@ -4,23 +4,15 @@ import { askNeed } from "../../src/config/askNeed.ts"
 import { asFunction, wireOf } from "../../src/config/loadRules.ts"
 import type { Seen } from "../../src/config/RulesFile.ts"
 import { baseUnits } from "../../src/domain/Amount.ts"
-import type { PublicKey } from "../../src/domain/Hex.ts"
 import { makeRehearsal } from "../../src/rehearsal/Rehearsal.ts"
 import { type Code, type CodeAnswer, type CodeSeen, holdsFor } from "../../src/rules/code.ts"
 import type { CodeRule, Level, Party, Rule, TopUpRule } from "../../src/rules/Rule.ts"
 import { randomOf, worldOf } from "../rehearsal/worlds.ts"
 import { codeHere } from "../support/CodeHere.ts"
-import { plainRule } from "../support/Rules.ts"
+import { plainParty, plainRule } from "../support/Rules.ts"
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 2 }
-const party = (name: string): Party => ({
-  name,
-  publicKey: name.padEnd(64, "0") as PublicKey,
-  signer: { sandbox: name },
-  floor: new Map(),
-  transfersKept: 0,
-})
-const [ops, hot] = [party("ops"), party("hot")]
+const [ops, hot] = [plainParty("ops"), plainParty("hot")]
 const seen = {
   balances: { "hot/TOK": 12_345n },
   one: 100n,

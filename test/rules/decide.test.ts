@@ -9,25 +9,18 @@ import { endedBy } from "../../src/rules/explain.ts"
 import { reachOf } from "../../src/rules/history.ts"
 import { lookAt } from "../../src/rules/Look.ts"
 import { feeMax, judge, type Policy } from "../../src/rules/Policy.ts"
-import type { Level, Party, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
+import type { Level, PayingRule, SweepRule, TopUpRule } from "../../src/rules/Rule.ts"
 import { memoryKey, type RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { idle, type Timer } from "../../src/rules/Timer.ts"
 import { intentOf } from "../support/Payments.ts"
-import { calmSnapshot, plainRule } from "../support/Rules.ts"
+import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
 
 const usdt = { symbol: "USDT", id: "ab".repeat(32), decimals: 2 }
 const units = (n: number): BaseUnits => baseUnits(BigInt(Math.round(n * 100)))
-const party = (name: string, floor = 0): Party => ({
-  name,
-  publicKey: name.padEnd(64, "0") as PublicKey,
-  signer: { sandbox: name },
-  floor: floor === 0 ? new Map() : new Map([[usdt.id, units(floor)]]),
-  transfersKept: 0,
-})
-const hot = party("hot")
-const reserve = party("reserve", 100)
+const hot = plainParty("hot")
+const reserve = plainParty("reserve", { floor: new Map([[usdt.id, units(100)]]) })
 const level: Level = { party: hot, asset: usdt, balance: "free", trigger: units(100), target: units(250) }
 const rule: TopUpRule = {
   ...plainRule,

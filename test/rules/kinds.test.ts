@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cron, Result } from "effect"
 import { baseUnits } from "../../src/domain/Amount.ts"
 import type { Decision, Payment } from "../../src/domain/Decision.ts"
-import type { PublicKey } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { decide } from "../../src/rules/decide.ts"
 import type { Memory } from "../../src/rules/Look.ts"
@@ -13,19 +12,11 @@ import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import { step } from "../../src/rules/step.ts"
 import { intentOf } from "../support/Payments.ts"
-import { calmSnapshot, plainRule } from "../support/Rules.ts"
+import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
 
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
 const now = Date.parse("2026-03-29T00:30:00Z")
-const party = (name: string, more: Partial<Party> = {}): Party => ({
-  name,
-  publicKey: name.padEnd(64, "0") as PublicKey,
-  signer: { sandbox: name },
-  floor: new Map(),
-  transfersKept: 0,
-  ...more,
-})
-const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => party(name)) as [Party, Party, Party, Party]
+const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => plainParty(name)) as [Party, Party, Party, Party]
 const units = (n: number) => baseUnits(BigInt(n))
 const everybody = new Set([a, b, c, d].map(({ publicKey }) => publicKey))
 const policy: Policy = {
@@ -370,7 +361,7 @@ describe("a payout", () => {
 })
 
 describe("money that does not suffice for all", () => {
-  const funder = party("d", { floor: new Map([[asset.id, units(100)]]) })
+  const funder = plainParty("d", { floor: new Map([[asset.id, units(100)]]) })
   const levels = [a, b, c].map((one, i) => ({
     party: one,
     asset,

@@ -10,20 +10,13 @@ import { type Snapshot, termsOf } from "../../src/rules/Snapshot.ts"
 import { subjectsOf } from "../../src/rules/Subject.ts"
 import type { Timer } from "../../src/rules/Timer.ts"
 import { intentOf } from "../support/Payments.ts"
-import { calmSnapshot, plainRule } from "../support/Rules.ts"
+import { calmSnapshot, plainParty, plainRule } from "../support/Rules.ts"
 
 const now = 1_800_000_000_000
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 0 }
 const units = (n: bigint): BaseUnits => baseUnits(n)
-const party = (name: string): Party => ({
-  name,
-  publicKey: name.padEnd(64, "0") as PublicKey,
-  signer: { sandbox: name },
-  floor: new Map(),
-  transfersKept: 0,
-})
-const hot = party("hot")
-const reserve = party("reserve")
+const hot = plainParty("hot")
+const reserve = plainParty("reserve")
 
 /** All that a reason can be made of; each row of the table spoils one part of it. */
 interface World {

@@ -1,4 +1,5 @@
-import type { RuleBase } from "../../src/rules/Rule.ts"
+import type { PublicKey } from "../../src/domain/Hex.ts"
+import type { Party, RuleBase } from "../../src/rules/Rule.ts"
 import type { Snapshot } from "../../src/rules/Snapshot.ts"
 
 /** A rule without any modifier. */
@@ -49,3 +50,13 @@ export const calmSnapshot: Pick<
   quota: () => undefined,
   signed: () => ({ amount: 0n, count: 0 }),
 }
+
+/** A party that signs and keeps nothing. */
+export const plainParty = (name: string, more: Partial<Party> = {}): Party => ({
+  name,
+  publicKey: name.padEnd(64, "0") as PublicKey,
+  signer: { sandbox: name },
+  floor: new Map(),
+  transfersKept: 0,
+  ...more,
+})

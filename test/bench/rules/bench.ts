@@ -1,13 +1,12 @@
 import { baseUnits } from "../../../src/domain/Amount.ts"
-import type { PublicKey } from "../../../src/domain/Hex.ts"
 import type { Memory } from "../../../src/rules/Look.ts"
 import type { Policy } from "../../../src/rules/Policy.ts"
-import type { Party, TopUpRule } from "../../../src/rules/Rule.ts"
+import type { TopUpRule } from "../../../src/rules/Rule.ts"
 import type { Snapshot } from "../../../src/rules/Snapshot.ts"
 import { type Subject, subjectsOf } from "../../../src/rules/Subject.ts"
 import { step } from "../../../src/rules/step.ts"
 import { type AccountOf, makeWatch } from "../../../src/rules/Watch.ts"
-import { calmSnapshot, plainRule } from "../../support/Rules.ts"
+import { calmSnapshot, plainParty, plainRule } from "../../support/Rules.ts"
 import { type Benchmark, figure } from "../Benchmark.ts"
 
 const rulesMax = 10_000
@@ -17,21 +16,13 @@ const rounds = 300
 const asset = { symbol: "TOK", id: "ab".repeat(32), decimals: 6 }
 const unit = 1_000_000n
 
-const party = (name: string): Party => ({
-  name,
-  publicKey: name.padEnd(64, "0") as PublicKey,
-  signer: { sandbox: name },
-  floor: new Map(),
-  transfersKept: 0,
-})
-
 /** 10,000 rules of ten accounts each, all of one funder. */
 const treasury = () => {
-  const funder = party("funder")
+  const funder = plainParty("funder")
   const rules: Array<TopUpRule> = []
   for (let r = 0; r < rulesMax; r++) {
     const levels = Array.from({ length: levelsEach }, (_, l) => ({
-      party: party(`p${r * levelsEach + l}x`),
+      party: plainParty(`p${r * levelsEach + l}x`),
       asset,
       balance: "free" as const,
       trigger: baseUnits(1_000n * unit),
