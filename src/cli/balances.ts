@@ -5,6 +5,7 @@ import type { BlockMark } from "../domain/Balance.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { printResult, table } from "./output.ts"
 import { gatewayOf, given, paginationOf, pagingFlags, reading } from "./paging.ts"
+import { rebase } from "./rebase.ts"
 import { setup } from "./setup.ts"
 
 const many = (name: string, description: string) =>
@@ -79,4 +80,4 @@ export const balances = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(Command.withDescription("List balance changes of accounts"))
+).pipe(Command.withDescription("List balance changes of accounts"), Command.withSubcommands([rebase]))

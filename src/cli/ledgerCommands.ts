@@ -2,8 +2,11 @@ import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import { secureDataDir } from "../config/ownFiles.ts"
 import { plural } from "../domain/plural.ts"
+import type { GatewayError } from "../gateway/GatewayError.ts"
 import { gatewayLayer, storeLayer } from "../services.ts"
 import { type LedgerVerb, ledgerVerb } from "../status/ledgerVerbs.ts"
+import type { Problem } from "../status/stories.ts"
+import type { StoreError } from "../store/StoreError.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
@@ -13,6 +16,7 @@ import { type Output, outputFlag, printResult, table, toJson } from "./output.ts
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, configFlag, dataFlag, type Setup, setup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
+import type { Asked } from "./signable.ts"
 import { userName } from "./userName.ts"
 
 interface Listed {
@@ -86,26 +90,43 @@ const recoveredText = ({ lastOnLedger, lastInJournal, imported, reach }: Recover
     ...afterText(reach),
   ].join("\n")
 
-/** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
 const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
+  performAgreed(chosen, { kind: verb, path: verb, says: { reason: chosen.reason } }, (found, asked) =>
+    ledgerVerb(verb, found, asked),
+  )
+
+const isProblem = (done: object): done is Problem => "problem" in done
+
+/** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
+export const performAgreed = (
+  chosen: ChosenVerb,
+  what: Pick<Asked, "kind"> & { readonly path: string; readonly says: Readonly<Record<string, string>> },
+  verb: (
+    found: Setup,
+    asked: Parameters<typeof ledgerVerb>[2],
+  ) => Effect.Effect<object, GatewayError | StoreError, Layer.Success<ReturnType<typeof alone>>>,
+) =>
   signAgreement(
     chosen,
-    { kind: verb, says: { reason: chosen.reason } },
+    what,
     Effect.fnUntraced(function* (more) {
       const asked = { reason: chosen.reason, author: userName(), ...more }
-      const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${verb}`, asked)
+      const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${what.path}`, {
+        ...what.says,
+        ...asked,
+      })
       if (answer !== undefined) return yield* bodyOf(answer)
       const found = yield* setup(chosen)
       yield* secureDataDir(found.dataDir)
       const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, 2)
-      const done = yield* ledgerVerb(verb, found, asked).pipe(
+      const done = yield* verb(found, asked).pipe(
         Effect.provide(alone(found).pipe(Layer.provideMerge(log))),
         Effect.catchTags({
           GatewayError: (error) => failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
           StoreError: (error) => failWith("failure", error.message),
         }),
       )
-      if ("problem" in done) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
+      if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
       return JSON.parse(toJson(done)) as unknown
     }),
   )

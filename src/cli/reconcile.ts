@@ -53,7 +53,7 @@ const perform = Effect.fnUntraced(function* (chosen: Chosen) {
   return JSON.parse(toJson(done)) as unknown
 })
 
-const textOf = ({ differences, accounts, transfers, readTwice }: Reconciled): string => {
+const textOf = ({ differences, accounts, transfers }: Reconciled): string => {
   const rows = differences.map(({ kind, subject, id, ours, ledger }) => [
     kind.replaceAll("_", " "),
     subject,
@@ -64,7 +64,6 @@ const textOf = ({ differences, accounts, transfers, readTwice }: Reconciled): st
   const compared = [
     accounts === null ? "balances not compared" : `${accounts} accounts compared`,
     transfers === null ? "no payments to compare in this mode" : `${transfers} transfers compared`,
-    ...(readTwice ? ["all balance rows read twice"] : []),
   ]
   return [
     ...(rows.length === 0 ? [] : [table([["difference", "of", "id", "ours", "the gateway's"], ...rows])]),

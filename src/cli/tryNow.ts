@@ -2,6 +2,7 @@ import { join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { launcherVariable } from "../config/Environment.ts"
 import type { Treasury } from "../config/Treasury.ts"
+import { shellWord } from "../domain/shellWord.ts"
 import { defaultDataDir } from "./setup.ts"
 
 /** Where a command is called, and by what. */
@@ -12,15 +13,13 @@ export interface Caller {
 
 const packageDir = resolve(fileURLToPath(new URL("../..", import.meta.url)))
 
-const quoted = (word: string): string => (/^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
-
 /** This program as one types it there: npm knows its script in the package's own folder alone. */
 const calledAs = ({ cwd, env }: Caller): string => {
   if (cwd === packageDir) return "npm run -s cofferer --"
   if (env["npm_command"] === "exec") return "npx cofferer"
   const launcher = env[launcherVariable] ?? "cofferer"
   const isFound = env["PATH"]?.split(":").some((dir) => join(dir, "cofferer") === launcher) === true
-  return isFound ? "cofferer" : quoted(launcher)
+  return isFound ? "cofferer" : shellWord(launcher)
 }
 
 /** What a person may type next: the same demonstration again, and commands that look at its data. */
@@ -33,8 +32,8 @@ export const tryNow = (
     return near.startsWith("..") ? path : near
   }
   const near = nearer(dataDir)
-  const data = near === defaultDataDir ? "" : ` --data ${quoted(near)}`
-  const [file, ...overlays] = treasury.files.map(nearer).map(quoted)
+  const data = near === defaultDataDir ? "" : ` --data ${shellWord(near)}`
+  const [file, ...overlays] = treasury.files.map(nearer).map(shellWord)
   const isDemo = caller.cwd === packageDir && treasury.files.join() === join(packageDir, "config/sandbox.yaml")
   const over = overlays.map((overlay) => ` -c ${overlay}`).join("")
   const named = overlays.length === 0 && (isDemo || file === "treasury.yaml") ? "" : ` -c ${file}${over}`

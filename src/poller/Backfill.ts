@@ -13,7 +13,6 @@ import { type BalancePollerOptions, defaultPageRows, partiesOf } from "./Balance
 import { idleMillisMin, keptNanosMin, tellLoss } from "./bridgeGap.ts"
 import { explainAnswer } from "./explainAnswer.ts"
 import { oldestSince, reachesBehind } from "./historyBegins.ts"
-import { noteContradictions } from "./noteContradictions.ts"
 import { makePace, nextSpan, type Pace } from "./Pace.ts"
 import { readByCursor } from "./readByCursor.ts"
 import { readWindow } from "./readWindow.ts"
@@ -48,11 +47,7 @@ export const backfillOnce = Effect.fn("Backfill.once")(
     }
     const next = answer.until < job.until ? answer.until : job.until
     const rows = answer.rows.filter((row) => row.timestamp >= job.next && row.timestamp < next)
-    yield* (yield* Database).atomically(
-      Effect.flatMap(backfills.advance(job, rows, next), (contradictions) =>
-        noteContradictions(options.parties, contradictions),
-      ),
-    )
+    yield* backfills.advance(job, rows, next)
     yield* tellProgress(job, next, pace)
     return next < job.until || (yield* backfills.open).length > 0
   },

@@ -4,7 +4,6 @@ import type { GatewayError } from "../gateway/GatewayError.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { type Gateway, Gateways } from "../gateway/Gateways.ts"
 import { Health } from "../gateway/Health.ts"
-import { Database } from "../store/Database.ts"
 import { Disagreement } from "../store/Disagreement.ts"
 import { Observations, type Watermark } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
@@ -20,7 +19,6 @@ import { bridgeGap } from "./bridgeGap.ts"
 import { explainAnswer } from "./explainAnswer.ts"
 import { reachNanos } from "./historyBegins.ts"
 import { isNear } from "./isNear.ts"
-import { noteContradictions } from "./noteContradictions.ts"
 import { nextLargeFor, nextSpan, type Pace, type Paces, paceOf, pageRowsMax } from "./Pace.ts"
 import { pruneHourly } from "./pruneHourly.ts"
 import { readBaseTogether } from "./readBase.ts"
@@ -226,13 +224,7 @@ const keep = Effect.fnUntraced(function* (
   const signals = yield* Signals
   // A window in the past names no height: the last known one is not too high.
   const height = answer.height === 0n && answer.mark !== undefined ? watermark.height : answer.height
-  const { changes } = yield* (yield* Database).atomically(
-    Effect.gen(function* () {
-      const kept = yield* observations.advance(answer.rows, { timestamp: answer.until, height })
-      yield* noteContradictions(options.parties, kept.contradictions)
-      return kept
-    }),
-  )
+  const changes = yield* observations.advance(answer.rows, { timestamp: answer.until, height })
   yield* tellChanges(options, changes, { after: watermark, upTo: answer.height })
   yield* signals.wake("engine")
   if (changes.length > 0) yield* signals.wake("reconcile")

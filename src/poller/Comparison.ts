@@ -21,14 +21,6 @@ export const retryMillis = 5_000
 /** Before the next gateway of a quorum is asked. */
 export const moreMillis = 500
 
-/** That the gateway's rows and the balance that it tells agree, where ours differ. */
-interface Proof {
-  /** The rows to take back, as text: a second rereading must say the same. */
-  readonly text: string
-  /** Unix milliseconds of the first that said it. */
-  readonly at: number
-}
-
 /** What this process remembers between two steps. None of it is needed after its end. */
 export interface Comparison {
   dueAt: number
@@ -37,11 +29,6 @@ export interface Comparison {
   listing: (AccountListing & { readonly at: number }) | undefined
   /** Names of accounts that differed in the look before this one; undefined: this is the first look. */
   before: ReadonlySet<string> | undefined
-  contradictions: number
-  /** What a whole rereading said once of accounts in drift, by `accountName`. */
-  proofs: Map<string, Proof>
-  /** Whether everything up to the watermark was read twice when the last comparison ended, with nothing new. */
-  isReadTwice: boolean
   /** Comparisons brought to an end. */
   count: number
   /** With several gateways a comparison is one with as many of them as must agree. */
@@ -53,9 +40,6 @@ export const newComparison = (): Comparison => ({
   isBehind: false,
   listing: undefined,
   before: undefined,
-  contradictions: 0,
-  proofs: new Map(),
-  isReadTwice: false,
   count: 0,
   compared: nothingCompared(),
 })

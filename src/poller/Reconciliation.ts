@@ -1,6 +1,5 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import type { GatewayError } from "../gateway/GatewayError.ts"
-import { GatewayReader } from "../gateway/GatewayReader.ts"
 import { Gateways } from "../gateway/Gateways.ts"
 import { Comparisons } from "../store/Comparisons.ts"
 import { accountName, Drifts } from "../store/Drifts.ts"
@@ -18,18 +17,16 @@ import {
   retryMillis,
   skip,
 } from "./Comparison.ts"
-import { compareNow, readAgain } from "./compareNow.ts"
+import { compareNow } from "./compareNow.ts"
 import { endComparison } from "./endComparison.ts"
 import { type AccountListing, listAccounts } from "./listAccounts.ts"
-import { listByRows } from "./listByRows.ts"
-import { takeBack } from "./takeBack.ts"
 
 /** A listing whose block the rows do not reach in this time is made anew. */
 const patienceMillis = 30_000
 
 /**
  * Compares our rows with the balances that the gateway itself tells: after each start, each time after the rows had
- * fallen behind, and on a schedule. What differs twice, and after the rows in question were read again, is a drift.
+ * fallen behind, and on a schedule. What differs twice is a drift, and ends when both agree twice.
  */
 export class Reconciliation extends Context.Service<
   Reconciliation,
@@ -37,7 +34,6 @@ export class Reconciliation extends Context.Service<
     /** Begins a comparison now, whenever the next one were due. Returns how many were brought to an end before. */
     readonly request: Effect.Effect<number>
     readonly count: Effect.Effect<number>
-    readonly isReadTwice: Effect.Effect<boolean>
     readonly run: <A, E, R>(use: (memory: Comparison) => Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 >()("cofferer/poller/Reconciliation") {
@@ -53,7 +49,6 @@ export class Reconciliation extends Context.Service<
           return memory.count
         }),
         count: Effect.sync(() => memory.count),
-        isReadTwice: Effect.sync(() => memory.isReadTwice),
         run: (use) => lock.withPermits(1)(Effect.suspend(() => use(memory))),
       })
     }),
@@ -86,7 +81,7 @@ const step = Effect.fnUntraced(function* (options: ReconciliationOptions, memory
     memory.isBehind = isBehind
     if (now < memory.dueAt) return
     // One that is late waits for the rows; a chain that stands still is compared all the same, at leisure.
-    yield* list(options, memory, now)
+    yield* list(options, memory, { now, until: watermark.timestamp })
   }
   const { listing } = memory
   if (listing === undefined) return
@@ -95,10 +90,14 @@ const step = Effect.fnUntraced(function* (options: ReconciliationOptions, memory
     if (now - listing.at > patienceMillis) yield* give(memory, now)
     return
   }
-  yield* compare(options, memory, { listing, isBeyond: watermark.timestamp > listing.since, now })
+  yield* compare(options, memory, { listing, until: watermark.timestamp, now })
 })
 
-const list = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Comparison, now: number) {
+const list = Effect.fnUntraced(function* (
+  options: ReconciliationOptions,
+  memory: Comparison,
+  { now, until }: { readonly now: number; readonly until: bigint },
+) {
   const { all } = yield* Gateways
   const gateway = yield* nextToCompare(memory.compared)
   if (gateway === undefined) {
@@ -110,42 +109,30 @@ const list = Effect.fnUntraced(function* (options: ReconciliationOptions, memory
   }
   const listed = yield* listAccounts(gateway.reader, keysOf(options))
   if (listed._tag === "Listed") memory.listing = { ...listed.listing, at: now }
-  else if (listed._tag === "Unsupported" && all.length === 1) yield* listRows(options, memory, now)
-  else {
+  // A gateway that is named alone and tells no balances leaves nothing to compare.
+  else if (listed._tag === "Unsupported" && all.length === 1) {
+    const rebased = (yield* (yield* Drifts).all).filter(({ stored, reported }) => stored === reported)
+    const agreeing = new Set(rebased.map(accountName))
+    yield* endComparison(options, memory, { differing: [], agreeing, listed: until, until })
+  } else {
     const reason = listed._tag === "Unsupported" ? "the gateway tells no balances" : listed.detail
     yield* skip(memory, now, reason)
     yield* Effect.logWarning("balances could not be compared", { gateway: gateway.name, reason })
   }
 })
 
-/** A gateway that tells no balances is held against its own history; nothing is, while that cannot be read. */
-const listRows = Effect.fnUntraced(function* (options: ReconciliationOptions, memory: Comparison, now: number) {
-  const listing = yield* listByRows(yield* GatewayReader, keysOf(options), memory.count).pipe(
-    Effect.catchTag("GatewayError", () => Effect.undefined),
-  )
-  if (listing === undefined) yield* endComparison(options, memory, [], new Set())
-  else memory.listing = { ...listing, at: now }
-})
-
 const compare = Effect.fnUntraced(function* (
   options: ReconciliationOptions,
   memory: Comparison,
-  at: { readonly listing: AccountListing & { readonly at: number }; readonly isBeyond: boolean; readonly now: number },
+  at: { readonly listing: AccountListing & { readonly at: number }; readonly until: bigint; readonly now: number },
 ) {
-  const { listing, isBeyond, now } = at
-  const look = compareNow(options, listing)
-  let seen = yield* look
+  const { listing, until, now } = at
+  const seen = yield* compareNow(options, listing)
   if (seen === undefined) return yield* give(memory, now)
   // The block at the listing's own time may be in the listing already, and is not in the rows yet.
-  if (seen.differing.length > 0 && !isBeyond) {
+  if (seen.differing.length > 0 && until <= listing.since) {
     if (now - listing.at > patienceMillis) yield* give(memory, now)
     return
-  }
-  // Rows that a quorum gave alike are not read again from one gateway alone.
-  const isAlone = (yield* Gateways).quorum === 1
-  if (seen.differing.length > 0 && isAlone) {
-    yield* readAgain(seen.differing)
-    seen = (yield* look) ?? seen
   }
   const { before } = memory
   memory.listing = undefined
@@ -161,10 +148,8 @@ const compare = Effect.fnUntraced(function* (
     memory.dueAt = now + moreMillis
     return
   }
-  yield* endComparison(options, memory, judged === "agreed" ? [] : lasting, seen.agreeing)
-  // Rules hold by now. What is taken back is compared anew at once, and nothing else ends the drift.
-  if (!isAlone || judged === "agreed") memory.proofs.clear()
-  else if (yield* takeBack(options, memory, lasting)) memory.dueAt = now
+  const differing = judged === "agreed" ? [] : lasting
+  yield* endComparison(options, memory, { differing, agreeing: seen.agreeing, listed: listing.since, until })
 })
 
 /** A step is quick: most find nothing to do. */

@@ -7,7 +7,6 @@ import { Signals } from "../store/Signals.ts"
 import { blockNanos } from "./askWindow.ts"
 import { tellLoss } from "./bridgeGap.ts"
 import { readBaseTogether } from "./readBase.ts"
-import { setVerified } from "./rereadRows.ts"
 
 /** Setting: "pending" from when people accepted a chain that began again until balances have begun anew on it. */
 export const anewKey = "chainAnew"
@@ -44,7 +43,6 @@ export const beginAnew = Effect.fn("BalancePoller.beginAnew")(function* (
       yield* observations.rebase([...openings, ...gone], reached)
       yield* (yield* Drifts).uncheck
       yield* tellLoss(watermark.timestamp, reached.timestamp, cause)
-      yield* setVerified({ parties }, reached.timestamp)
       yield* settings.set(anewKey, "")
     }),
   )

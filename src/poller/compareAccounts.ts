@@ -35,7 +35,6 @@ export const compareAccounts = (
   const moving: Array<AccountKey> = []
   const judge = (key: AccountKey, stored: AccountBalance | undefined, reported: bigint) => {
     const name = accountName(key)
-    if (listing.unseen?.has(name) === true) return
     const balance = stored?.balance ?? 0n
     const isMoved = stored !== undefined && stored.timestamp >= listing.since
     const first = isMoved ? before.get(name) : balance

@@ -1,14 +1,10 @@
 import { Effect } from "effect"
-import { GatewayReader } from "../gateway/GatewayReader.ts"
-import { accountName, type Difference, Drifts } from "../store/Drifts.ts"
+import { accountName, Drifts } from "../store/Drifts.ts"
 import { Observations } from "../store/Observations.ts"
 import { keysOf, type ReconciliationOptions } from "./Comparison.ts"
 import { type Comparison, compareAccounts } from "./compareAccounts.ts"
-import { tellMissed } from "./driftWords.ts"
 import type { AccountListing } from "./listAccounts.ts"
-import { rereadAccounts } from "./rereadRows.ts"
 
-const pageRows = 1_000
 /** Rows since a listing that are held in memory to compare it; one that is older is made anew. */
 const rowsMax = 100_000
 /** Accounts whose balance before a listing is looked up; more are left to the next comparison. */
@@ -36,12 +32,4 @@ export const compareNow = Effect.fnUntraced(function* (options: ReconciliationOp
     if (balance !== undefined) before.set(accountName(account), balance)
   }
   return looked(compareAccounts(listing, accounts, rows, before))
-})
-
-/** Reads the rows that could explain it a second time. */
-export const readAgain = Effect.fnUntraced(function* (differing: ReadonlyArray<Difference>) {
-  const observations = yield* Observations
-  const newest = new Map((yield* observations.accounts).map((account) => [accountName(account), account.timestamp]))
-  const places = differing.map((one) => ({ party: one.party, timestamp: newest.get(accountName(one)) ?? 0n }))
-  yield* tellMissed(yield* rereadAccounts(yield* GatewayReader, { parties: [], pageRows }, places))
 })

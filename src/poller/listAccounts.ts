@@ -9,8 +9,6 @@ import { isAhead, isWatched, type Reader, settleNanos } from "./askWindow.ts"
 export interface AccountListing {
   /** By `accountName`. */
   readonly accounts: ReadonlyMap<string, AccountKey & { readonly balance: bigint }>
-  /** Of these nothing is said: they neither agree nor differ. */
-  readonly unseen?: ReadonlySet<string>
   /** Holds every row before this block time, and may hold later ones. Unix nanoseconds. */
   readonly since: bigint
 }

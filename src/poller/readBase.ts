@@ -6,7 +6,7 @@ import { pageSize, walkPages } from "../gateway/walkPages.ts"
 import { blockNanos, isAhead, isWatched, type Reader, settledAt } from "./askWindow.ts"
 
 /** Balances as they are, and from where on history tells the rest. */
-interface Base {
+export interface Base {
   /** Each with a time just below the block begun. */
   readonly openings: ReadonlyArray<BalanceChange>
   readonly until: bigint

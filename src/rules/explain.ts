@@ -202,7 +202,7 @@ export const endedBy: Readonly<Record<HoldReason, (look: Look) => string>> = {
   stale: fixed("a newer block is read"),
   catching_up: fixed("all is read and compared"),
   disagreement: fixed("enough gateways agree"),
-  drift: fixed("rows and balances agree: see reconcile"),
+  drift: fixed("rows and balances agree twice: see reconcile, and balances rebase"),
   chain_unsettled: fixed("the network asks for legal work"),
   in_band: needBegins,
   pending: fixed("it is seen once more in a newer block"),

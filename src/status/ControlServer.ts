@@ -22,6 +22,7 @@ import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
 import { loadAsked } from "./loadAsked.ts"
 import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
 import { planOf } from "./planOf.ts"
+import { RebaseBody, rebaseBalances } from "./rebaseBalances.ts"
 import { receiptOf } from "./receipts.ts"
 import { reconcileNow } from "./reconcileNow.ts"
 import { reloadConfig } from "./reloadConfig.ts"
@@ -138,6 +139,11 @@ const answer = Effect.fn("Control.answer")(function* (
       if ("waits" in done) return json(done, 202)
       yield* wake
       return json(done)
+    }
+    if (path === "/api/v1/balances/rebase") {
+      const done = yield* rebaseBalances(options.treasury, yield* body(request, RebaseBody))
+      if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
+      return json(done, "waits" in done ? 202 : 200)
     }
     if (path === "/api/v1/reconcile") {
       yield* body(request, Nothing)

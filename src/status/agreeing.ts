@@ -54,6 +54,8 @@ const subjectOf = (asked: Agreement): string => {
     case "adopt":
     case "recover":
       return `${asked.kind} ${asked.list}`
+    case "rebase":
+      return `rebase ${asked.partyKey} ${asked.assetId}`
     case "resolve":
       return `resolve ${asked.payment}`
   }

@@ -24,6 +24,7 @@ export const agreements = {
   resume: { agrees: "operators", why: "it ends halts, and stops that the machine made; pauses of people end alone" },
   adopt: { agrees: "operators", why: "it ends the halt for payments made elsewhere" },
   recover: { agrees: "operators", why: "it ends the halt of a restored store" },
+  "balances/rebase": { agrees: "operators", why: "rules pay by the balances that it takes" },
   "intents/*/resolve": { agrees: "operators", why: "what is called never executed is decided and paid anew" },
   reload: { agrees: "what is weaker", why: "terms bound the money" },
   "terms/accept": {

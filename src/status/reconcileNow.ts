@@ -25,8 +25,6 @@ export interface Reconciled {
   readonly accounts: number | null
   /** Transfers of our keys that the gateway lists; null where the mode pays nothing, so that there is no journal. */
   readonly transfers: number | null
-  /** Whether all balance rows were read a second time, with nothing new. */
-  readonly readTwice: boolean
 }
 
 /** A comparison needs a block that is newer than the listing, two where something differs. */
@@ -69,6 +67,5 @@ export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
     differences: [...drifts, ...payments],
     accounts: isCompared ? accounts : null,
     transfers: history?.transfers ?? null,
-    readTwice: isCompared && (yield* reconciliation.isReadTwice),
   } satisfies Reconciled
 })

@@ -1,7 +1,6 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { BalanceChange } from "../domain/Balance.ts"
-import type { Contradiction } from "./balanceRows.ts"
 import { Big, rowsOf } from "./columns.ts"
 import { Journal } from "./Journal.ts"
 import { type StoreError, storeError } from "./StoreError.ts"
@@ -51,7 +50,7 @@ export class Backfills extends Context.Service<
       backfill: Backfill,
       rows: ReadonlyArray<BalanceChange>,
       next: bigint,
-    ) => Effect.Effect<ReadonlyArray<Contradiction>, StoreError>
+    ) => Effect.Effect<void, StoreError>
     /** Writes down, and journals, that the rows between two times cannot be had. */
     readonly lost: (gap: Omit<Gap, "seenAt">) => Effect.Effect<void, StoreError>
     /** Newest first, at most 10. */
@@ -96,12 +95,11 @@ export class Backfills extends Context.Service<
           WHERE next < until ORDER BY seq`.pipe(read),
         advance: Effect.fn("Backfills.advance")(
           function* ({ seq, since, until }: Backfill, rows: ReadonlyArray<BalanceChange>, next: bigint) {
-            const contradictions = yield* rowStore.storePast(rows)
+            yield* rowStore.storePast(rows)
             const at = yield* Clock.currentTimeMillis
             yield* sql`UPDATE backfills SET next = ${next}, updated_at = ${at} WHERE seq = ${seq}`
-            if (next < until) return contradictions
+            if (next < until) return
             yield* journal.append({ kind: "backfill", subject: "balances", body: { since, until, state: "done" } })
-            return contradictions
           },
           (effect) => effect.pipe(sql.withTransaction, storeError("Backfills.advance")),
         ),

@@ -19,6 +19,8 @@ export interface Drift extends Difference {
   readonly seq: number
   /** Unix milliseconds since which it is known. */
   readonly since: number
+  /** Block time (Unix nanoseconds) up to which rows were known when both agreed again; null while they differ. */
+  readonly agreed: bigint | null
 }
 
 const DriftRow = Schema.Struct({
@@ -30,11 +32,10 @@ const DriftRow = Schema.Struct({
   stored: Digits,
   reported: Digits,
   since: Schema.Int,
+  agreed: Schema.NullOr(Big),
 })
 
 const lookbackNanos = 300_000_000_000n
-
-const TimeRow = Schema.Struct({ timestamp: Big })
 
 /** One text for one account. */
 export const accountName = ({ party, asset, market, type }: AccountKey): string =>
@@ -47,12 +48,16 @@ export class Drifts extends Context.Service<
     /** Those in force, oldest first. */
     readonly all: Effect.Effect<ReadonlyArray<Drift>, StoreError>
     /**
-     * Notes one comparison: a drift begins where there was none, takes its newest balances where there was, and ends
-     * for accounts that agree, named as by `accountName`. Accounts that could not be compared stay as they are.
+     * Notes one comparison: a drift begins where there was none, and takes its newest balances where there was. It ends
+     * for accounts, named as by `accountName`, that agree a second time, in a listing of a later block than all that
+     * was known at the first. Accounts that could not be compared stay as they are.
      */
     readonly note: (seen: {
       readonly differing: ReadonlyArray<Difference>
       readonly agreeing: ReadonlySet<string>
+      /** Block time of the listing, and up to which rows were known. Unix nanoseconds. */
+      readonly listed: bigint
+      readonly until: bigint
     }) => Effect.Effect<{ readonly begun: ReadonlyArray<Drift>; readonly ended: ReadonlyArray<Drift> }, StoreError>
     /**
      * All rows from a block time up to, not including, another (Unix nanoseconds), in no order; undefined where they
@@ -65,8 +70,6 @@ export class Drifts extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<BalanceChange> | undefined, StoreError>
     /** The account's balance by its newest row before a block time, at most five minutes before. */
     readonly balanceBefore: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
-    /** Block time at which the first reading began, Unix nanoseconds; undefined before it. */
-    readonly base: Effect.Effect<bigint | undefined, StoreError>
     /** Whether this process has compared all balances once since its start. */
     readonly isChecked: Effect.Effect<boolean>
     readonly check: Effect.Effect<void>
@@ -81,7 +84,7 @@ export class Drifts extends Context.Service<
       let isChecked = false
       const all = (yield* Database).memoryOf<ReadonlyArray<Drift>>("drifts")(
         "",
-        sql`SELECT seq, party, asset, market, type, stored, reported, at AS since FROM drifts
+        sql`SELECT seq, party, asset, market, type, stored, reported, at AS since, agreed FROM drifts
           WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
       )
       const begin = Effect.fnUntraced(function* (difference: Difference, at: number) {
@@ -90,7 +93,8 @@ export class Drifts extends Context.Service<
         const reported = difference.reported.toString()
         yield* sql`INSERT INTO drifts ${sql.insert({ party, asset, market, type, stored, reported, at })}`
       })
-      const note = Effect.fnUntraced(function* ({ differing, agreeing }: Parameters<Drifts["Service"]["note"]>[0]) {
+      const note = Effect.fnUntraced(function* (seen: Parameters<Drifts["Service"]["note"]>[0]) {
+        const { differing, agreeing, listed, until } = seen
         const at = yield* Clock.currentTimeMillis
         const known = new Map((yield* all).map((drift) => [accountName(drift), drift]))
         for (const difference of differing) {
@@ -98,10 +102,14 @@ export class Drifts extends Context.Service<
           if (drift === undefined) yield* begin(difference, at)
           else {
             yield* sql`UPDATE drifts SET stored = ${difference.stored.toString()},
-              reported = ${difference.reported.toString()} WHERE seq = ${drift.seq}`
+              reported = ${difference.reported.toString()}, agreed = NULL WHERE seq = ${drift.seq}`
           }
         }
-        const ended = [...known.values()].filter((drift) => agreeing.has(accountName(drift)))
+        const agreed = [...known.values()].filter((drift) => agreeing.has(accountName(drift)))
+        for (const { seq } of agreed.filter((drift) => drift.agreed === null)) {
+          yield* sql`UPDATE drifts SET agreed = ${until} WHERE seq = ${seq}`
+        }
+        const ended = agreed.filter((drift) => drift.agreed !== null && listed > drift.agreed)
         for (const { seq } of ended) yield* sql`UPDATE drifts SET ended_at = ${at} WHERE seq = ${seq}`
         return { begun: (yield* all).filter((drift) => !known.has(accountName(drift))), ended }
       })
@@ -124,10 +132,6 @@ export class Drifts extends Context.Service<
             rowsOf(BalanceColumns, "Drifts.balanceBefore"),
             Effect.map((rows) => rows[0]?.balance),
           ),
-        ),
-        base: sql`SELECT timestamp FROM watermarks WHERE name = 'base'`.pipe(
-          rowsOf(TimeRow, "Drifts.base"),
-          Effect.map((rows) => rows[0]?.timestamp),
         ),
         isChecked: Effect.sync(() => isChecked),
         check: Effect.sync(() => {

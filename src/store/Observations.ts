@@ -1,8 +1,7 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
-import { type Correction, type Held, makeAccountRows, type Newest } from "./accountRows.ts"
-import { BalanceColumns, type Contradiction, columnsOf, readAccounts } from "./balanceRows.ts"
+import { BalanceColumns, columnsOf, readAccounts } from "./balanceRows.ts"
 import { Big, rowsOf } from "./columns.ts"
 import type { Change } from "./compareRows.ts"
 import { Database } from "./Database.ts"
@@ -39,16 +38,12 @@ export class Observations extends Context.Service<
   {
     /**
      * Stores rows and the new watermark together. A row seen before changes nothing, however often it comes; one that
-     * comes with another balance is not stored, and returned as a contradiction. Returns the accounts whose latest
-     * balance changed, too.
+     * comes with another balance is not stored. Returns the accounts whose latest balance changed.
      */
     readonly advance: (
       rows: ReadonlyArray<BalanceChange>,
       watermark: Reached,
-    ) => Effect.Effect<
-      { readonly changes: ReadonlyArray<Change>; readonly contradictions: ReadonlyArray<Contradiction> },
-      StoreError
-    >
+    ) => Effect.Effect<ReadonlyArray<Change>, StoreError>
     /**
      * Begins at balances as they are: stores them as the latest, each with the time that it is known for, and the
      * watermark with them. They are no rows of the ledger's history; `history` shows them as opening balances.
@@ -72,17 +67,18 @@ export class Observations extends Context.Service<
     /** Forgets rows before a block time (Unix nanoseconds). Latest balances are kept whatever their age. */
     readonly prune: (before: bigint) => Effect.Effect<void, StoreError>
     readonly accounts: Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
-    /** Rows of one account since a block time, newest first, `max` at most. */
-    readonly rowsOf: (account: AccountKey, since: bigint, max: number) => Effect.Effect<ReadonlyArray<Held>, StoreError>
     /** What an account held by its newest row or opening balance before a block time, if one is known. */
-    readonly before: (account: AccountKey, time: bigint) => Effect.Effect<Newest | undefined, StoreError>
+    readonly before: (account: AccountKey, time: bigint) => Effect.Effect<bigint | undefined, StoreError>
     /**
-     * Takes rows back that were proven wrong, and stores others in their place; the latest balance is then that of
-     * the newest row or opening balance left, and none where none is left. All or none. Twice is once.
+     * Forgets what is stored since a block time of one party's accounts of one asset, which begin anew at `openings`;
+     * the watermark stays. Returns how many rows were forgotten.
      */
-    readonly correct: (corrections: ReadonlyArray<Correction>) => Effect.Effect<void, StoreError>
-    /** Rows of a part of block time, `end` excluded, in no order. */
-    readonly between: (from: bigint, end: bigint) => Effect.Effect<ReadonlyArray<AccountBalance>, StoreError>
+    readonly reopen: (of: {
+      readonly party: string
+      readonly asset: string
+      readonly since: bigint
+      readonly openings: ReadonlyArray<BalanceChange>
+    }) => Effect.Effect<number, StoreError>
     /** Rows and opening balances of one party and asset since a block time, oldest first; at most 10,000. */
     readonly history: (
       party: string,
@@ -97,7 +93,6 @@ export class Observations extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const rowStore = makeStoreRows(sql)
       const past = makePastBalances(sql)
-      const single = makeAccountRows(sql, rowStore)
       const database = yield* Database
       const accounts = database.memoryOf<ReadonlyArray<AccountBalance>>("balances", "account_names")(
         "",
@@ -127,12 +122,15 @@ export class Observations extends Context.Service<
         },
         (effect) => effect.pipe(sql.withTransaction, storeError("Observations.advance")),
       )
+      const beginAt = Effect.fnUntraced(function* (openings: ReadonlyArray<BalanceChange>) {
+        for (const row of openings) {
+          yield* sql`INSERT INTO openings ${sql.insert(columnsOf(row))} ON CONFLICT DO NOTHING`
+        }
+        return yield* rowStore.storeLatest(openings)
+      })
       const rebase = Effect.fn("Observations.rebase")(
         function* (openings: ReadonlyArray<BalanceChange>, watermark: Reached) {
-          for (const row of openings) {
-            yield* sql`INSERT INTO openings ${sql.insert(columnsOf(row))} ON CONFLICT DO NOTHING`
-          }
-          const changes = yield* rowStore.storeLatest(openings)
+          const changes = yield* beginAt(openings)
           yield* moveTo("balances", watermark)
           const base = yield* sql`SELECT name FROM watermarks WHERE name = 'base'`
           if (base.length === 0) yield* moveTo("base", watermark)
@@ -155,23 +153,24 @@ export class Observations extends Context.Service<
           const openings = yield* sql`DELETE FROM openings WHERE timestamp < ${before} RETURNING 1 AS one`
           if (isPruned || openings.length > 0) yield* moveTo("pruned", { timestamp: before, height: 0n })
         }, storeError("Observations.prune")),
-        between: Effect.fn("Observations.between")((from: bigint, end: bigint) =>
-          sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows
-            WHERE timestamp >= ${from} AND timestamp < ${end}`.pipe(rowsOf(BalanceColumns, "Observations.between")),
-        ),
         at: Effect.fn("Observations.at")((party, asset, time, window) =>
           past.at(party, asset, time, window).pipe(storeError("Observations.at")),
         ),
-        rowsOf: Effect.fn("Observations.rowsOf")((account: AccountKey, since: bigint, max: number) =>
-          single.rows(account, since, max),
+        before: Effect.fn("Observations.before")((account: AccountKey, time: bigint) =>
+          past.before(account, time).pipe(storeError("Observations.before")),
         ),
-        before: Effect.fn("Observations.before")((account: AccountKey, time: bigint) => single.newest(account, time)),
-        correct: Effect.fn("Observations.correct")(
-          function* (corrections: ReadonlyArray<Correction>) {
-            for (const correction of corrections) yield* single.correct(correction)
+        reopen: Effect.fn("Observations.reopen")(
+          function* ({ party, asset, since, openings }: Parameters<Observations["Service"]["reopen"]>[0]) {
+            const gone = yield* sql`DELETE FROM changes WHERE timestamp >= ${since} AND account IN (
+              SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset}) RETURNING 1 AS one`
+            yield* sql`DELETE FROM openings WHERE timestamp >= ${since} AND party = ${party} AND asset = ${asset}`
+            yield* sql`DELETE FROM balances WHERE account IN (
+              SELECT id FROM account_names WHERE party = ${party} AND asset = ${asset})`
+            yield* beginAt(openings)
             past.forget()
+            return gone.length
           },
-          (effect) => effect.pipe(sql.withTransaction, storeError("Observations.correct")),
+          (effect) => effect.pipe(sql.withTransaction, storeError("Observations.reopen")),
         ),
         history: Effect.fn("Observations.history")((party: string, asset: string, since: bigint) =>
           sql`SELECT party, asset, market, type, balance, timestamp FROM balance_rows

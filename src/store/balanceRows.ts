@@ -2,12 +2,6 @@ import { Schema } from "effect"
 import type { BalanceChange } from "../domain/Balance.ts"
 import { Big, Digits } from "./columns.ts"
 
-/** A row that is stored with one balance, and came again with another. */
-export interface Contradiction extends BalanceChange {
-  /** The balance that came later, and was not stored. */
-  readonly said: bigint
-}
-
 export const BalanceColumns = Schema.Struct({
   party: Schema.String,
   asset: Schema.String,

@@ -1,5 +1,4 @@
 import type { AccountKey, BalanceChange } from "../domain/Balance.ts"
-import type { Contradiction } from "./balanceRows.ts"
 
 /** What is stored of an account. */
 export interface Known {
@@ -87,15 +86,14 @@ export const changesOf = (
 export const rowKeyOf = (timestamp: bigint, id: number): string => `${timestamp}|${id}`
 
 /**
- * Parts rows that come again, or twice, from those that contradict a stored row or one before them. `sound` has each
- * row once, `fresh` those of them that are not stored.
+ * Leaves out rows that contradict a stored row or one before them: the first stays. `sound` has each row once, `fresh`
+ * those of them that are not stored.
  */
 export const sortOut = (
   rows: ReadonlyArray<BalanceChange>,
   idOf: (index: number) => number,
   stored: ReadonlyMap<string, bigint>,
 ) => {
-  const contradictions: Array<Contradiction> = []
   const sound = new Map<string, BalanceChange>()
   const fresh: Array<BalanceChange> = []
   for (const [i, row] of rows.entries()) {
@@ -103,7 +101,6 @@ export const sortOut = (
     const balance = stored.get(key) ?? sound.get(key)?.balance
     if (balance === undefined) fresh.push(row)
     if (balance === undefined || balance === row.balance) sound.set(key, row)
-    else contradictions.push({ ...row, balance, said: row.balance })
   }
-  return { sound: [...sound.values()], fresh, contradictions }
+  return { sound: [...sound.values()], fresh }
 }

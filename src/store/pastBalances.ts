@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import type { AccountKey } from "../domain/Balance.ts"
 import { Big, Digits, rowsOf } from "./columns.ts"
 import type { AccountBalance } from "./Observations.ts"
 
@@ -47,18 +48,22 @@ export const makePastBalances = (sql: SqlClient.SqlClient) => {
       rowsOf(RowFound, "Observations.at"),
       Effect.map((rows) => rows[0]),
     )
-  const opening = ({ party, asset, market, type }: AccountRow, at: bigint) =>
+  const opening = ({ party, asset, market, type }: AccountKey, at: bigint) =>
     sql`SELECT balance, timestamp FROM openings WHERE party = ${party} AND asset = ${asset} AND market = ${market}
       AND type = ${type} AND timestamp <= ${at} ORDER BY timestamp DESC LIMIT 1`.pipe(
       rowsOf(RowFound, "Observations.at"),
       Effect.map((rows) => rows[0]),
     )
-  /** 0 before its first row, where all rows since the beginning are there. */
-  const searched = Effect.fnUntraced(function* (account: AccountRow, at: bigint) {
+  /** By its newest row or opening balance. */
+  const heldAt = Effect.fnUntraced(function* (account: AccountRow, at: bigint) {
     const row = yield* lastRow(account.id, -1n, at)
     const begun = yield* opening(account, at)
-    if (row !== undefined && (begun === undefined || row.timestamp >= begun.timestamp)) return row.balance
-    if (begun !== undefined) return begun.balance
+    return row === undefined || (begun !== undefined && begun.timestamp > row.timestamp) ? begun : row
+  })
+  /** 0 before its first row, where all rows since the beginning are there. */
+  const searched = Effect.fnUntraced(function* (account: AccountRow, at: bigint) {
+    const held = yield* heldAt(account, at)
+    if (held !== undefined) return held.balance
     const mark = yield* marks
     const base = mark.get("base")
     return base !== undefined && base <= at && !mark.has("pruned") ? 0n : undefined
@@ -91,7 +96,12 @@ export const makePastBalances = (sql: SqlClient.SqlClient) => {
   })
   return {
     at,
-    /** Rows were taken back: what was found among them counts no longer. */
+    before: Effect.fnUntraced(function* ({ party, asset, market, type }: AccountKey, time: bigint) {
+      const accounts = yield* accountsOf(party, asset)
+      const account = accounts.find((one) => one.market === market && one.type === type)
+      return account === undefined ? undefined : (yield* heldAt(account, time - 1n))?.balance
+    }),
+    /** Rows were forgotten: what was found among them counts no longer. */
     forget: () => found.clear(),
   }
 }

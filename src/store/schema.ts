@@ -56,7 +56,7 @@ const observations = Effect.gen(function* () {
   yield* sql`CREATE TABLE drifts (
     seq ${serial}, party TEXT NOT NULL, asset TEXT NOT NULL, market TEXT NOT NULL, type TEXT NOT NULL,
     stored TEXT NOT NULL ${digits("stored")}, reported TEXT NOT NULL ${digits("reported")},
-    at ${int} NOT NULL, ended_at ${int}) ${strict}`
+    at ${int} NOT NULL, agreed ${int}, ended_at ${int}) ${strict}`
   yield* sql`CREATE UNIQUE INDEX drifts_open ON drifts (party, asset, market, type) WHERE ended_at IS NULL`
 })
 

@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { BalanceChange } from "../domain/Balance.ts"
-import type { Contradiction } from "./balanceRows.ts"
 import {
   type Change,
   changesOf,
@@ -18,14 +17,11 @@ type Ids = ReadonlyArray<Known | undefined>
 type Sent<A> = Effect.Effect<A, SqlError.SqlError>
 
 /** What stores balance rows. Call each inside a transaction. */
-export interface StoreRows {
+interface StoreRows {
   /** Stores rows that are not stored yet, and the latest balance of each account. A row never changes. */
-  readonly store: (rows: ReadonlyArray<BalanceChange>) => Sent<{
-    readonly changes: ReadonlyArray<Change>
-    readonly contradictions: ReadonlyArray<Contradiction>
-  }>
+  readonly store: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<Change>>
   /** Stores rows of the past alone: latest balances stay as they are. */
-  readonly storePast: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<Contradiction>>
+  readonly storePast: (rows: ReadonlyArray<BalanceChange>) => Sent<void>
   /** Stores latest balances alone. */
   readonly storeLatest: (rows: ReadonlyArray<BalanceChange>) => Sent<ReadonlyArray<Change>>
 }
@@ -134,24 +130,24 @@ export const makeStoreRows = (sql: SqlClient.SqlClient): StoreRows => {
     const stored = yield* storedBetween(rows)
     if (stored.size === 0 && grouped.inOrder) {
       yield* keepRows(rows, grouped, known)
-      return { newest: grouped.newest, known, contradictions: [] }
+      return { newest: grouped.newest, known }
     }
     const knownOf = new Map(rows.map((row, i) => [row, known[grouped.places[i]!]]))
     const sorted = sortOut(rows, (i) => known[grouped.places[i]!]!.id, stored)
     const fresh = again(sorted.fresh, (row) => knownOf.get(row))
     yield* keepRows(sorted.fresh, fresh.grouped, fresh.known)
     const sound = again(sorted.sound, (row) => knownOf.get(row))
-    return { newest: sound.grouped.newest, known: sound.known, contradictions: sorted.contradictions }
+    return { newest: sound.grouped.newest, known: sound.known }
   })
 
   return {
     store: Effect.fnUntraced(function* (rows) {
-      if (rows.length === 0) return { changes: [], contradictions: [] }
-      const { newest, known, contradictions } = yield* insert(rows)
-      return { changes: yield* keepLatest(newest, known), contradictions }
+      if (rows.length === 0) return []
+      const { newest, known } = yield* insert(rows)
+      return yield* keepLatest(newest, known)
     }),
     storePast: Effect.fnUntraced(function* (rows) {
-      return rows.length === 0 ? [] : (yield* insert(rows)).contradictions
+      if (rows.length > 0) yield* insert(rows)
     }),
     storeLatest: Effect.fnUntraced(function* (rows) {
       const { newest } = groupRows(rows)

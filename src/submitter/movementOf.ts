@@ -107,7 +107,7 @@ export const hasLeftAt = Effect.fnUntraced(function* (intent: Intent, attempt: A
   const explained = (yield* othersOf(intent, attempt))
     .filter(({ settledAt }) => settledAt !== undefined && toMicros(settledAt) === block)
     .reduce((sum, { payment, fee, feeMax }) => sum + payment.amount + (fee ?? feeMax), 0n)
-  return before.balance - row.balance - explained >= amount
+  return before - row.balance - explained >= amount
 })
 
 /** The blocks since a time (Unix nanoseconds) in which both ends moved by exactly the payment. */

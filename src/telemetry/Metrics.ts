@@ -162,10 +162,6 @@ const make = (options: MetricsOptions) => {
       "Broken invariants; each halts money and never the alerts.",
       ["invariant"],
     ),
-    balanceContradictions: counter(
-      "balance_contradictions_total",
-      "Rows of the past that came again with another balance; the first is kept.",
-    ),
     policyUsed: gauge("policy_used_ratio", "Share of the policy limit that is spent or reserved.", [
       "treasury",
       "line",

@@ -77,9 +77,20 @@ export type Agreement =
       readonly outcome: string
       readonly reason: string
     }
+  | {
+      readonly kind: "rebase"
+      /** Names of the file in force, and what they stand for. */
+      readonly party: string
+      readonly partyKey: string
+      readonly asset: string
+      readonly assetId: string
+      /** Mismatches of the account in force. */
+      readonly mismatches: ReadonlyArray<HaltNamed>
+      readonly reason: string
+    }
 
 /** Kinds of what operators sign: each text begins with its own, so that none can be taken for another. */
-export const approvalKinds = ["payment", "terms", "resume", "adopt", "recover", "resolve"] as const
+export const approvalKinds = ["payment", "terms", "resume", "adopt", "recover", "resolve", "rebase"] as const
 export type ApprovalKind = (typeof approvalKinds)[number]
 
 type Fact = readonly [name: string, value: string]
@@ -155,6 +166,15 @@ const factsOf = (asked: Agreement): ReadonlyArray<Fact> => {
         ["payment", asked.payment],
         ["which is", asked.words],
         ["outcome", asked.outcome],
+        ["reason", asked.reason],
+      ]
+    case "rebase":
+      return [
+        ["party", asked.party],
+        ["party key", asked.partyKey],
+        ["asset", asked.asset],
+        ["asset id", asked.assetId],
+        ...numbered("mismatch", asked.mismatches),
         ["reason", asked.reason],
       ]
   }

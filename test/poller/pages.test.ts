@@ -2,9 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { BalanceChange } from "../../src/domain/Balance.ts"
-import { Observations } from "../../src/store/Observations.ts"
 import { newHistory } from "../support/HistoryServer.ts"
-import { openPoller, pollAll, pollerOptions } from "../support/Poller.ts"
+import { openPoller, pollAll, pollerOptions, storedRows } from "../support/Poller.ts"
 
 const second = 1_000_000_000n
 const startMillis = 1_800_000_000_000
@@ -41,7 +40,7 @@ const readAll = (rows: number, pageMax: number) =>
           yield* pollAll(options, paces)
           asked.push(history.asked.length - before)
         }
-        return { asked, stored: yield* (yield* Observations).between(0n, 2n ** 62n) }
+        return { asked, stored: yield* storedRows }
       }),
     )
   })

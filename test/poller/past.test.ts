@@ -9,7 +9,7 @@ import { Backfills } from "../../src/store/Backfills.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { newHistory } from "../support/HistoryServer.ts"
-import { backfillAll, openPoller, pollAll, pollerOptions, textOf } from "../support/Poller.ts"
+import { backfillAll, openPoller, pollAll, pollerOptions, storedRows, textOf } from "../support/Poller.ts"
 
 const second = 1_000_000_000n
 const hour = 3_600n * second
@@ -34,7 +34,7 @@ const look = Effect.gen(function* () {
   const observations = yield* Observations
   const backfills = yield* Backfills
   return {
-    rows: (yield* observations.between(0n, 2n ** 62n)).map(textOf).sort(),
+    rows: (yield* storedRows).map(textOf).sort(),
     balances: (yield* observations.accounts).map(({ balance }) => balance),
     gaps: (yield* backfills.gaps).map(({ since, until }) => [since, until]),
     open: (yield* backfills.open).length,
@@ -151,7 +151,7 @@ describe("the past", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("keeps its first version, and a different balance raises one alert", () =>
+  it.effect("keeps its first version, whatever balance it comes with later", () =>
     Effect.gen(function* () {
       const history = { ...newHistory([row(start, 5n)]), begun: { height: 9n, timestamp: start + day } }
       const { run } = yield* openPoller(history)
@@ -174,8 +174,6 @@ describe("the past", () => {
       }
       const found = yield* run(look)
       assert.deepStrictEqual(found.rows, [textOf(row(start, 5n))])
-      assert.deepStrictEqual(found.alerts, ["balances aaaa ticket"])
-      assert.strictEqual(found.journal.filter((kind) => kind === "contradiction").length, 1)
     }).pipe(Effect.scoped),
   )
 

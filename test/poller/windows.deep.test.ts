@@ -7,10 +7,9 @@ import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import { makePace } from "../../src/poller/Pace.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
-import { Observations } from "../../src/store/Observations.ts"
 import { type Dice, makeDice } from "../support/Dice.ts"
 import { type History, newHistory } from "../support/HistoryServer.ts"
-import { backfillAll, openPoller, pollAll, pollerOptions, textOf } from "../support/Poller.ts"
+import { backfillAll, openPoller, pollAll, pollerOptions, storedRows, textOf } from "../support/Poller.ts"
 
 const second = 1_000_000_000n
 const day = 86_400n * second
@@ -65,9 +64,7 @@ const historyOf = (rows: ReadonlyArray<BalanceChange>, more: Partial<History> = 
   ...more,
 })
 
-const stored = Effect.flatMap(Observations, (observations) =>
-  Effect.map(observations.between(0n, 2n ** 62n), (rows) => rows.map(textOf).sort()),
-)
+const stored = Effect.map(storedRows, (rows) => rows.map(textOf).sort())
 const own = (rows: ReadonlyArray<BalanceChange>, from: bigint, to = 2n ** 62n) =>
   rows
     .filter(({ timestamp, party }) => timestamp >= from && timestamp < to && party !== stranger)

@@ -4,6 +4,7 @@ import { haltEnds } from "../../src/domain/Halt.ts"
 import { resumeScope } from "../../src/status/brakeVerbs.ts"
 import { ledgerVerb } from "../../src/status/ledgerVerbs.ts"
 import { endPayment } from "../../src/status/people.ts"
+import { rebaseBalances } from "../../src/status/rebaseBalances.ts"
 import { reconcileNow } from "../../src/status/reconcileNow.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Drifts } from "../../src/store/Drifts.ts"
@@ -27,6 +28,8 @@ interface Asked {
   readonly treasury: Treasury
   readonly dataDir: string
   readonly ledger: Ledger
+  /** Whether a balance that nobody can check is known to be false by who owns it. */
+  readonly deceived: boolean
 }
 
 const words = { author: "operator", reason: "the gateway lied" }
@@ -36,8 +39,25 @@ const signed = (signature: string | undefined) => (signature === undefined ? {} 
 const resuming = (place: { readonly treasury: Treasury; readonly dataDir: string }, scope: string) =>
   agreed((signature) => resumeScope(place, { scope, ...words, ...signed(signature) }))
 
+const rebasing = (treasury: Treasury, party: string, asset: string) =>
+  agreed((signature) => rebaseBalances(treasury, { party, asset, ...words, ...signed(signature) }))
+
+/** Begins anew what a comparison did not end, by the names that the alert says. */
+const rebaseMismatches = Effect.fnUntraced(function* (treasury: Treasury) {
+  const nameOf = (key: string) => [...treasury.parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key
+  const seen = (yield* (yield* Drifts).all).map(({ party, asset }) => [nameOf(party), asset] as const)
+  const accounts = new Map(seen.map((one) => [one.join(" "), one]))
+  return yield* Effect.forEach(accounts.values(), ([party, asset]) => rebasing(treasury, party, asset))
+})
+
+/** The same with every account, where nothing but their rows tells what they hold. */
+const rebaseAll = (treasury: Treasury) =>
+  Effect.forEach(treasury.parties.keys(), (party) =>
+    Effect.forEach(treasury.assets.keys(), (asset) => rebasing(treasury, party, asset)),
+  )
+
 /** Verbs that end what stands in the way of payments now, each the one that the halt, the pause or the alert names. */
-export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger }: Asked) {
+export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir, ledger, deceived }: Asked) {
   const brake = yield* Brake
   const place = { treasury, dataDir }
   const verbs: Array<OperatorVerb> = []
@@ -55,7 +75,11 @@ export const documentedVerbs = Effect.fnUntraced(function* ({ treasury, dataDir,
   for (const { scope } of yield* brake.pauses) verbs.push({ name: `resume ${scope}`, perform: resuming(place, scope) })
   const advance = Effect.flatMap(Signals, (signals) => Effect.andThen(signals.wake("balances"), Effect.sleep(200)))
   if ((yield* (yield* Drifts).all).length > 0)
-    verbs.push({ name: "reconcile", perform: reconcileNow({ treasury, mode: "live" }, advance) })
+    verbs.push({
+      name: "reconcile, balances rebase",
+      perform: Effect.andThen(reconcileNow({ treasury, mode: "live" }, advance), rebaseMismatches(treasury)),
+    })
+  if (deceived) verbs.push({ name: "balances rebase", perform: rebaseAll(treasury) })
   const outbox = yield* Outbox
   for (const { id, state } of yield* outbox.open) {
     if (state !== "manual" && state !== "unknown") continue

@@ -92,19 +92,26 @@ class LyingRun {
     return world.elapsed < lyingSeconds * 1_000
   }
 
-  /** After the last lie payments go on. Then what it left in our balance rows is over soon as well, without anybody. */
+  /** After the last lie payments go on. Then what it left in our balance rows is over soon as well, or by its verb. */
   private recover(): void {
     if (!this.comesBack()) return
-    let patience = agreeSeconds
-    for (let n = 0; n < patience && this.drifting() !== 0; n++) {
-      if (this.isWatching()) patience = Math.min(n, windowBlocks) + agreeSeconds
-      this.world.second()
+    if (this.agreesWithin(agreeSeconds)) return
+    for (let round = 0; round < roundsMax; round++) {
+      // The status stays green where no rule uses the account.
+      const isTold = this.alerts().some((alert) => /^drift .*balances rebase/.test(alert))
+      if (!isTold) return void this.fault("rows and balances differ, and nobody is told")
+      for (let n = 0; n < windowBlocks && this.isWatching(); n++) this.world.second()
+      if (this.perform() && this.agreesWithin(agreeSeconds)) return void this.note("rows agree by a verb")
     }
-    if (this.drifting() !== 0) this.fault("rows and balances differ for ever")
-    else if (patience > agreeSeconds) this.note("rows agree after a window that was lied about")
+    this.fault("rows and balances differ for ever")
   }
 
-  /** Whether bytes of ours may execute still, by the longest window told: till then no row of theirs is taken back. */
+  private agreesWithin(seconds: number): boolean {
+    for (let n = 0; n < seconds && this.drifting() !== 0; n++) this.world.second()
+    return this.drifting() === 0
+  }
+
+  /** Whether bytes of ours may execute still, by the longest window told: till then no such account begins anew. */
   private isWatching(): boolean {
     const { db, network } = this.world
     return network.chain.height <= Number(db?.prepare(watchedSql).get()?.["n"] ?? 0) + 1
@@ -115,14 +122,14 @@ class LyingRun {
     if (this.goesOnWithin(secondsMax)) return true
     this.notes.push("stopped")
     for (let round = 0; round < roundsMax; round++) {
-      if (this.isHeardOf() && this.perform() && this.goesOnWithin(secondsMax)) return true
+      if (this.isKnown() && this.perform() && this.goesOnWithin(secondsMax)) return true
       if (this.isSpent()) return this.note("limit")
       if (this.goesOnWithin(windowBlocks)) return this.note("late by itself")
       while (this.world.now < this.askAgainAt && !this.goesOn()) this.world.minute()
-      if (this.isHeardOf()) continue
+      if (this.isKnown()) continue
       for (let n = 0; n < silentMinutesMax && !this.goesOn(); n++) this.world.minute()
       if (this.goesOn()) return this.note("late by itself")
-      if (!this.isHeardOf()) return this.fault("a silent stop")
+      if (!this.isKnown()) return this.fault("a silent stop")
     }
     return this.fault("no way out of a stop")
   }
@@ -173,6 +180,16 @@ class LyingRun {
     return filled && Number(db.prepare(openSql).get()?.["n"]) === 0
   }
 
+  private isKnown(): boolean {
+    return this.isHeardOf() || this.isUncheckable()
+  }
+
+  /** Whether what stands in the way is a balance that no other can be held against: who owns the account knows it. */
+  private isUncheckable(): boolean {
+    if (this.plan.plan.profile !== "specification") return false
+    return this.view()?.rules.every(({ reason }) => deceived.has(reason ?? "")) === true
+  }
+
   private isDeceived(): boolean {
     const rows = this.world.db?.prepare("SELECT reason FROM decisions ORDER BY seq DESC LIMIT 2").all() ?? []
     return rows.length > 0 && rows.every(({ reason }) => deceived.has(String(reason)))
@@ -203,7 +220,8 @@ class LyingRun {
     const { world } = this
     const executed = world.executed()
     const ledger = (id: string) => executed.has(id)
-    const asked = { treasury: world.treasury, dataDir: world.dataDir, ledger }
+    const { treasury, dataDir } = world
+    const asked = { treasury, dataDir, ledger, deceived: this.isUncheckable() }
     const verbs = world.ask(documentedVerbs(asked)) ?? []
     const begun: Array<readonly [string, Fiber.Fiber<unknown, unknown> | undefined]> = []
     for (const { name, perform } of verbs) begun.push([name, world.begin(perform)])
@@ -297,6 +315,7 @@ const againAt = (value: unknown): number => {
 }
 
 const answerText = (value: unknown): string => {
+  if (Array.isArray(value)) return value.map(answerText).join("")
   const problem = typeof value === "object" && value !== null && "problem" in value ? String(value.problem) : undefined
   return problem === undefined ? "" : ` refused: ${problem}`
 }

@@ -421,6 +421,7 @@ class Run {
       treasury: this.treasury,
       dataDir: this.dataDir,
       ledger: (id: string) => done.has(id),
+      deceived: false,
     }
     people.look(documentedVerbs(asked), (verbs) => {
       for (const { name, perform } of verbs) {

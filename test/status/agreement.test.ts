@@ -6,16 +6,20 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { commandNames } from "../../src/cli/root.ts"
 import { prepare } from "../../src/daemon.ts"
+import { general } from "../../src/domain/AccountType.ts"
 import { storeLayer } from "../../src/services.ts"
 import { type Agrees, agreementFor, agreements, type VerbName } from "../../src/status/agreement.ts"
 import { Brake } from "../../src/store/Brake.ts"
+import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
 import type { Metrics } from "../../src/telemetry/Metrics.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask, controlled } from "../support/Control.ts"
-import { flow } from "../support/Flow.ts"
+import { alice, flow } from "../support/Flow.ts"
+import { altered, startFront } from "../support/Fronts.ts"
 import { deskFields, operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
+import { usdt } from "../support/TestSandbox.ts"
 import { type Fields, yamlText } from "../support/treasury.ts"
 
 const manual = intentOf("3")
@@ -36,6 +40,7 @@ const stop = { scope: "lock:keep-bob", reason: "three failed", author: "cofferer
 const isStopped = Effect.flatMap(Brake, (brake) =>
   Effect.map(brake.pauses, (all) => all.some(({ scope }) => scope === stop.scope)),
 )
+const untrue = { party: alice, asset: usdt, market: "", type: general, balance: 7n, timestamp: 0n }
 const why = { reason: "looked at it", author: "zoe" }
 
 interface Walk {
@@ -43,9 +48,9 @@ interface Walk {
   readonly path: string
   readonly body: object
   readonly args: ReadonlyArray<string>
-  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox>
+  readonly begin: Effect.Effect<unknown, unknown, Brake | Outbox | Observations>
   /** Whether nothing was done yet. */
-  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox>
+  readonly waits: Effect.Effect<boolean, unknown, Brake | Outbox | Observations>
   /** What its text says beside place and expiry. */
   readonly says: RegExp
 }
@@ -99,18 +104,39 @@ const walks: ReadonlyArray<Walk> = [
     ),
     says: /approval: resolve\n(.+\n)*payment: .+\nwhich is: .+ -> .+\noutcome: never executed\n/,
   },
+  {
+    verb: "balances/rebase",
+    path: "balances/rebase",
+    body: { party: "alice", asset: "USDT", ...why },
+    args: ["balances", "rebase", "alice", "USDT"],
+    begin: Effect.flatMap(Observations, (store) => store.rebase([untrue], { timestamp: 1_000n, height: 1n })),
+    waits: Effect.flatMap(Observations, (store) =>
+      Effect.map(store.accounts, (all) => all.some(({ balance }) => balance === untrue.balance)),
+    ),
+    says: /approval: rebase\n(.+\n)*party: alice\nparty key: .+\nasset: USDT\nasset id: .+\nreason: looked at it\n/,
+  },
 ]
 
 const nameOf = ({ args }: Walk): string => args.slice(0, 3).join(" ").replace(manual.id, "ID")
 const textIn = (json: unknown): string => (json as { readonly text: string }).text
 const isWithoutCall = (agrees: Agrees): boolean => agrees !== "operators"
 
+/** Balances without their block: the network is in a year to which the command line's own clock has not come. */
+const unmarked = (url: string) =>
+  Effect.map(startFront("unmarked", url), (front) => {
+    front.manner = altered(
+      (request) => request.url.pathname === "/api/v2/accounts",
+      (answer) => ({ ...answer, headers: {} }),
+    )
+    return front.server.url
+  })
+
 /** A treasury's file and an empty data directory, whose daemon does not run. */
 const stopped = (
   more: Fields,
   use: (where: {
     readonly dataDir: string
-    readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) => Effect.Effect<A, unknown>
+    readonly stored: <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | Observations>) => Effect.Effect<A, unknown>
     /** Writes the file anew, with another end. */
     readonly write: (more: Fields | undefined) => void
     /** What a daemon that started has left in the store. */
@@ -128,7 +154,7 @@ const stopped = (
         const der = operatorKey(name).key.export({ type: "pkcs8", format: "der" })
         writeFileSync(join(dir, name), der.subarray(-32).toString("hex"), { mode: 0o600 })
       }
-      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox>) =>
+      const stored = <A>(effect: Effect.Effect<A, unknown, Brake | Outbox | Observations>) =>
         effect.pipe(Effect.provide(storeLayer({ treasury, dataDir }), { local: true }))
       const write = (next: Fields | undefined) =>
         writeFileSync(file, treasury.document.text.replace(yamlText(more), next === undefined ? "" : yamlText(next)))
@@ -146,7 +172,7 @@ const stopped = (
         Effect.ensuring(Effect.sync(() => rmSync(dir, { recursive: true, force: true }))),
       )
     },
-    { more },
+    { more, front: unmarked },
   )
 
 describe("the table of agreement", () => {
@@ -177,7 +203,7 @@ describe("the table of agreement", () => {
       export: [],
       receipt: [],
       assets: [],
-      balances: [],
+      balances: ["balances/rebase"],
       sandbox: [],
       version: [],
     }

@@ -203,7 +203,8 @@ const cases = {
     store: Effect.flatMap(Drifts, (drifts) => {
       const { assetId: asset } = payment().payment
       const account = { party: keys.hot, asset, market: "", type: "ACCOUNT_TYPE_GENERAL" }
-      return drifts.note({ differing: [{ ...account, stored: 50_000n, reported: 4n }], agreeing: new Set() })
+      const differing = [{ ...account, stored: 50_000n, reported: 4n }]
+      return drifts.note({ differing, agreeing: new Set(), listed: 1n, until: 1n })
     }),
     says: /balance differ since 2027-01-15T08:00:00Z$/,
     after: /see reconcile/,

@@ -8,6 +8,7 @@ import { pollBalances } from "../../src/poller/BalancePoller.ts"
 import type { BalancePollerOptions } from "../../src/poller/BalancePollerOptions.ts"
 import type { Pace, Paces } from "../../src/poller/Pace.ts"
 import type { Party } from "../../src/rules/Rule.ts"
+import { Drifts } from "../../src/store/Drifts.ts"
 import { live } from "../gateway/GatewayServer.ts"
 import { type History, serveHistory } from "./HistoryServer.ts"
 import { testStore } from "./TestStore.ts"
@@ -61,6 +62,11 @@ export const backfillAll = (options: BalancePollerOptions, pace?: Ref.Ref<Pace>)
     Effect.map(backfillOnce(options, pace), (hasMore) => !hasMore),
     Effect.yieldNow,
   )
+
+/** Every row that is stored, in no order. */
+export const storedRows = Effect.flatMap(Drifts, (drifts) => drifts.rowsBetween(0n, 2n ** 62n, 1_000_000)).pipe(
+  Effect.map((rows) => rows ?? []),
+)
 
 /** A row as one text, to compare what is stored with what there is. */
 export const textOf = (row: BalanceChange): string =>

@@ -196,6 +196,11 @@ describe("an approval", () => {
       words: "200.00 USDT hot -> cold",
       reason: "seen",
     } as const
+    const rebase = {
+      kind: "rebase",
+      ...{ party: "hot", partyKey: "1".repeat(64), asset: "USDT", assetId: "a".repeat(64) },
+      reason: "a lie",
+    } as const
     const asked: ReadonlyArray<Agreement> = [
       { kind: "terms", replaces: 7, terms: "c".repeat(64), weaker: ["one", "two"] },
       { kind: "terms", replaces: 8, terms: "c".repeat(64), weaker: ["one", "two"] },
@@ -210,6 +215,9 @@ describe("an approval", () => {
       { kind: "adopt", ...list, payments: 3 },
       { ...resolve, outcome: "never executed" },
       { ...resolve, outcome: `executed ${"f".repeat(64)}` },
+      { ...rebase, mismatches: halts },
+      { ...rebase, mismatches: [] },
+      { ...rebase, mismatches: [], assetId: "b".repeat(64) },
     ]
     const later = now + 21_600_000
     const texts = [

@@ -10,7 +10,7 @@ const pairsCount = 20
 const pairs = Array.from({ length: pairsCount }, (_, i) => [`a${i}`, `b${i}`] as const)
 /** Gets a deposit where a block is to have an odd number of rows. */
 const lone = "lone"
-const watchedNames = [...pairs.flat(), lone]
+export const watchedNames = [...pairs.flat(), lone]
 /** Money of others, which the daemon is not to store. */
 const others = ["other-1", "other-2"]
 

@@ -1,0 +1,43 @@
+import { Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import { rebaseBalances } from "../status/rebaseBalances.ts"
+import { performAgreed } from "./ledgerCommands.ts"
+import { outputFlag, printResult } from "./output.ts"
+import { reasonFlag } from "./pause.ts"
+import { configFlag, dataFlag } from "./setup.ts"
+import { agreementFlags } from "./signAgreement.ts"
+
+/** The answer of the same version as this command line. */
+interface Rebased {
+  readonly rebased: string
+  readonly rows: number
+  readonly accounts: ReadonlyArray<{ readonly type: string; readonly stored: string; readonly reported: string }>
+}
+
+const textOf = ({ rebased, rows, accounts }: Rebased): string =>
+  [
+    `${rebased} begins anew; ${rows} rows are read again, and rules on it hold until two comparisons agree`,
+    ...accounts.map(({ type, stored, reported }) => `  ${type}: ${stored} before, ${reported} now, in base units`),
+  ].join("\n")
+
+export const rebase = Command.make(
+  "rebase",
+  {
+    party: Argument.String("party").pipe(Argument.withDescription("Name of the party in the treasury file")),
+    asset: Argument.String("asset").pipe(Argument.withDescription("Symbol of the asset, or its id where it has none")),
+    reason: reasonFlag,
+    ...agreementFlags,
+    config: configFlag,
+    data: dataFlag,
+    output: outputFlag,
+  },
+  Effect.fn(function* (chosen) {
+    const { party, asset, reason } = chosen
+    const done = yield* performAgreed(
+      chosen,
+      { kind: "rebase", path: "balances/rebase", says: { party, asset, reason } },
+      (found, asked) => rebaseBalances(found.treasury, { party, asset, ...asked }),
+    )
+    yield* printResult(chosen.output, done, () => textOf(done as Rebased))
+  }),
+).pipe(Command.withDescription("Read an account's history anew where it differs from the gateway's, with a reason"))
