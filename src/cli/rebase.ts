@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
+import { Reconciliation } from "../poller/Reconciliation.ts"
 import { rebaseBalances } from "../status/rebaseBalances.ts"
 import { performAgreed } from "./ledgerCommands.ts"
 import { outputFlag, printResult } from "./output.ts"
@@ -36,7 +37,8 @@ export const rebase = Command.make(
     const done = yield* performAgreed(
       chosen,
       { kind: "rebase", path: "balances/rebase", says: { party, asset, reason } },
-      (found, asked) => rebaseBalances(found.treasury, { party, asset, ...asked }),
+      (found, asked) =>
+        rebaseBalances(found.treasury, { party, asset, ...asked }).pipe(Effect.provide(Reconciliation.layer)),
     )
     yield* printResult(chosen.output, done, () => textOf(done as Rebased))
   }),

@@ -7,6 +7,7 @@ import { Gateways } from "../gateway/Gateways.ts"
 import { aligned, blockNanos } from "../poller/askWindow.ts"
 import { keptNanosMin } from "../poller/bridgeGap.ts"
 import { subjectOf } from "../poller/driftWords.ts"
+import { Reconciliation } from "../poller/Reconciliation.ts"
 import { type Base, readBaseTogether } from "../poller/readBase.ts"
 import { readNewest } from "../poller/readNewest.ts"
 import { Backfills } from "../store/Backfills.ts"
@@ -132,6 +133,7 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
   const by = agreed.length === 0 ? asked.author : `${asked.author}, approved by ${agreed.join(" and ")}`
   const body = { party, asset, accounts, rows, since, until, by, reason: asked.reason }
   yield* (yield* Journal).append({ kind: "rebase", subject: "balances", body })
+  yield* (yield* Reconciliation).request
   const signals = yield* Signals
   for (const topic of ["engine", "balances", "backfill"] as const) yield* signals.wake(topic)
   const subject = `${asked.party}/${asked.asset}`

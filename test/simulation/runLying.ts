@@ -187,7 +187,9 @@ class LyingRun {
   /** Whether what stands in the way is a balance that no other can be held against: who owns the account knows it. */
   private isUncheckable(): boolean {
     if (this.plan.plan.profile !== "specification") return false
-    return this.view()?.rules.every(({ reason }) => deceived.has(reason ?? "")) === true
+    const view = this.view()
+    if (view === undefined || view.intents.some(({ open }) => open)) return false
+    return view.rules.every(({ reason }) => deceived.has(reason ?? ""))
   }
 
   private isDeceived(): boolean {
