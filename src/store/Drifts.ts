@@ -47,6 +47,8 @@ export class Drifts extends Context.Service<
   {
     /** Those in force, oldest first. */
     readonly all: Effect.Effect<ReadonlyArray<Drift>, StoreError>
+    /** These, and those that ended since a time of our clock (Unix milliseconds). */
+    readonly since: (at: number) => Effect.Effect<ReadonlyArray<Drift>, StoreError>
     /**
      * Notes one comparison: a drift begins where there was none, and takes its newest balances where there was. It ends
      * for accounts, named as by `accountName`, that agree a second time, in a listing of a later block than all that
@@ -82,10 +84,10 @@ export class Drifts extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       let isChecked = false
+      const columns = sql.literal("seq, party, asset, market, type, stored, reported, at AS since, agreed")
       const all = (yield* Database).memoryOf<ReadonlyArray<Drift>>("drifts")(
         "",
-        sql`SELECT seq, party, asset, market, type, stored, reported, at AS since, agreed FROM drifts
-          WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
+        sql`SELECT ${columns} FROM drifts WHERE ended_at IS NULL ORDER BY seq`.pipe(rowsOf(DriftRow, "Drifts.all")),
       )
       const begin = Effect.fnUntraced(function* (difference: Difference, at: number) {
         const { party, asset, market, type } = difference
@@ -115,6 +117,10 @@ export class Drifts extends Context.Service<
       })
       return Drifts.of({
         all,
+        since: Effect.fn("Drifts.since")(function* (at: number) {
+          const over = sql`SELECT ${columns} FROM drifts WHERE ended_at >= ${at}`
+          return [...(yield* all), ...(yield* over.pipe(rowsOf(DriftRow, "Drifts.since")))]
+        }),
         note: Effect.fn("Drifts.note")((seen: Parameters<Drifts["Service"]["note"]>[0]) =>
           note(seen).pipe(sql.withTransaction, storeError("Drifts.note")),
         ),

@@ -58,6 +58,7 @@ const observations = Effect.gen(function* () {
     stored TEXT NOT NULL ${digits("stored")}, reported TEXT NOT NULL ${digits("reported")},
     at ${int} NOT NULL, agreed ${int}, ended_at ${int}) ${strict}`
   yield* sql`CREATE UNIQUE INDEX drifts_open ON drifts (party, asset, market, type) WHERE ended_at IS NULL`
+  yield* sql`CREATE INDEX drifts_ended ON drifts (ended_at)`
 })
 
 /**

@@ -1,7 +1,8 @@
 import { Clock, Effect, Result } from "effect"
 import { whileInForce } from "../config/ConfigInForce.ts"
-import { accountTypeNumbers } from "../domain/AccountType.ts"
+import { accountTypeNumbers, general } from "../domain/AccountType.ts"
 import { type Attempt, deadlineHeight } from "../domain/Attempt.ts"
+import type { AccountKey } from "../domain/Balance.ts"
 import { Command } from "../domain/Command.ts"
 import { shortId } from "../domain/Hex.ts"
 import { askedFrom, type Intent, submittedRule } from "../domain/Intent.ts"
@@ -19,6 +20,7 @@ import { ChainRules } from "../store/ChainRules.ts"
 import { Clearance } from "../store/Clearance.ts"
 import { Database } from "../store/Database.ts"
 import { Disagreement } from "../store/Disagreement.ts"
+import { Drifts } from "../store/Drifts.ts"
 import { Epochs } from "../store/Epochs.ts"
 import { tripFor } from "../store/guarded.ts"
 import type { JournalHead } from "../store/Journal.ts"
@@ -44,6 +46,10 @@ import { tooSlow } from "./solveWork.ts"
 import { Tip } from "./Tip.ts"
 import { Wanted } from "./Wanted.ts"
 import { isDroppedInPart, waits, waitsListed } from "./waiting.ts"
+
+const frozenWords =
+  "our rows and the gateway's balance of an account of it differ until both agree twice; to begin that anew by " +
+  "balances rebase, end this payment first"
 
 /** Settlements are looked for this far back; a balance that lags more is stale long before. */
 const unseenMillis = 3_600_000
@@ -113,7 +119,8 @@ const isCleared = Effect.fnUntraced(function* (intent: Intent) {
 /**
  * Before another attempt the rule is asked again, and before the first of a payment that has waited, unless people
  * approved it: what nobody needs any more is over. What was decided before the ledger was compared with the journal is
- * asked about whoever approved it: it was decided without what another life of this store has paid.
+ * asked about whoever approved it: it was decided without what another life of this store has paid. So is what has seen
+ * a mismatch: it may have been decided by false rows.
  */
 const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   if (intent.rule === submittedRule) return true
@@ -121,7 +128,8 @@ const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   const cleared = yield* (yield* Clearance).since(intent.payment.fromKey)
   const isCompared = cleared !== undefined && intent.createdAt >= cleared
   const isApproved = approvalOf(yield* SubmitterOptions, intent) !== undefined
-  if (k === 1 && isCompared && (!hasWaited || isApproved)) return true
+  const isDoubted = (yield* (yield* Drifts).since(intent.createdAt)).some(isOf(intent))
+  if (k === 1 && isCompared && !isDoubted && (!hasWaited || isApproved)) return true
   const { verdict, why } = yield* (yield* Wanted).judge(intent)
   if (verdict === "wanted") return true
   if (verdict === "later") return yield* waits(intent, why)
@@ -130,6 +138,12 @@ const isStillWanted = Effect.fnUntraced(function* (intent: Intent, k: number) {
   yield* giveUp(intent, k === 1 ? "cancelled" : "abandoned", over)
   return false
 })
+
+/** Whether it is an account that the payment moves. */
+const isOf =
+  ({ payment: { fromKey, toKey, assetId } }: Intent) =>
+  ({ party, asset, market, type }: AccountKey) =>
+    asset === assetId && (party === fromKey || party === toKey) && type === general && market === ""
 
 /** The newest known block on which the party still has a place at base difficulty. */
 const chooseAnchor = Effect.fnUntraced(function* (party: string, heads: ReadonlyArray<ChainHead>) {
@@ -180,7 +194,8 @@ const planAndSign = Effect.fnUntraced(function* (
   heads: ReadonlyArray<ChainHead>,
   blockTimeMillis: number,
 ) {
-  const lacking = yield* pinLacking(intent.payment.assetId)
+  const isFrozen = (yield* (yield* Drifts).all).some(isOf(intent))
+  const lacking = isFrozen ? frozenWords : yield* pinLacking(intent.payment.assetId)
   if (lacking !== undefined) {
     yield* waits(intent, lacking)
     return undefined

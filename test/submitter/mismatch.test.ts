@@ -1,0 +1,81 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { submitPayment } from "../../src/engine/submitPayment.ts"
+import { accountName, Drifts } from "../../src/store/Drifts.ts"
+import { Outbox } from "../../src/store/Outbox.ts"
+import { alice, bob, type Flow, flow, paid, round, states } from "../support/Flow.ts"
+import { head, payment, signed, submit } from "../support/TestClient.ts"
+import { one, usdt } from "../support/TestSandbox.ts"
+
+const account = (party: string) => ({ party, asset: usdt, market: "", type: "ACCOUNT_TYPE_GENERAL" })
+const differs = (party: string) => [{ ...account(party), stored: 1n, reported: 2n }]
+const deposits = [
+  { party: "alice", asset: "USDT", amount: "1_000" },
+  { party: "bob", asset: "USDT", amount: "50" },
+  { party: "eve", asset: "USDT", amount: "500" },
+]
+/** What two looks of a comparison would note, which the rounds here leave out. */
+const begins = (party: string) =>
+  Effect.flatMap(Drifts, (store) =>
+    store.note({ differing: differs(party), agreeing: new Set(), listed: 1n, until: 1n }),
+  )
+const ends = (party: string) =>
+  Effect.flatMap(Drifts, (store) => {
+    const agreeing = new Set([accountName(account(party))])
+    const agrees = (at: bigint) => store.note({ differing: [], agreeing, listed: at, until: at })
+    return Effect.andThen(agrees(2n), agrees(3n))
+  })
+const detail = Effect.map(
+  Effect.flatMap(Outbox, (outbox) => outbox.recent(1)),
+  ([intent]) => intent?.detail,
+)
+const rounds = (args: Parameters<Flow>, count: number, ...skip: ReadonlyArray<string>) =>
+  Effect.repeat(round(args[0], args[1], new Set(["compare", ...skip])), { times: count - 1 })
+const waits = /^waits: our rows and the gateway's balance of an account of it differ/
+
+describe("a payment of an account in mismatch", () => {
+  it.effect.each([
+    ["who pays", alice],
+    ["who receives", bob],
+  ] as const)("is not signed while it stands, whoever asked for it (%s)", ([, party]) =>
+    flow((...args) =>
+      Effect.gen(function* () {
+        const [options, sandbox] = args
+        for (let i = 0; i < 3; i++) yield* round(options, sandbox, new Set(["decide", "submit"]))
+        yield* begins(party)
+        const transfer = { from: "alice", to: "bob", asset: "USDT", amount: "30" }
+        yield* submitPayment(options.treasury, "live", { idempotencyKey: "one", transfer })
+        yield* rounds(args, 20, "decide")
+        assert.deepStrictEqual(yield* states, ["reserved"])
+        assert.match((yield* detail) ?? "", waits)
+        yield* ends(party)
+        yield* rounds(args, 10, "decide")
+        assert.deepStrictEqual(yield* states, ["confirmed"])
+        assert.lengthOf(yield* paid(sandbox), 1)
+      }),
+    ),
+  )
+
+  it.effect("is asked about again once it is over: it may have been decided by false rows", () =>
+    flow(
+      (...args) =>
+        Effect.gen(function* () {
+          const [options, sandbox, client] = args
+          for (let i = 0; i < 20 && (yield* states).length === 0; i++)
+            yield* round(options, sandbox, new Set(["submit"]))
+          yield* begins(bob)
+          yield* rounds(args, 3)
+          assert.deepStrictEqual(yield* states, ["reserved"])
+          const command = payment(client, "bob", 150n * one, { asset: usdt })
+          yield* submit(client, signed(client, { from: "eve", command, ...(yield* head(client)) }))
+          yield* rounds(args, 3)
+          yield* ends(bob)
+          yield* rounds(args, 10)
+          assert.deepStrictEqual(yield* states, ["cancelled"])
+          assert.include(yield* detail, "today the rule would not decide it")
+          assert.lengthOf(yield* paid(sandbox), 0)
+        }),
+      { scenario: { deposits } },
+    ),
+  )
+})
