@@ -5,7 +5,7 @@ import { guards, outbox } from "./outboxTables.ts"
 import { StoreError } from "./StoreError.ts"
 
 /** Of the tables below. Whoever changes one counts on: a store of another number is not opened. */
-const schemaVersion = 1
+const schemaVersion = 2
 
 /** Creates the tables of a new store, and refuses a store whose tables another build made. */
 export const useSchema = Effect.gen(function* () {
