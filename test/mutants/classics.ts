@@ -27,6 +27,48 @@ export const classics: ReadonlyArray<Mutant> = [
     ],
   },
   {
+    name: "a payment of an account in mismatch signed",
+    tests: ["submitter/mismatch.test.ts"],
+    by: "test",
+    edits: [
+      {
+        file: "submitter/signIntent.ts",
+        source: "const isFrozen = (yield* (yield* Drifts).all).some(isOf(intent))",
+        instead: "const isFrozen = false",
+      },
+    ],
+  },
+  {
+    name: "what was decided before a mismatch signed after it, unasked",
+    tests: ["submitter/mismatch.test.ts"],
+    by: "test",
+    edits: [
+      {
+        file: "submitter/signIntent.ts",
+        source: "if (k === 1 && isCompared && !isDoubted && ",
+        instead: "if (k === 1 && isCompared && ",
+      },
+    ],
+  },
+  {
+    name: "an account that begins anew with a payment of it under way",
+    tests: ["status/rebase.test.ts"],
+    by: "test",
+    edits: [{ file: "status/rebaseBalances.ts", source: "if (busy !== undefined) {", instead: 'if (busy === "") {' }],
+  },
+  {
+    name: "an account that begins anew, held by nothing until a later block",
+    tests: ["status/rebase.test.ts"],
+    by: "test",
+    edits: [
+      {
+        file: "status/rebaseBalances.ts",
+        source: "yield* drifts.note({ differing, agreeing: new Set(), listed: end, until })",
+        instead: "",
+      },
+    ],
+  },
+  {
     name: "a send begun for an attempt that has ended",
     oracles: ["ended"],
     tests: ["submitter/cleared.test.ts"],

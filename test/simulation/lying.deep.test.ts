@@ -19,6 +19,8 @@ describe("the simulation of a single gateway that lies at random", () => {
   })
 
   it.each([
+    [59, "rows of an asset in capitals", ["stopped", "reconcile, balances rebase"]],
+    [60, "rows that nothing can be compared with", ["stopped", "resume (chain_changed)", "balances rebase"]],
     [151, "rows of another asset", []],
     [167, "rows of far too much", ["stopped", "reconcile, balances rebase"]],
     [271, "rows of next to nothing", ["stopped", "reconcile, balances rebase"]],
