@@ -124,7 +124,8 @@ const beginAnew = Effect.fnUntraced(function* (treasury: Treasury, { account, ba
     balance,
     timestamp: end - blockNanos,
   }))
-  const since = aligned(end - keptNanosMin)
+  const [kept, begins] = [aligned(end - keptNanosMin), (yield* (yield* Backfills).begins) ?? 0n]
+  const since = kept > begins ? kept : begins
   const rows = yield* observations.reopen({ party, asset, since, openings })
   // With nothing to compare them with, what ends it is a later block alone.
   const differing = isByRows ? accounts.map((one) => ({ ...one, stored: one.reported })) : accounts

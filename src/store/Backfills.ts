@@ -41,6 +41,8 @@ export class Backfills extends Context.Service<
      * already, and before the first reading of balances.
      */
     readonly since: (since: bigint) => Effect.Effect<Backfill | undefined, StoreError>
+    /** From where on rows are known or asked for; undefined before the first reading of balances. */
+    readonly begins: Effect.Effect<bigint | undefined, StoreError>
     /** Asks for the rows between two times. */
     readonly between: (since: bigint, until: bigint) => Effect.Effect<Backfill | undefined, StoreError>
     /** What is not read to its end, oldest wish first. */
@@ -73,7 +75,7 @@ export class Backfills extends Context.Service<
         const oldest = yield* sql`SELECT min(timestamp) AS at FROM changes`.pipe(times)
         const mark = yield* sql`SELECT max(timestamp) AS at FROM watermarks WHERE name = 'balances'`.pipe(times)
         return earlier(asked[0]?.at, oldest[0]?.at ?? mark[0]?.at)
-      })
+      }).pipe(storeError("Backfills.begins"))
       const between = Effect.fn("Backfills.between")(
         function* (since: bigint, until: bigint) {
           if (since >= until) return undefined
@@ -86,9 +88,10 @@ export class Backfills extends Context.Service<
         (effect) => effect.pipe(sql.withTransaction, storeError("Backfills.between")),
       )
       return Backfills.of({
+        begins,
         between,
         since: Effect.fn("Backfills.since")(function* (since: bigint) {
-          const until = yield* begins.pipe(storeError("Backfills.since"))
+          const until = yield* begins
           return until === undefined ? undefined : yield* between(since, until)
         }),
         open: sql`SELECT seq, since, until, next, updated_at AS "updatedAt" FROM backfills

@@ -189,7 +189,7 @@ class LyingRun {
     if (this.plan.plan.profile !== "specification") return false
     const view = this.view()
     if (view === undefined || view.intents.some(({ open }) => open)) return false
-    return view.rules.every(({ reason }) => deceived.has(reason ?? ""))
+    return view.rules.every(({ reason }) => deceived.has(reason ?? "") || reason === "short")
   }
 
   private isDeceived(): boolean {
