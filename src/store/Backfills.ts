@@ -43,7 +43,7 @@ export class Backfills extends Context.Service<
     readonly since: (since: bigint) => Effect.Effect<Backfill | undefined, StoreError>
     /** From where on rows are known or asked for; undefined before the first reading of balances. */
     readonly begins: Effect.Effect<bigint | undefined, StoreError>
-    /** Asks for the rows between two times. */
+    /** Asks for the rows between two times. Undefined where what is asked for, and not begun yet, has all of them. */
     readonly between: (since: bigint, until: bigint) => Effect.Effect<Backfill | undefined, StoreError>
     /** What is not read to its end, oldest wish first. */
     readonly open: Effect.Effect<ReadonlyArray<Backfill>, StoreError>
@@ -79,6 +79,9 @@ export class Backfills extends Context.Service<
       const between = Effect.fn("Backfills.between")(
         function* (since: bigint, until: bigint) {
           if (since >= until) return undefined
+          const same =
+            yield* sql`SELECT 1 FROM backfills WHERE next = since AND since <= ${since} AND until >= ${until}`
+          if (same.length > 0) return undefined
           const at = yield* Clock.currentTimeMillis
           const rows = yield* sql`INSERT INTO backfills ${sql.insert({ since, until, next: since, updated_at: at })}
             RETURNING seq, since, until, next, updated_at AS "updatedAt"`.pipe(read)

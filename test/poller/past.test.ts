@@ -120,6 +120,24 @@ describe("the past", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.effect("is asked for once more only where what was asked for has begun, or has less", () =>
+    Effect.gen(function* () {
+      const { run } = yield* openPoller(newHistory())
+      yield* run(
+        Effect.gen(function* () {
+          const backfills = yield* Backfills
+          const first = yield* backfills.between(start, start + 9n * second)
+          assert.isUndefined(yield* backfills.between(start + second, start + 9n * second))
+          assert.isDefined(yield* backfills.between(start, start + 10n * second), "it has more")
+          yield* backfills.advance(first!, [], start + second)
+          assert.isUndefined(yield* backfills.between(start, start + 9n * second), "the second has it")
+          assert.isDefined(yield* backfills.between(start - second, start + 9n * second))
+          assert.lengthOf(yield* backfills.open, 3)
+        }),
+      )
+    }).pipe(Effect.scoped),
+  )
+
   it.effect("that is read for days is checked again for what was forgotten meanwhile", () =>
     Effect.gen(function* () {
       const history = tenDays()
