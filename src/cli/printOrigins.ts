@@ -1,4 +1,4 @@
-import { originsOf } from "../config/originsOf.ts"
+import { originsOf } from "../config/Placed.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { type Output, printResult, table } from "./output.ts"
 

@@ -3,57 +3,50 @@ import type { ReceiverConfig, Treasury } from "./Treasury.ts"
 
 export type AlertConfig = Pick<Treasury, "receivers" | "routes">
 
-const Headers = Schema.Array(Schema.Tuple([Schema.String, Schema.String]))
+const { String: Text } = Schema
 const StoredAlerts = Schema.Struct({
   receivers: Schema.Array(
     Schema.Struct({
-      name: Schema.String,
+      name: Text,
       kind: Schema.Literals(["log", "webhook"]),
-      url: Schema.optional(Schema.String),
-      urlFile: Schema.optional(Schema.String),
-      headerFiles: Headers,
+      url: Schema.optionalKey(Text),
+      urlFile: Schema.optionalKey(Text),
+      headerFiles: Schema.ReadonlyMap(Text, Text),
     }),
   ),
   routes: Schema.Array(
     Schema.Struct({
-      severities: Schema.Array(Schema.Literals(["page", "ticket", "info"])),
-      receivers: Schema.Array(Schema.String),
+      severities: Schema.ReadonlySet(Schema.Literals(["page", "ticket", "info"])),
+      receivers: Schema.Array(Text),
     }),
   ),
 })
-const Text = Schema.fromJsonString(StoredAlerts)
-const decode = Schema.decodeUnknownOption(Text)
-const encode = Schema.encodeSync(Text)
+const Json = Schema.fromJsonString(Schema.toCodecJson(StoredAlerts))
+const decode = Schema.decodeUnknownOption(Json)
+const encode = Schema.encodeSync(Json)
 
 /** Who is told of what, as a text. Secrets stay in their files: only where those are is kept. */
 export const encodeAlerts = ({ receivers, routes }: AlertConfig): string =>
   encode({
-    receivers: receivers.map((receiver) =>
-      receiver.kind === "log"
-        ? { name: receiver.name, kind: "log", headerFiles: [] }
-        : {
-            name: receiver.name,
-            kind: "webhook",
-            ...(receiver.url === undefined ? {} : { url: receiver.url }),
-            ...(receiver.urlFile === undefined ? {} : { urlFile: receiver.urlFile }),
-            headerFiles: [...receiver.headerFiles],
-          },
-    ),
-    routes: routes.map(({ severities, receivers: to }) => ({ severities: [...severities], receivers: to })),
+    receivers: receivers.map((receiver) => {
+      if (receiver.kind === "log") return { ...receiver, headerFiles: new Map() }
+      const { url, urlFile, ...rest } = receiver
+      return { ...rest, ...(url === undefined ? {} : { url }), ...(urlFile === undefined ? {} : { urlFile }) }
+    }),
+    routes,
   })
 
 /** Nobody where the text is none. */
-export const decodeAlerts = (text: string): AlertConfig =>
-  Option.match(decode(text), {
-    onNone: () => ({ receivers: [], routes: [] }),
-    onSome: ({ receivers, routes }) => ({
-      receivers: receivers.map(
-        ({ name, kind, url, urlFile, headerFiles }): ReceiverConfig =>
-          kind === "log" ? { name, kind } : { name, kind, url, urlFile, headerFiles: new Map(headerFiles) },
-      ),
-      routes: routes.map(({ severities, receivers: to }) => ({ severities: new Set(severities), receivers: to })),
-    }),
-  })
+export const decodeAlerts = (text: string): AlertConfig => {
+  const { receivers, routes } = Option.getOrElse(decode(text), () => ({ receivers: [], routes: [] }))
+  return {
+    receivers: receivers.map(
+      ({ name, kind, url, urlFile, headerFiles }): ReceiverConfig =>
+        kind === "log" ? { name, kind } : { name, kind, url, urlFile, headerFiles },
+    ),
+    routes,
+  }
+}
 
 const sameText = (receiver: ReceiverConfig): string => encodeAlerts({ receivers: [receiver], routes: [] })
 

@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 import { type Answers, askAll, type Question, questionsOf } from "../rules/code.ts"
-import type { Knowledge } from "../rules/known.ts"
+import type { Knowledge } from "../rules/Look.ts"
 import { overlaidBalance, type Rehearsal } from "../rules/overlay.ts"
 import { isPaying, isRehearsed, type Rule } from "../rules/Rule.ts"
 import type { Snapshot } from "../rules/Snapshot.ts"

@@ -1,11 +1,10 @@
 import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
-import { intentFor } from "../rules/intentFor.ts"
 import { accountKey } from "../rules/overlay.ts"
 import { approvalFor, lineFor, type Policy } from "../rules/Policy.ts"
 import type { TransferTerms } from "../rules/Snapshot.ts"
-import type { Subject } from "../rules/Subject.ts"
+import { intentFor, type Subject } from "../rules/Subject.ts"
 import { emptyHolding, type Holding, measure } from "./Holding.ts"
 import type { Paid, WorldEvent, WorldSettings } from "./World.ts"
 

@@ -1,5 +1,4 @@
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
-import { balancesOf } from "./known.ts"
 import type { Need, Transfer, Wanted } from "./Need.ts"
 import { needOf } from "./needOf.ts"
 import { feeMax, feeShare, lineFor } from "./Policy.ts"
@@ -165,3 +164,20 @@ export const takesPart = (rule: Subject["rule"]): boolean =>
   rule.kind === "sweep" ||
   rule.kind === "withdraw" ||
   (rule.kind !== "payout" && rule.kind !== "request" && rule.onShort === "partial")
+
+/** What of a moment says what is known. */
+export type Knowledge = Pick<Snapshot, "asOf" | "balance">
+
+/** Balances of the subject's accounts, in their order; undefined while one of them is not known. */
+export const balancesOf = (subject: Subject, known: Knowledge): ReadonlyArray<bigint> | undefined => {
+  if (subject.accounts.length === 0) return []
+  if (known.asOf === undefined) return undefined
+  const zero = subject.rule.onNoData === "zero" ? 0n : undefined
+  const balances: Array<bigint> = []
+  for (const { party, asset, balance } of subject.accounts) {
+    const units = known.balance(party.publicKey, asset.id, balance) ?? zero
+    if (units === undefined) return undefined
+    balances.push(units)
+  }
+  return balances
+}

@@ -1,6 +1,6 @@
 import { formatAmount } from "../domain/Amount.ts"
 import type { AssetStatusWord } from "../domain/Asset.ts"
-import { balancesOf, type Knowledge } from "./known.ts"
+import { balancesOf, type Knowledge } from "./Look.ts"
 import type { Need, Seen } from "./Need.ts"
 import { type Account, accountName, type CodeRule, type PinnedAsset } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"

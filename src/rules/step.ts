@@ -2,12 +2,11 @@ import type { Payment } from "../domain/Decision.ts"
 import type { IntentId } from "../domain/Hex.ts"
 import type { Intent } from "../domain/Intent.ts"
 import { type Judgement, judge } from "./decide.ts"
-import { intentFor } from "./intentFor.ts"
 import { type Allotment, feeShareOf, type Look, leastOf, lookAt, type Memory, takesPart } from "./Look.ts"
 import { feeMax } from "./Policy.ts"
 import type { Party } from "./Rule.ts"
 import type { Snapshot } from "./Snapshot.ts"
-import type { Subject } from "./Subject.ts"
+import { intentFor, type Subject } from "./Subject.ts"
 
 /** What one round said of one subject. */
 export interface Outcome {

@@ -1,11 +1,10 @@
 import type { IntentId } from "../../src/domain/Hex.ts"
 import type { Intent } from "../../src/domain/Intent.ts"
 import { askedAfter, conclude } from "../../src/rules/conclude.ts"
-import { intentFor } from "../../src/rules/intentFor.ts"
 import { accountKey } from "../../src/rules/overlay.ts"
 import type { RuleMemory } from "../../src/rules/RuleMemory.ts"
 import { type Asked, networkFee, type Snapshot } from "../../src/rules/Snapshot.ts"
-import { type Subject, subjectsOf } from "../../src/rules/Subject.ts"
+import { intentFor, type Subject, subjectsOf } from "../../src/rules/Subject.ts"
 import { type Outcome, step } from "../../src/rules/step.ts"
 import { answered } from "../support/answered.ts"
 import { calmSnapshot } from "../support/Rules.ts"
@@ -70,13 +69,13 @@ export class WalkWorld {
   #settled: ReadonlyArray<Intent> = []
   #sequence = 0
 
-  readonly #isSpent: (key: string) => boolean
+  readonly #others: { readonly spare?: string; readonly drain: number }
 
-  /** `isSpent`: whether others spend from the account. */
-  constructor(treasury: RandomTreasury, random: Random, isSpent: (key: string) => boolean = () => true) {
+  /** Others leave the account `spare` alone, and spend `drain` more each time than they deposit. */
+  constructor(treasury: RandomTreasury, random: Random, others: { spare?: string; drain: number } = { drain: 0 }) {
     this.treasury = treasury
     this.#random = random
-    this.#isSpent = isSpent
+    this.#others = others
     this.subjects = treasury.rules.flatMap(subjectsOf)
     for (const key of accountsOf(treasury)) this.balances.set(key, BigInt(random(12_000)))
     this.#remember(this.now - dayMillis)
@@ -146,10 +145,11 @@ export class WalkWorld {
   /** Others deposit anywhere, and spend from where no payment of ours is under way. */
   #outside(): void {
     const key = pick(this.#random, accountsOf(this.treasury))
-    const by = BigInt(this.#random(6_000) - 3_000)
+    const by = BigInt(this.#random(6_000) - 3_000 - this.#others.drain)
+    if (key === this.#others.spare) return
     const busy = this.#flights.some(({ intent: { payment } }) => accountKey(payment.fromKey, payment.assetId) === key)
     const held = this.balances.get(key) ?? 0n
-    if (by > 0n || (!busy && this.#isSpent(key))) this.#move(key, by < -held ? -held : by)
+    if (by > 0n || !busy) this.#move(key, by < -held ? -held : by)
     this.#remember(this.now)
   }
 
