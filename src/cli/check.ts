@@ -18,7 +18,6 @@ import { checkKeys } from "./checkKeys.ts"
 import { checkNetwork } from "./checkNetwork.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { printOrigins } from "./printOrigins.ts"
-import { withSandboxFaults } from "./sandboxFaults.ts"
 import { type Chosen, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
 import { worstText } from "./worstCase.ts"
 
@@ -90,7 +89,7 @@ export const check = Command.make(
   flags,
   Effect.fn(function* (chosen) {
     if (chosen.schema) return yield* Console.log(JSON.stringify(schemaOfFiles(), null, 2))
-    const { found, keys, network } = yield* sound(chosen).pipe(withSandboxFaults(chosen))
+    const { found, keys, network } = yield* sound(chosen)
     const { treasury, mode } = found
     const worst = worstCase(treasury, yield* transfersPerDay(treasury))
     if (chosen.print) return yield* printOrigins(chosen.output, treasury, mode)

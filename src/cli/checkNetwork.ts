@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { ConfigError, type Problem } from "../config/ConfigError.ts"
-import { formatDuration, isLoopback } from "../config/Fields.ts"
+import { formatDuration } from "../config/Fields.ts"
 import { isEmbedded, type Treasury } from "../config/Treasury.ts"
 import { isPaying, type PayingRule } from "../rules/Rule.ts"
 import { networkTransfersPerDay } from "../rules/worstCase.ts"
@@ -15,7 +15,6 @@ export const checkNetwork = Effect.fnUntraced(function* (treasury: Treasury) {
   const wrong = wrongDecimals(treasury, own, where, "or change sandbox.assets")
   if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
   return [
-    ...(scenario === undefined ? [] : unheard(treasury, scenario)),
     ...tooOld(treasury),
     ...feeSource(treasury, scenario),
     ...allKept(treasury, scenario?.transfersPerEpoch ?? networkTransfersPerDay),
@@ -35,17 +34,6 @@ export const wrongDecimals = (
     const message = `${symbol} has ${decimals} decimals here and ${right} ${where}`
     return [document.problem(["assets", symbol, "decimals"], message, `write ${right}, ${otherwise}`)]
   })
-
-/** The embedded network on a port of this machine that no gateway of the file names. */
-const unheard = ({ network, document }: Treasury, { listen }: Scenario): ReadonlyArray<Problem> => {
-  const near = network.gateways.map(({ url }) => new URL(url)).filter(({ hostname }) => isLoopback(hostname))
-  if (listen.port === 0 || near.length === 0 || near.some((url) => portOf(url) === listen.port)) return []
-  const message = `the sandbox listens on port ${listen.port}, and no gateway of the file is there: what asks the gateways without a daemon finds another network, or none`
-  const remedy = `write "127.0.0.1:${portOf(near[0]!)}", or leave sandbox.listen out`
-  return [document.problem(["sandbox", "listen"], message, remedy)]
-}
-
-const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === "https:" ? 443 : 80))
 
 /** Limits for the age of knowledge that it passes before it is read anew. */
 const tooOld = ({ network, rules, document }: Treasury): ReadonlyArray<Problem> => {

@@ -28,7 +28,6 @@ import { needSandbox } from "./needSandbox.ts"
 import { reloadOnHangup } from "./reloadOnHangup.ts"
 import { runOnce } from "./runOnce.ts"
 import { sandboxDir } from "./sandboxClient.ts"
-import { withSandboxFaults } from "./sandboxFaults.ts"
 import { type Chosen, configFlag, dataFlag, fileArgument, filesOf, type Setup, setup, typedFiles } from "./setup.ts"
 import { type Address, outlastOutages } from "./storeOutage.ts"
 import { mayPay } from "./worstCase.ts"
@@ -63,7 +62,7 @@ export const run = Command.make(
   flags,
   Effect.fn(function* (chosen) {
     const startedAt = yield* Clock.currentTimeMillis
-    const { found: written, warnings } = yield* sound(chosen).pipe(withSandboxFaults(chosen))
+    const { found: written, warnings } = yield* sound(chosen)
     const lacking = chosen.sandbox
       ? undefined
       : needSandbox(written, `cofferer run --sandbox ${typedFiles(filesOf(chosen))}`)
