@@ -19,14 +19,6 @@ interface Exchange {
 /** What a connection has asked for that is not over. */
 type Open = Set<Exchange>
 
-/** Connections whose request waits for nothing but its refusal. */
-const cut = new WeakSet<Socket>()
-
-/** Lets a connection be closed for another one, although its request is not answered yet. */
-export const mayBeCut = (socket: Socket): void => {
-  cut.add(socket)
-}
-
 /**
  * An HTTP server whose connections are bounded in number and time. A newcomer always finds room, unless this process
  * owes all others an answer: the one that has been idle for longest is closed for it, of the address that holds most.
@@ -62,7 +54,6 @@ export const boundedServer = (connectionsMax: number): Server => {
     open.add(exchange)
     response.once("close", () => {
       open.delete(exchange)
-      cut.delete(socket)
       if (held.delete(socket)) held.set(socket, open)
     })
   })
@@ -80,7 +71,7 @@ const leastNeeded = (held: ReadonlyMap<Socket, Open>): Socket | undefined => {
   let most = 0
   for (const [socket, open] of held) {
     const count = counts.get(socket.remoteAddress ?? "") ?? 0
-    if (count <= most || (!cut.has(socket) && [...open].some(isOwed))) continue
+    if (count <= most || [...open].some(isOwed)) continue
     found = socket
     most = count
   }

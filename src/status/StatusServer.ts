@@ -2,21 +2,19 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { inForceOr } from "../config/ConfigInForce.ts"
 import { isLoopback } from "../config/Fields.ts"
 import { readUtf8 } from "../config/readBytes.ts"
 import type { Treasury } from "../config/Treasury.ts"
-import { boundedServer, mayBeCut } from "../listen/boundedServer.ts"
+import { boundedServer } from "../listen/boundedServer.ts"
 import { answerExplain, explainPath } from "./answerExplain.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
 import { contentSecurityPolicy, pageFiles } from "./pageFiles.ts"
 import { unreadyReasons } from "./readiness.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { StatusView } from "./StatusView.ts"
-import { makeWrongTokens } from "./wrongTokens.ts"
 
 export interface StatusServerOptions {
   readonly treasury: Treasury
@@ -158,13 +156,12 @@ const pageResponse = ({ type, body }: { readonly type: string; readonly body: st
   })
 
 /**
- * What is refused before anything is read: other methods, foreign host names, and readers without the token. The
- * refusal of a wrong token waits ever longer, by address; a right one is never asked to wait.
+ * What is refused before anything is read: other methods, foreign host names, and readers without the token. Its 256
+ * random bits are not guessed, however many tries there are.
  */
 export const guardOf = (options: StatusServerOptions) => {
   const loopback = isLoopback(options.host)
   const token = loopback ? undefined : readToken(options.dataDir)
-  const wrong = makeWrongTokens()
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     if (request.method !== "GET" && request.method !== "HEAD") return refusal(405, "this address only reads")
     const path = pathOf(request)
@@ -176,11 +173,6 @@ export const guardOf = (options: StatusServerOptions) => {
     }
     const given = /^Bearer (.+)$/.exec(request.headers["authorization"] ?? "")?.[1]
     if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return undefined
-    if (given !== undefined) {
-      const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
-      mayBeCut(socket)
-      yield* Effect.sleep(wrong.note(socket.remoteAddress ?? "", yield* Clock.currentTimeMillis))
-    }
     return refusal(401, "a read token is needed", "send Authorization: Bearer with the content of read-token")
   })
 }

@@ -154,7 +154,6 @@ const floods: ReadonlyArray<Attack> = [
   flood("page", "answers that nobody reads", get("/page/preact.js", "\r\n").repeat(20)),
   flood("socket", "answers that nobody reads", get("/api/v1/status", "\r\n").repeat(5)),
   flood("page", "requests in one go, on each of as many connections", get("/livez", "\r\n").repeat(20), true),
-  flood("page", "refusals of wrong tokens that wait", (i) => get("/metrics", `Authorization: Bearer ${i}\r\n\r\n`)),
   flood("page", "bytes that are no HTTP", "\u0016\u0003\u0001\u0002\u0000\u0001"),
   [
     `all three: ${many} connections that say nothing, at once`,
