@@ -5,8 +5,7 @@ import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { toJson } from "./output.ts"
-import type { Chosen, Setup } from "./setup.ts"
-import { storeSetup } from "./storeSetup.ts"
+import { type Chosen, type Setup, storedSetup } from "./setup.ts"
 
 type Store = Layer.Success<ReturnType<typeof storeLayer>>
 
@@ -21,7 +20,7 @@ export const askStore = <A>(
     const dataDir = yield* dataDirOf(chosen)
     const answer = yield* control(dataDir, "GET", path, undefined, timeoutMillis)
     if (answer !== undefined) return yield* bodyOf(answer)
-    const found = yield* storeSetup(chosen, dataDir)
+    const found = yield* storedSetup(chosen, dataDir)
     const value = yield* (typeof stored === "function" ? stored(found) : stored).pipe(
       Effect.provide(storeLayer(found)),
       Effect.mapError((error) => failWith("failure", error.message)),

@@ -3,14 +3,13 @@ import { Argument, Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
 import { storeLayer } from "../services.ts"
 import { explainPath } from "../status/answerExplain.ts"
-import { type Asking, explanationOf, explanationOfRows } from "../status/explanationOf.ts"
+import { type Asking, explanationOf } from "../status/explanationOf.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { type Explained, explainText } from "./explainText.ts"
 import { outputFlag, printResult, toJson } from "./output.ts"
-import { type Chosen, configFlag, dataFlag } from "./setup.ts"
-import { storeSetup } from "./storeSetup.ts"
+import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
 
 const isDuration = Schema.is(DurationText)
 
@@ -64,9 +63,8 @@ const queryOf = (asking: Asking): string =>
   String(new URLSearchParams(Object.entries(asking).flatMap(([k, v]) => (v === undefined ? [] : [[k, String(v)]]))))
 
 const stored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, asking: Asking) {
-  const found = yield* storeSetup(chosen, dataDir)
-  const explained = found.fromStore ? explanationOfRows(found, asking) : explanationOf(found, asking)
-  const answer = yield* explained.pipe(
+  const found = yield* storedSetup(chosen, dataDir)
+  const answer = yield* explanationOf(found, asking).pipe(
     Effect.provide(storeLayer(found)),
     Effect.mapError((error) => failWith("failure", error.message)),
   )

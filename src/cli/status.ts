@@ -8,8 +8,7 @@ import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataFlag, notRunning } from "./setup.ts"
-import { storeSetup } from "./storeSetup.ts"
+import { type Chosen, configFlag, dataFlag, notRunning, storedSetup } from "./setup.ts"
 import { viewText } from "./viewText.ts"
 
 const flags = {
@@ -50,9 +49,9 @@ export const status = Command.make(
 const viewOf = (body: unknown): View => body as View
 
 const stored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string) {
-  const found = yield* storeSetup(chosen, dataDir)
-  const { treasury, mode, fromStore } = found
-  const options = { treasury, mode, version, fromStore }
+  const found = yield* storedSetup(chosen, dataDir)
+  const { treasury, mode } = found
+  const options = { treasury, mode, version }
   return yield* Effect.flatMap(StatusView, (service) => service.view).pipe(
     Effect.provide(StatusView.layer(options).pipe(Layer.provide(storeLayer(found)))),
     Effect.mapError((error) => failWith("failure", error.message)),

@@ -41,6 +41,4 @@ export interface Facts extends Omit<View, "sentence" | "conditions"> {
     readonly seconds: number
   }>
   readonly outOfBand: ReadonlyArray<OutOfBand>
-  /** Levels and limits are not known: no file is. */
-  readonly fromStore: boolean
 }

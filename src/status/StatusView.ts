@@ -27,7 +27,7 @@ import { headline } from "./headline.ts"
 import { intentView } from "./intentView.ts"
 import { limitViews } from "./limitViews.ts"
 import { type FactNeeds, readFacts } from "./readFacts.ts"
-import { ruleViews, storedRuleViews } from "./ruleViews.ts"
+import { ruleViews } from "./ruleViews.ts"
 import type { View } from "./View.ts"
 
 const dayMillis = 86_400_000
@@ -37,8 +37,6 @@ interface StatusOptions {
   readonly treasury: Treasury
   readonly mode: Mode
   readonly version: string
-  /** No file is known: rules are shown as the store remembers them. Default false. */
-  readonly fromStore?: boolean
 }
 
 /** One reading of everything a person should see. */
@@ -116,7 +114,7 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
     height: String(watermark?.height ?? 0n),
     ageSeconds,
     accounts,
-    rules: options.fromStore === true ? storedRuleViews(memories) : ruleViews(treasury, memories),
+    rules: ruleViews(treasury, memories),
     intents: yield* Effect.forEach([...open, ...finals], (intent) => intentView(intent, inForce)),
     policy: yield* limitViews(treasury),
     acceptance: yield* outbox.acceptance(now - dayMillis),
@@ -137,7 +135,7 @@ export const readView = Effect.fn("StatusView.view")(function* (options: StatusO
     journal: { seq: head.seq, head: head.hash },
     at: new Date(now).toISOString(),
   }
-  const told = { blockAgeSeconds, wrongClock: clock, pending, fromStore: options.fromStore === true }
+  const told = { blockAgeSeconds, wrongClock: clock, pending }
   const conditions = conditionsOf(yield* readFacts(treasury, view, told))
   return { ...view, conditions, sentence: headline(conditions, view, today) }
 })

@@ -209,9 +209,6 @@ const historyLost = ({ gaps, at }: Facts): Found | undefined => {
   )
 }
 
-const levelsUnknown = ({ fromStore }: Facts): Found | undefined =>
-  fromStore ? warn("Levels and limits are not known without the file", "name it with --config") : undefined
-
 /** Every condition, the worst first, and causes before what they cause. Names are labels of `cofferer_healthy`. */
 export const conditionTable = {
   halted: { find: halted },
@@ -236,5 +233,4 @@ export const conditionTable = {
   approval_waiting: { find: approvalWaiting },
   payment_unknown: { find: paymentUnknown },
   history_lost: { find: historyLost },
-  levels_unknown: { find: levelsUnknown },
 } as const satisfies Readonly<Record<string, Entry>>

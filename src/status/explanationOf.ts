@@ -106,12 +106,6 @@ export const explanationOf = Effect.fn("Explain.explain")(function* (inForce: In
   return "problem" in named ? named : yield* alertAnswer(inForce, rule, yield* knownBy(inForce.treasury))
 })
 
-/** The same where no file is known: a rule's last decision, and payments by what the store says of them. */
-export const explanationOfRows = Effect.fn("Explain.explainRows")(function* (inForce: InForce, asking: Asking) {
-  const isRule = asking.at === undefined && (yield* subjectsDecided(asking.name)).length > 0
-  return yield* explanationOf(inForce, isRule ? { ...asking, at: yield* Clock.currentTimeMillis } : asking)
-})
-
 /** One round over all rules, as the engine's next look would make it: what comes first takes what is scarce. */
 const lookNow = Effect.fnUntraced(function* ({ treasury, mode }: InForce) {
   const database = yield* Database

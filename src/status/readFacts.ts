@@ -21,7 +21,7 @@ export type FactNeeds = DiskSpace | Settings
 const endShare = 1.25
 
 /** What the view does not show. */
-interface More extends Pick<Facts, "blockAgeSeconds" | "wrongClock" | "fromStore"> {
+interface More extends Pick<Facts, "blockAgeSeconds" | "wrongClock"> {
   readonly wrongClock: WrongClock | undefined
   readonly pending: ReadonlyArray<Pending>
 }

@@ -9,14 +9,6 @@ import type { RuleView } from "./View.ts"
 export const ruleViews = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
   viewsOf(treasury, memories).toSorted((a, b) => gravity(b) - gravity(a))
 
-/** What the store remembers of rules whose file is not known. */
-export const storedRuleViews = (memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>
-  memories.map(({ rule, subject, state, reason, detail }) => {
-    const sentence = reason === undefined ? `acting: ${detail}` : `silent: ${reason.replaceAll("_", " ")}; ${detail}`
-    const view = { name: rule, kind: "unknown", subject, trial: false, state, reason: reason ?? null, fires: null }
-    return { ...view, detail, sentence: `at its last look ${sentence}` }
-  })
-
 const gravity = ({ fires }: RuleView): number => (fires === "page" ? 2 : fires === "ticket" ? 1 : 0)
 
 const viewsOf = (treasury: Treasury, memories: ReadonlyArray<RuleMemory>): ReadonlyArray<RuleView> =>

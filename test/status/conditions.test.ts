@@ -52,7 +52,6 @@ const calm: Facts = {
   quarantine: undefined,
   undelivered: [],
   outOfBand: [],
-  fromStore: false,
 }
 
 const intent = (state: string, more: Partial<View["intents"][number]> = {}): View["intents"][number] => ({
@@ -312,12 +311,6 @@ const rows: ReadonlyArray<readonly [ConditionName, "bad" | "warn", Partial<Facts
       ],
     },
     "Balance changes from 2026-11-20 10:00 UTC to 2026-11-20 11:00 UTC are lost: the gateway forgot it; balances are right; exports and backtests miss that time.",
-  ],
-  [
-    "levels_unknown",
-    "warn",
-    { fromStore: true },
-    "Levels and limits are not known without the file; name it with --config.",
   ],
 ]
 
