@@ -1,41 +1,17 @@
 import { readSync } from "node:fs"
-import { Console, Effect, type Layer, Option, Predicate, Schema } from "effect"
+import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { storeLayer } from "../services.ts"
 import { signApproval } from "../signer/signApproval.ts"
 import { type ApprovalView, findApproval, approve as giveApproval } from "../status/approvals.ts"
-import type { Problem } from "../status/stories.ts"
 import { readApproval } from "../tx/Approval.ts"
 import { approvalLines } from "./approvalText.ts"
 import { approveTerms } from "./approveTerms.ts"
 import { failWith } from "./CliFailure.ts"
-import { bodyOf, codeOf, control } from "./controlClient.ts"
-import { dataDirOf } from "./dataDirOf.ts"
-import { type Output, outputFlag, printResult, toJson } from "./output.ts"
-import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
+import { type Output, outputFlag, printResult } from "./output.ts"
+import { type Chosen, configFlag, dataFlag, type Setup } from "./setup.ts"
 import { paymentWords, shownText, signablePayment } from "./signable.ts"
 import { keyFlag, oneOf, printFlag, signatureFlag } from "./signingFlags.ts"
-
-const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem")
-
-/** Asks the daemon, or where none runs does it on its database: the same JSON. */
-const through = Effect.fnUntraced(function* <A>(
-  chosen: Chosen,
-  call: readonly [method: "GET" | "POST", path: string, body?: unknown],
-  stored: (found: Parameters<typeof storeLayer>[0]) => Effect.Effect<A, { readonly message: string }, Stored>,
-) {
-  const dataDir = yield* dataDirOf(chosen)
-  const answer = yield* control(dataDir, ...call)
-  if (answer !== undefined) return yield* bodyOf(answer)
-  const found = yield* storedSetup(chosen, dataDir)
-  const done = yield* stored(found).pipe(
-    Effect.provide(storeLayer(found)),
-    Effect.mapError((error) => failWith("failure", error.message)),
-  )
-  if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
-  return JSON.parse(toJson(done)) as unknown
-})
-type Stored = Layer.Success<ReturnType<typeof storeLayer>>
+import { throughDaemon } from "./throughDaemon.ts"
 
 interface Choice extends Chosen {
   readonly id: string
@@ -47,28 +23,33 @@ interface Choice extends Chosen {
 
 const viewOf = Effect.fnUntraced(function* ({ config, data, id }: Choice) {
   const path = `/api/v1/intents/${encodeURIComponent(id)}/approval`
-  const body = yield* through({ config, data }, ["GET", path], ({ treasury }) => findApproval(treasury, id))
-  // The daemon's answer, of the same version as this command line; what is signed is read by itself.
+  const stored = ({ treasury }: Setup) => findApproval(treasury, id)
+  const { body } = yield* throughDaemon({ config, data }, { method: "GET", path, stored })
+  // What is signed is read by itself.
   return yield* Schema.decodeUnknownEffect(Schema.Struct({ text: Schema.String }))(body).pipe(
     Effect.mapBoth({
       onFailure: () => failWith("refused", "what the daemon shows is no approval of a payment: nothing is signed"),
-      onSuccess: ({ text }) => ({ ...(body as ApprovalView), text }),
+      onSuccess: ({ text }) => ({ ...body, text }),
     }),
   )
 })
 
-const Given = Schema.Struct({ operator: Schema.String, isNew: Schema.Boolean, approval: Schema.Unknown })
-
 const give = Effect.fnUntraced(function* ({ config, data, output }: Choice, id: string, signature: string) {
-  const path = `/api/v1/intents/${encodeURIComponent(id)}/approve`
-  const body = yield* through({ config, data }, ["POST", path, { signature }], ({ treasury }) =>
-    giveApproval(treasury, id, { signature }),
+  const { body } = yield* throughDaemon(
+    { config, data },
+    {
+      method: "POST",
+      path: `/api/v1/intents/${encodeURIComponent(id)}/approve`,
+      body: { signature },
+      stored: ({ treasury }) => giveApproval(treasury, id, { signature }),
+    },
   )
-  const { operator, isNew, approval } = yield* Schema.decodeUnknownEffect(Given)(body)
-  const view = approval as ApprovalView
+  const { operator, isNew, approval } = body
   yield* printResult(output, body, () => {
-    const next =
-      view.missing > 0 ? `${view.missing} more of ${view.others.join(", ")}` : "that is enough: it is paid now"
+    const isEnough = approval === undefined || approval.missing === 0
+    const next = isEnough
+      ? "that is enough: it is paid now"
+      : `${approval.missing} more of ${approval.others.join(", ")}`
     return `${isNew ? "approved" : "approved already"} by ${operator}; ${next}`
   })
 })

@@ -1,18 +1,16 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { shortId } from "../domain/Hex.ts"
 import { submittedRule } from "../domain/Intent.ts"
-import { storeLayer } from "../services.ts"
 import { type EndBody, type EndVerb, endPayment } from "../status/people.ts"
 import { Turns } from "../submitter/Turns.ts"
 import { failWith } from "./CliFailure.ts"
-import { bodyOf, codeOf, control } from "./controlClient.ts"
-import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, type Setup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
 import { meant } from "./signable.ts"
+import { throughDaemon } from "./throughDaemon.ts"
 import { userName } from "./userName.ts"
 
 const Ended = Schema.Struct({
@@ -38,7 +36,6 @@ const end = Effect.fnUntraced(function* (
   verb: EndVerb,
   more: Pick<typeof EndBody.Type, "executed" | "neverExecuted">,
 ) {
-  const dataDir = yield* dataDirOf(chosen)
   const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}/${verb}`
   const done = yield* signAgreement(
     { key: chosen.key ?? Option.none(), signature: chosen.signature ?? Option.none(), output: chosen.output },
@@ -52,8 +49,11 @@ const end = Effect.fnUntraced(function* (
     },
     Effect.fnUntraced(function* (signed) {
       const body = { reason: chosen.reason, author: userName(), ...more, ...signed }
-      const answer = yield* control(dataDir, "POST", path, body)
-      return answer === undefined ? yield* stored(chosen, dataDir, verb, body) : yield* bodyOf(answer)
+      const stored = ({ treasury }: Setup) =>
+        Effect.map(endPayment(treasury, chosen.id, verb, body), (done) => ("ended" in done ? done.ended : done)).pipe(
+          Effect.provide(Turns.layer),
+        )
+      return (yield* throughDaemon(chosen, { method: "POST", path, body, stored })).body
     }),
   )
   const ended = yield* Schema.decodeUnknownEffect(Ended)(done)
@@ -64,22 +64,6 @@ const anew = ({ state, rule }: typeof Ended.Type): string =>
   rule === submittedRule || state === "confirmed"
     ? ""
     : `\nwhile its need lasts, ${rule} decides it anew; "pause --scope rule:${rule}" stops that`
-
-const stored = Effect.fnUntraced(function* (
-  chosen: ChosenEnd,
-  dataDir: string,
-  verb: EndVerb,
-  body: typeof EndBody.Type,
-) {
-  const found = yield* storedSetup(chosen, dataDir)
-  const done = yield* endPayment(found.treasury, chosen.id, verb, body).pipe(
-    Effect.provide(Layer.merge(storeLayer(found), Turns.layer)),
-    Effect.mapError((error) => failWith("failure", error.message)),
-  )
-  if ("ended" in done) return done.ended
-  if ("problem" in done) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
-  return done
-})
 
 const shared = {
   id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")),

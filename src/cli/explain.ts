@@ -1,15 +1,12 @@
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
-import { storeLayer } from "../services.ts"
 import { explainPath } from "../status/answerExplain.ts"
 import { type Asking, explanationOf } from "../status/explanationOf.ts"
-import { failWith } from "./CliFailure.ts"
-import { bodyOf, codeOf, control } from "./controlClient.ts"
-import { dataDirOf } from "./dataDirOf.ts"
-import { type Explained, explainText } from "./explainText.ts"
-import { outputFlag, printResult, toJson } from "./output.ts"
-import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
+import { explainText } from "./explainText.ts"
+import { outputFlag, printResult } from "./output.ts"
+import { configFlag, dataFlag } from "./setup.ts"
+import { throughDaemon } from "./throughDaemon.ts"
 
 const isDuration = Schema.is(DurationText)
 
@@ -18,9 +15,6 @@ const Moment = Schema.String.check(
     expected: "a duration back from now, such as 5m, or a time such as 2026-11-21T10:00:00Z",
   }),
 )
-
-/** The daemon is of the same version as this command line: its answer is taken as it comes. */
-const toExplained = (body: unknown): Explained => body as Explained
 
 export const explain = Command.make(
   "explain",
@@ -48,10 +42,11 @@ export const explain = Command.make(
       subject: Option.getOrUndefined(chosen.subject),
       at: Option.getOrUndefined(Option.map(chosen.at, (text) => momentOf(text, now))),
     }
-    const dataDir = yield* dataDirOf(chosen)
-    const answer = yield* control(dataDir, "GET", `${explainPath}?${queryOf(asking)}`)
-    const running = answer !== undefined
-    const explained = toExplained(running ? yield* bodyOf(answer) : yield* stored(chosen, dataDir, asking))
+    const { running, body: explained } = yield* throughDaemon(chosen, {
+      method: "GET",
+      path: `${explainPath}?${queryOf(asking)}`,
+      stored: (found) => explanationOf(found, asking),
+    })
     return yield* printResult(chosen.output, { running, ...explained }, () => explainText(explained, running))
   }),
 ).pipe(Command.withDescription("Say why a rule acts or is silent, or how a payment came about"))
@@ -61,13 +56,3 @@ const momentOf = (text: string, now: number): number =>
 
 const queryOf = (asking: Asking): string =>
   String(new URLSearchParams(Object.entries(asking).flatMap(([k, v]) => (v === undefined ? [] : [[k, String(v)]]))))
-
-const stored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, asking: Asking) {
-  const found = yield* storedSetup(chosen, dataDir)
-  const answer = yield* explanationOf(found, asking).pipe(
-    Effect.provide(storeLayer(found)),
-    Effect.mapError((error) => failWith("failure", error.message)),
-  )
-  if ("problem" in answer) return yield* failWith(codeOf(answer.status), `${answer.problem}; ${answer.remedy}`)
-  return JSON.parse(toJson(answer)) as unknown
-})

@@ -4,7 +4,8 @@ import { type ExportAsked, type ExportPage, exportPage } from "../status/exports
 import { type CliFailure, failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
-import { type Chosen, storedSetup } from "./setup.ts"
+import type { Chosen } from "./setup.ts"
+import { storedSetup } from "./throughDaemon.ts"
 
 const pathOf = ({ what, from, to, after }: ExportAsked): string =>
   `/api/v1/export?what=${what}&from=${from}&to=${to}&after=${after}`

@@ -1,22 +1,14 @@
-import { Console, Effect, Predicate } from "effect"
+import { Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { plural } from "../domain/plural.ts"
 import { storyWithApproval } from "../status/approvals.ts"
-import { listIntents, type Problem } from "../status/stories.ts"
-import type { IntentView } from "../status/View.ts"
-import { askStore } from "./askStore.ts"
-import { failWith } from "./CliFailure.ts"
-import { codeOf } from "./controlClient.ts"
+import { listIntents } from "../status/stories.ts"
 import { endCommands } from "./endIntents.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"
-import { type Story, storyText } from "./storyText.ts"
+import { storyText } from "./storyText.ts"
+import { throughDaemon } from "./throughDaemon.ts"
 import { intentsText } from "./viewText.ts"
-
-/** The daemon's answers, of the same version as this command line. */
-const listOf = (body: unknown) => body as ReadonlyArray<IntentView>
-const isProblem = (body: unknown): body is Problem => Predicate.hasProperty(body, "problem")
-const toStory = (body: unknown) => body as Story
 
 const shared = { config: configFlag, data: dataFlag, output: outputFlag }
 
@@ -24,11 +16,11 @@ const show = Command.make(
   "show",
   { id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")), ...shared },
   Effect.fn(function* (chosen) {
-    const body = yield* askStore(chosen, `/api/v1/intents/${encodeURIComponent(chosen.id)}`, ({ treasury }) =>
-      storyWithApproval(treasury, chosen.id),
-    )
-    if (isProblem(body)) return yield* failWith(codeOf(body.status), `${body.problem}; ${body.remedy}`)
-    const story = toStory(body)
+    const { body: story } = yield* throughDaemon(chosen, {
+      method: "GET",
+      path: `/api/v1/intents/${encodeURIComponent(chosen.id)}`,
+      stored: ({ treasury }) => storyWithApproval(treasury, chosen.id),
+    })
     return yield* printResult(chosen.output, story, () => storyText(story))
   }),
 ).pipe(Command.withDescription("The whole story of one payment"))
@@ -49,7 +41,9 @@ export const intents = Command.make(
   Effect.fn(function* (chosen) {
     const { limit } = chosen
     // One more than is shown tells whether the list is whole.
-    const found = listOf(yield* askStore(chosen, `/api/v1/intents?limit=${limit + 1}`, listIntents(limit + 1)))
+    const stored = () => listIntents(limit + 1)
+    const path = `/api/v1/intents?limit=${limit + 1}`
+    const { body: found } = yield* throughDaemon(chosen, { method: "GET", path, stored })
     const list = found.slice(0, limit)
     yield* printResult(chosen.output, list, () => (list.length === 0 ? "no payment yet" : intentsText(list)))
     if (found.length > limit) yield* Console.error(`the newest ${plural(limit, "payment")}; --limit N shows more`)

@@ -1,22 +1,17 @@
-import { Clock, Effect, Layer, Option } from "effect"
+import { Effect, Layer, type Option } from "effect"
 import { Command } from "effect/cli"
-import { secureDataDir } from "../config/ownFiles.ts"
 import { plural } from "../domain/plural.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
-import { gatewayLayer, storeLayer } from "../services.ts"
+import { gatewayLayer, type storeLayer } from "../services.ts"
 import { type LedgerVerb, ledgerVerb } from "../status/ledgerVerbs.ts"
-import type { Problem } from "../status/stories.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { failWith } from "./CliFailure.ts"
-import { bodyOf, codeOf, control } from "./controlClient.ts"
-import { dataDirOf } from "./dataDirOf.ts"
 import { layerMetrics } from "./layerMetrics.ts"
-import { loggingLayer } from "./logging.ts"
-import { type Output, outputFlag, printResult, table, toJson } from "./output.ts"
+import { type Output, outputFlag, printResult, table } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { type Chosen, configFlag, dataFlag, type Setup, setup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag, type Setup } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
 import type { Asked } from "./signable.ts"
+import { throughDaemon } from "./throughDaemon.ts"
 import { userName } from "./userName.ts"
 
 interface Listed {
@@ -95,8 +90,6 @@ const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
     ledgerVerb(verb, found, asked),
   )
 
-const isProblem = (done: object): done is Problem => "problem" in done
-
 /** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
 export const performAgreed = (
   chosen: ChosenVerb,
@@ -104,30 +97,25 @@ export const performAgreed = (
   verb: (
     found: Setup,
     asked: Parameters<typeof ledgerVerb>[2],
-  ) => Effect.Effect<object, GatewayError | StoreError, Layer.Success<ReturnType<typeof alone>>>,
+  ) => Effect.Effect<
+    object,
+    GatewayError | StoreError,
+    Layer.Success<ReturnType<typeof storeLayer>> | Layer.Success<ReturnType<typeof gatewaysOf>>
+  >,
 ) =>
   signAgreement(
     chosen,
     what,
     Effect.fnUntraced(function* (more) {
       const asked = { reason: chosen.reason, author: userName(), ...more }
-      const answer = yield* control(yield* dataDirOf(chosen), "POST", `/api/v1/${what.path}`, {
-        ...what.says,
-        ...asked,
+      const done = yield* throughDaemon(chosen, {
+        method: "POST",
+        path: `/api/v1/${what.path}`,
+        body: { ...what.says, ...asked },
+        mayBegin: true,
+        stored: (found) => verb(found, asked).pipe(Effect.provide(gatewaysOf(found))),
       })
-      if (answer !== undefined) return yield* bodyOf(answer)
-      const found = yield* setup(chosen)
-      yield* secureDataDir(found.dataDir)
-      const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, 2)
-      const done = yield* verb(found, asked).pipe(
-        Effect.provide(alone(found).pipe(Layer.provideMerge(log))),
-        Effect.catchTags({
-          GatewayError: (error) => failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
-          StoreError: (error) => failWith("failure", error.message),
-        }),
-      )
-      if (isProblem(done)) return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
-      return JSON.parse(toJson(done)) as unknown
+      return done.body
     }),
   )
 
@@ -138,13 +126,9 @@ interface ChosenVerb extends Chosen {
   readonly output: Output
 }
 
-/** What a command needs that does the work of the daemon where none runs. */
-export const alone = (found: Setup) => {
-  const { treasury } = found
-  return Layer.merge(storeLayer(found), gatewayLayer({ treasury })).pipe(
-    Layer.provideMerge(layerMetrics(treasury, found.mode)),
-  )
-}
+/** The gateways, for a command that does the work of the daemon where none runs. */
+export const gatewaysOf = ({ treasury, mode }: Setup) =>
+  gatewayLayer({ treasury }).pipe(Layer.provideMerge(layerMetrics(treasury, mode)))
 
 const flags = { reason: reasonFlag, ...agreementFlags, config: configFlag, data: dataFlag, output: outputFlag }
 

@@ -10,7 +10,8 @@ import { type CliFailure, exitCodes, failWith } from "./CliFailure.ts"
 import { bodyOf, type ControlAnswer, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataFlag, storedSetup } from "./setup.ts"
+import { type Chosen, configFlag, dataFlag } from "./setup.ts"
+import { storedSetup } from "./throughDaemon.ts"
 import { userName } from "./userName.ts"
 
 export const scopeFlag = Flag.String("scope").pipe(

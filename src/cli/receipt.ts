@@ -3,15 +3,13 @@ import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { readUtf8 } from "../config/readBytes.ts"
 import { receiptOf } from "../status/receipts.ts"
-import type { Problem } from "../status/stories.ts"
 import { checkReceipt } from "../store/checkReceipt.ts"
 import type { Receipt } from "../store/receipt.ts"
-import { askStore } from "./askStore.ts"
 import { failWith } from "./CliFailure.ts"
-import { codeOf } from "./controlClient.ts"
 import { outputFlag, printResult, toJson } from "./output.ts"
 import { receiptText } from "./receiptText.ts"
 import { configFlag, dataFlag } from "./setup.ts"
+import { throughDaemon } from "./throughDaemon.ts"
 
 /** A receipt with a thousand entries has less. */
 const receiptBytesMax = 16_000_000
@@ -43,8 +41,6 @@ const verify = Command.make(
   }),
 ).pipe(Command.withDescription("Check a receipt with nothing but itself, and tell what it proves from what it claims"))
 
-const isProblem = (body: unknown): body is Problem => typeof body === "object" && body !== null && "problem" in body
-
 /** One payment with its proof, as one document. */
 export const receipt = Command.make(
   "receipt",
@@ -56,12 +52,8 @@ export const receipt = Command.make(
   },
   Effect.fn(function* (chosen) {
     const { config, data } = chosen
-    const body = yield* askStore(
-      { config, data },
-      `/api/v1/receipts/${encodeURIComponent(chosen.id)}`,
-      receiptOf(chosen.id),
-    )
-    if (isProblem(body)) return yield* failWith(codeOf(body.status), `${body.problem}; ${body.remedy}`)
+    const path = `/api/v1/receipts/${encodeURIComponent(chosen.id)}`
+    const { body } = yield* throughDaemon({ config, data }, { method: "GET", path, stored: () => receiptOf(chosen.id) })
     const text = toJson(body)
     if (Option.isNone(chosen.file)) return yield* Console.log(text)
     const file = chosen.file.value

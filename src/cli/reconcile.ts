@@ -1,15 +1,14 @@
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
-import { secureDataDir } from "../config/ownFiles.ts"
 import { pollBalances } from "../poller/BalancePoller.ts"
+import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { type Reconciled, reconcileNow } from "../status/reconcileNow.ts"
 import { failWith } from "./CliFailure.ts"
-import { bodyOf, control } from "./controlClient.ts"
-import { dataDirOf } from "./dataDirOf.ts"
-import { alone } from "./ledgerCommands.ts"
-import { outputFlag, printResult, table, toJson } from "./output.ts"
-import { type Chosen, configFlag, dataFlag, setup } from "./setup.ts"
+import { gatewaysOf } from "./ledgerCommands.ts"
+import { outputFlag, printResult, table } from "./output.ts"
+import { configFlag, dataFlag, type Setup } from "./setup.ts"
+import { throughDaemon } from "./throughDaemon.ts"
 
 /** A comparison waits for blocks, and a long history has many pages. */
 const timeoutMillis = 120_000
@@ -20,7 +19,14 @@ export const reconcile = Command.make(
   "reconcile",
   { config: configFlag, data: dataFlag, output: outputFlag },
   Effect.fn(function* (chosen) {
-    const found = (yield* perform(chosen)) as Reconciled
+    const { body: found } = yield* throughDaemon(chosen, {
+      method: "POST",
+      path: "/api/v1/reconcile",
+      body: {},
+      timeoutMillis,
+      mayBegin: true,
+      stored,
+    })
     yield* printResult(chosen.output, found, () => textOf(found))
     const count = found.differences.length
     if (count > 0) return yield* failWith("unhealthy", `${count} ${count === 1 ? "difference" : "differences"}`)
@@ -28,30 +34,13 @@ export const reconcile = Command.make(
   }),
 ).pipe(Command.withDescription("Compare balances and payments with what the gateway says; 8 where they differ"))
 
-/** Asks the daemon; where none runs, does the same with the database itself. */
-const perform = Effect.fnUntraced(function* (chosen: Chosen) {
-  const answer = yield* control(yield* dataDirOf(chosen), "POST", "/api/v1/reconcile", {}, timeoutMillis)
-  if (answer !== undefined) return yield* bodyOf(answer)
-  const found = yield* setup(chosen)
-  const { treasury } = found
-  yield* secureDataDir(found.dataDir)
-  const poll = pollBalances({
-    ...treasury.network,
-    parties: treasury.parties,
-    assets: treasury.assets,
-    keepMillis: treasury.keepMillis,
-  })
+const stored = (found: Setup) => {
+  const poll = pollBalances(pollerOptionsOf(found.treasury))
   const advance = Effect.flatMap(poll, (more) => (more ? Effect.void : Effect.sleep(pollMillis)))
-  const done: unknown = yield* Effect.andThen(advance, reconcileNow(found, advance)).pipe(
-    // What is found is the result; told beside it, it would stand between the lines of the result.
-    Effect.provide(Layer.mergeAll(Reconciliation.layer, alone(found), Logger.layer([]))),
-    Effect.catchTags({
-      GatewayError: (error) => failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
-      StoreError: (error) => failWith("failure", error.message),
-    }),
+  return Effect.andThen(advance, reconcileNow(found, advance)).pipe(
+    Effect.provide(Layer.merge(Reconciliation.layer, gatewaysOf(found))),
   )
-  return JSON.parse(toJson(done)) as unknown
-})
+}
 
 const textOf = ({ differences, accounts, transfers }: Reconciled): string => {
   const rows = differences.map(({ kind, subject, id, ours, ledger }) => [

@@ -1,39 +1,16 @@
-import { existsSync } from "node:fs"
-import { join } from "node:path"
-import { Effect, Predicate, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { Command } from "effect/cli"
 import { readHaltFile } from "../config/files.ts"
-import { secureDataDir } from "../config/ownFiles.ts"
-import { storeLayer } from "../services.ts"
-import { type ResumeBody, resumeScope } from "../status/brakeVerbs.ts"
-import { databaseFile } from "../store/Database.ts"
+import { resumeScope } from "../status/brakeVerbs.ts"
 import { Resumed, stillText } from "./brakeText.ts"
 import { failWith } from "./CliFailure.ts"
-import { bodyOf, codeOf, control } from "./controlClient.ts"
 import { dataDirOf } from "./dataDirOf.ts"
-import { outputFlag, printResult, toJson } from "./output.ts"
+import { outputFlag, printResult } from "./output.ts"
 import { reasonFlag, scopeFlag } from "./pause.ts"
-import { type Chosen, configFlag, dataFlag, setup } from "./setup.ts"
+import { configFlag, dataFlag } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
+import { throughDaemon } from "./throughDaemon.ts"
 import { userName } from "./userName.ts"
-
-/** Where no daemon runs, the same on its database: what operators must agree to there, they must agree to here. */
-const resumeStored = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string, asked: typeof ResumeBody.Type) {
-  const hasFile = asked.scope === "all" && (yield* readHaltFile(dataDir)) !== undefined
-  if (!hasFile && !existsSync(join(dataDir, databaseFile))) {
-    return yield* failWith("notFound", `no daemon runs in ${dataDir}, and nothing is halted or paused there`)
-  }
-  const found = yield* setup(chosen)
-  const where = { treasury: found.treasury, dataDir }
-  yield* secureDataDir(dataDir)
-  const done = yield* resumeScope(where, asked).pipe(
-    Effect.provide(storeLayer({ ...found, dataDir })),
-    Effect.mapError((error) => failWith("failure", error.message)),
-  )
-  if (Predicate.hasProperty(done, "problem"))
-    return yield* failWith(codeOf(done.status), `${done.problem}; ${done.remedy}`)
-  return JSON.parse(toJson(done)) as unknown
-})
 
 /** Ends pauses of a scope; with scope all also the halts and the HALT file. */
 export const resume = Command.make(
@@ -50,12 +27,20 @@ export const resume = Command.make(
     const dataDir = yield* dataDirOf(chosen)
     const { scope, reason } = chosen
     const body = { scope, reason, author: userName() }
+    const mayBegin = scope === "all" && (yield* readHaltFile(dataDir)) !== undefined
     const answer = yield* signAgreement(
       chosen,
       { kind: "resume", says: { scope, reason } },
       Effect.fnUntraced(function* (more) {
-        const answer = yield* control(dataDir, "POST", "/api/v1/resume", { ...body, ...more })
-        return answer === undefined ? yield* resumeStored(chosen, dataDir, { ...body, ...more }) : yield* bodyOf(answer)
+        const asked = { ...body, ...more }
+        const done = yield* throughDaemon(chosen, {
+          method: "POST",
+          path: "/api/v1/resume",
+          body: asked,
+          mayBegin,
+          stored: ({ treasury }) => resumeScope({ treasury, dataDir }, asked),
+        })
+        return done.body
       }),
     )
     const done = yield* Schema.decodeUnknownEffect(Resumed)(answer)

@@ -1,13 +1,10 @@
-import { existsSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
 import { Effect, Option } from "effect"
 import { Argument, Flag } from "effect/cli"
 import { type Environment, lowerMode, ProcessContext, readEnvironment } from "../config/Environment.ts"
 import { parseListen } from "../config/Fields.ts"
-import { secureDataDir } from "../config/ownFiles.ts"
 import { readUtf8 } from "../config/readBytes.ts"
 import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
-import { databaseFile } from "../store/Database.ts"
 import { failWith } from "./CliFailure.ts"
 
 /** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
@@ -87,12 +84,3 @@ export const notRunning = (chosen: Chosen, dataDir: string, more = "") => {
   const data = Option.match(chosen.data, { onNone: () => "", onSome: (dir) => ` --data ${dir}` })
   return failWith("notFound", `no daemon runs in ${dataDir}${more}; start it: cofferer run ${named}${data}`)
 }
-
-/** The setup of a data directory whose daemon does not run, for commands that read its database themselves. */
-export const storedSetup = Effect.fnUntraced(function* (chosen: Chosen, dataDir: string) {
-  if (!existsSync(join(dataDir, databaseFile))) {
-    return yield* notRunning(chosen, dataDir, ", and no database lies there")
-  }
-  yield* secureDataDir(dataDir)
-  return yield* setup({ ...chosen, data: Option.some(dataDir) })
-})

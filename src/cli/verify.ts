@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { type Verified, verifyStore } from "../store/verifyStore.ts"
-import { askStore } from "./askStore.ts"
+import { verifyStore } from "../store/verifyStore.ts"
 import { failWith } from "./CliFailure.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"
+import { throughDaemon } from "./throughDaemon.ts"
 
 /** A journal of years takes minutes. */
 const timeoutMillis = 3_600_000
@@ -14,7 +14,12 @@ export const verify = Command.make(
   "verify",
   { config: configFlag, data: dataFlag, output: outputFlag },
   Effect.fn(function* (chosen) {
-    const found = (yield* askStore(chosen, "/api/v1/verify", verifyStore(), timeoutMillis)) as Verified
+    const { body: found } = yield* throughDaemon(chosen, {
+      method: "GET",
+      path: "/api/v1/verify",
+      timeoutMillis,
+      stored: verifyStore,
+    })
     const { problem, entries, head } = found
     if (problem === null) {
       const text = `journal whole: ${entries} entries, head ${head.slice(0, 16)}`

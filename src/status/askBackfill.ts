@@ -2,16 +2,12 @@ import { Clock, Effect } from "effect"
 import { Backfills } from "../store/Backfills.ts"
 import { Observations } from "../store/Observations.ts"
 import { Signals } from "../store/Signals.ts"
+import { problem } from "./stories.ts"
 
 /** What was asked of the past; `until` null: it is known already, or asked for. Times are ISO text. */
-export interface AskedBackfill {
+interface AskedBackfill {
   readonly since: string
   readonly until: string | null
-}
-
-interface RefusedBackfill {
-  readonly problem: string
-  readonly remedy: string
 }
 
 /** No ledger of this kind is older: networks refuse a time before it. */
@@ -22,14 +18,14 @@ export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, k
   const backfills = yield* Backfills
   const now = yield* Clock.currentTimeMillis
   const at = (since / 1_000n) * 1_000n
-  const refuse = (problem: string, remedy: string): RefusedBackfill => ({ problem, remedy })
-  if (at < oldest) return refuse("no network is that old", "give a time after 2020-01-01, or a duration such as 7d")
-  if (at >= BigInt(now) * 1_000_000n) return refuse("that time is yet to come", "give a time of the past")
+  if (at < oldest)
+    return problem("no network is that old", 400, "give a time after 2020-01-01, or a duration such as 7d")
+  if (at >= BigInt(now) * 1_000_000n) return problem("that time is yet to come", 400, "give a time of the past")
   if (at < BigInt(now - keepMillis) * 1_000_000n) {
-    return refuse("rows as old as that are not kept", "let store.keep of the treasury file be longer")
+    return problem("rows as old as that are not kept", 400, "let store.keep of the treasury file be longer")
   }
   if ((yield* (yield* Observations).watermark) === undefined) {
-    return refuse("no balance was read yet", "run the daemon first: the past ends where its reading began")
+    return problem("no balance was read yet", 400, "run the daemon first: the past ends where its reading began")
   }
   const asked = yield* backfills.since(at)
   yield* (yield* Signals).wake("backfill")
