@@ -2,7 +2,7 @@ import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Effect, Layer, Schema } from "effect"
-import { HttpIncomingMessage, HttpRouter, type HttpServerRequest } from "effect/http"
+import { HttpIncomingMessage, HttpRouter, type HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { inForceOr } from "../config/ConfigInForce.ts"
 import type { Mode, Treasury } from "../config/Treasury.ts"
 import { shortId } from "../domain/Hex.ts"
@@ -29,7 +29,7 @@ import { reloadConfig } from "./reloadConfig.ts"
 import { json, pathOf, refusal } from "./respond.ts"
 import { connectionsMax, ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
-import { listIntents } from "./stories.ts"
+import { listIntents, type Problem } from "./stories.ts"
 import { ApproveTermsBody, approveTerms } from "./termsApproval.ts"
 import { AcceptBody, acceptTerms } from "./termsHalt.ts"
 
@@ -112,8 +112,7 @@ const answer = Effect.fn("Control.answer")(function* (
     if (path === "/api/v1/verify") return json(yield* verifyStore())
     const [, kind, id] = /^\/api\/v1\/(intents|receipts)\/([0-9a-z]{3,64})$/.exec(path) ?? []
     if (id !== undefined) {
-      const found = yield* kind === "receipts" ? receiptOf(id) : storyWithApproval(options.treasury, id)
-      return "problem" in found ? refusal(found.status, found.problem, found.remedy) : json(found)
+      return answerOf(yield* kind === "receipts" ? receiptOf(id) : storyWithApproval(options.treasury, id))
     }
   }
   const approval = approvalPath.exec(path)
@@ -128,22 +127,11 @@ const answer = Effect.fn("Control.answer")(function* (
     if (verb !== null) return yield* end(options.treasury, verb[1]!, verb[2] as EndVerb, yield* body(request, EndBody))
     if (path === planPath) return yield* plan(options, yield* body(request, PlanBody))
     if (path === "/api/v1/reload") return yield* reload(yield* body(request, ReloadBody))
-    if (path === "/api/v1/terms/accept") {
-      const done = yield* acceptTerms(yield* body(request, AcceptBody))
-      return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
-    }
+    if (path === "/api/v1/terms/accept") return answerOf(yield* acceptTerms(yield* body(request, AcceptBody)))
     const ledger = ledgerVerbNames.find((name) => path === `/api/v1/${name}`)
-    if (ledger !== undefined) {
-      const done = yield* ledgerVerb(ledger, options, yield* body(request, LedgerBody))
-      if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
-      if ("waits" in done) return json(done, 202)
-      yield* wake
-      return json(done)
-    }
+    if (ledger !== undefined) return yield* done(yield* ledgerVerb(ledger, options, yield* body(request, LedgerBody)))
     if (path === "/api/v1/balances/rebase") {
-      const done = yield* rebaseBalances(options.treasury, yield* body(request, RebaseBody))
-      if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
-      return json(done, "waits" in done ? 202 : 200)
+      return answerOf(yield* rebaseBalances(options.treasury, yield* body(request, RebaseBody)))
     }
     if (path === "/api/v1/reconcile") {
       yield* body(request, Nothing)
@@ -176,14 +164,25 @@ const approvals = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
 ) {
   if (request.method !== (word === "approval" ? "GET" : "POST")) return refusal(404, `no ${request.method} ${path}`)
-  const done =
+  return answerOf(
     id === undefined
       ? yield* approveTerms(options, yield* body(request, ApproveTermsBody))
       : word === "approval"
         ? yield* findApproval(options.treasury, id)
-        : yield* approve(options.treasury, id, yield* body(request, ApproveBody))
-  return "problem" in done ? refusal(done.status, done.problem, done.remedy) : json(done)
+        : yield* approve(options.treasury, id, yield* body(request, ApproveBody)),
+  )
 })
+
+/** What was asked for; a refusal, or what is still to be signed, by its status. */
+const answerOf = (done: object | Problem): HttpServerResponse.HttpServerResponse => {
+  if (isProblem(done)) return refusal(done.status, done.problem, done.remedy)
+  return json(done, "waits" in done ? 202 : 200)
+}
+
+const isProblem = (done: object): done is Problem => "problem" in done && "remedy" in done
+
+/** The answer of a verb that lets loops go on at once. */
+const done = (result: object | Problem) => Effect.as(wake, answerOf(result))
 
 const Millis = Schema.NumberFromString.check(Schema.isInt())
 const ExportQuery = Schema.Struct({
@@ -200,8 +199,7 @@ const ReloadBody = Schema.Struct({ reason: Words, author: Words, allowWeaker: Sc
 const BackfillBody = Schema.Struct({ since: Schema.String.check(Schema.isPattern(/^[0-9]{1,19}$/)) })
 
 const backfill = Effect.fnUntraced(function* ({ keepMillis }: Treasury, asked: typeof BackfillBody.Type) {
-  const done = yield* askBackfill(BigInt(asked.since), keepMillis)
-  return "problem" in done ? refusal(400, done.problem, done.remedy) : json(done)
+  return answerOf(yield* askBackfill(BigInt(asked.since), keepMillis))
 })
 
 /** A person's stop, or the end of one. */
@@ -210,16 +208,9 @@ const brakeVerb = Effect.fnUntraced(function* (
   verb: string,
   request: HttpServerRequest.HttpServerRequest,
 ) {
-  const done =
-    verb === "halt"
-      ? yield* haltAll(yield* body(request, HaltBody))
-      : verb === "pause"
-        ? yield* pauseScope(options.treasury, yield* body(request, PauseBody))
-        : yield* resumeScope(options, yield* body(request, ResumeBody))
-  if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
-  if ("waits" in done) return json(done, 202)
-  yield* wake
-  return json(done)
+  if (verb === "halt") return yield* done(yield* haltAll(yield* body(request, HaltBody)))
+  if (verb === "pause") return yield* done(yield* pauseScope(options.treasury, yield* body(request, PauseBody)))
+  return yield* done(yield* resumeScope(options, yield* body(request, ResumeBody)))
 })
 
 const plan = Effect.fnUntraced(function* (inForce: ControlServerOptions, { files }: typeof PlanBody.Type) {
@@ -236,15 +227,13 @@ const reload = Effect.fnUntraced(function* (asked: typeof ReloadBody.Type) {
 })
 
 const end = Effect.fnUntraced(function* (treasury: Treasury, id: string, verb: EndVerb, asked: typeof EndBody.Type) {
-  const done = yield* endPayment(treasury, id, verb, asked)
-  if ("problem" in done) return refusal(done.status, done.problem, done.remedy)
-  if ("waits" in done) return json(done, 202)
-  const { state, detail } = done.ended
+  const result = yield* endPayment(treasury, id, verb, asked)
+  if (!("ended" in result)) return answerOf(result)
+  const { state, detail } = result.ended
   const metrics = yield* Metrics
   metrics.intentsFinished.inc({ treasury: treasury.name, outcome: state })
-  yield* say(state, { subject: shortId(done.ended.id).slice(0, 4), detail })
-  yield* wake
-  return json(done.ended)
+  yield* say(state, { subject: shortId(result.ended.id).slice(0, 4), detail })
+  return yield* done(result.ended)
 })
 
 const wake = Effect.gen(function* () {
