@@ -46,7 +46,7 @@ type Plain<A> = A extends bigint
 const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem") && "remedy" in done
 
 /** What failed, with the exit code of its kind. */
-export const failureOf = (error: CliFailure | GatewayError | { readonly message: string }): CliFailure => {
+const failureOf = (error: CliFailure | GatewayError | { readonly message: string }): CliFailure => {
   if (error instanceof CliFailure) return error
   const isLate = Predicate.isTagged(error, "GatewayError") && (error as GatewayError).reason._tag === "Timeout"
   return failWith(isLate ? "timeOut" : "failure", error.message)
