@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { Effect, Result } from "effect"
 import { readTransaction } from "../../src/sandbox/http/Submit.ts"
 import { decodeInputData } from "../../src/tx/InputData.ts"
-import { decodeTransaction, transferId } from "../../src/tx/Transaction.ts"
+import { decodeTransaction, transferId, txHash } from "../../src/tx/Transaction.ts"
 import type { Dice } from "../support/Dice.ts"
 import { chainId, type Network } from "./Network.ts"
 import { remine } from "./remine.ts"
@@ -43,6 +43,8 @@ export const anchorOf = (bytes: Uint8Array): number => {
 const transferOf = (bytes: Uint8Array | undefined): string =>
   transferId((bytes === undefined ? undefined : decodeTransaction(bytes))?.signature?.value ?? "")
 
+/** Blocks after which a request that arrives is late by the network's own fault. */
+const lateBlocks = 2
 /** Transactions of a block, at most. */
 const tailMax = 50
 
@@ -59,6 +61,8 @@ export const makeThirdParty = (options: {
   const { chain, node } = options.network
   const replayed = new Set<string>()
   const theirs = new Set<string>()
+  /** The height at which each transaction was last sent by us, by its hash. */
+  const leftLast = new Map<string, number>()
   let heard: ReadonlyArray<{ readonly bytes: Uint8Array; readonly height: number }> = []
   const isExecuted = (id: string): boolean => chain.transfers.has(id) || chain.withdrawals.has(id)
   const note = (id: string) => replayed.add(`${id} ${chain.height + 1}`)
@@ -87,8 +91,10 @@ export const makeThirdParty = (options: {
       }
     },
     noteArrival: (body, leftAt) => {
-      if (chain.height - leftAt < 2) return
-      const id = transferOf(bytesOf(body))
+      const bytes = bytesOf(body)
+      if (bytes !== undefined) leftLast.set(txHash(bytes).toLowerCase(), leftAt)
+      if (chain.height - leftAt < lateBlocks) return
+      const id = transferOf(bytes)
       if (isExecuted(id)) note(id)
     },
     noteBlock: () => {
@@ -97,7 +103,9 @@ export const makeThirdParty = (options: {
         const isSecond = chain.included.some(
           (one) => one.transferId === id && one.code === 0 && one.height < chain.height,
         )
-        if (isSecond && theirs.has(hash.toLowerCase())) replayed.add(`${id} ${chain.height}`)
+        // A gateway may also keep a request for some blocks before it looks at it.
+        const isKept = chain.height - 1 - (leftLast.get(hash.toLowerCase()) ?? chain.height) >= lateBlocks
+        if (isSecond && (isKept || theirs.has(hash.toLowerCase()))) replayed.add(`${id} ${chain.height}`)
       }
     },
     noteLate: () => {

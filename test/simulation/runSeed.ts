@@ -34,6 +34,8 @@ import type { Lie, WireOptions } from "./Wire.ts"
 const startMillis = Date.parse("2026-11-21T10:00:00Z")
 /** Blocks of a second after the last fault within which every payment must have come to its end. */
 const restBlocksMax = 400
+/** What was due while a process slept is told so long after it woke. */
+const wakingMillis = 16_000
 const hostileRestBlocks = 40
 /** Blocks of a second in which a treasury that nothing disturbs has signed its first payment. */
 const calmBlocksMax = 60
@@ -246,7 +248,9 @@ class Run {
     this.noteBlind()
     this.people.letGo(plan.blocks)
     this.world.letGo()
-    const isUnrested = () => this.standing.isUnrested() || this.allowance.isOpen(replayed)
+    const wokenAt = this.replica?.mortal.pausedTo ?? 0
+    const isUnrested = () =>
+      this.standing.isUnrested() || this.allowance.isOpen(replayed) || this.time.now() < wokenAt + wakingMillis
     for (let rest = 0; rest < restMax && isUnrested(); rest++) this.restBlock(rest)
     if (this.wild.lastly && plan.gateways === "honest" && !isBanned) {
       const restBlock = (n: number) => this.restBlock(restMax + n)
