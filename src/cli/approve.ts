@@ -26,7 +26,7 @@ const viewOf = Effect.fnUntraced(function* ({ config, data, id }: Choice) {
   const stored = ({ treasury }: Setup) => findApproval(treasury, id)
   const { body } = yield* throughDaemon({ config, data }, { method: "GET", path, stored })
   // What is signed is read by itself.
-  return yield* Schema.decodeUnknownEffect(Schema.Struct({ text: Schema.String }))(body).pipe(
+  return yield* Schema.decodeEffect(Schema.Struct({ text: Schema.String }))(body).pipe(
     Effect.mapBoth({
       onFailure: () => failWith("refused", "what the daemon shows is no approval of a payment: nothing is signed"),
       onSuccess: ({ text }) => ({ ...body, text }),

@@ -172,10 +172,7 @@ tests:
     const { code, stdout, stderr } = await run(file(`NEW: { status: enabled, id: ${"cd".repeat(32)}, decimals: 6 }`))
     assert.strictEqual(code, 0, `${stderr}${stdout}`)
     const unknown = await run(file("NEW: enabled"))
-    assert.match(
-      unknown.stderr,
-      /:\d+:\d+ {2}"NEW" is not pinned; write NEW: \{ status: enabled, id, decimals \}/,
-    )
+    assert.match(unknown.stderr, /:\d+:\d+ {2}"NEW" is not pinned; write NEW: \{ status: enabled, id, decimals \}/)
   })
 
   it("locks a rule after three failed payments and resumes after unlock", async () => {
