@@ -1,4 +1,5 @@
-import { Runtime, Schema } from "effect"
+import { Predicate, Runtime, Schema } from "effect"
+import type { GatewayError } from "../gateway/GatewayError.ts"
 
 /** Exit codes of every command. */
 export const exitCodes = {
@@ -24,3 +25,10 @@ export class CliFailure extends Schema.TaggedError<CliFailure>()("CliFailure", {
 
 export const failWith = (code: keyof typeof exitCodes, message: string): CliFailure =>
   new CliFailure({ message, exitCode: exitCodes[code] })
+
+/** What failed, with the exit code of its kind. */
+export const failureOf = (error: CliFailure | GatewayError | { readonly message: string }): CliFailure => {
+  if (error instanceof CliFailure) return error
+  const isLate = Predicate.isTagged(error, "GatewayError") && (error as GatewayError).reason._tag === "Timeout"
+  return failWith(isLate ? "timeOut" : "failure", error.message)
+}

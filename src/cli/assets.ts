@@ -1,12 +1,119 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { statusText, statusWord } from "../domain/Asset.ts"
+import { AssetIdText, Name } from "../config/Fields.ts"
+import type { ConditionText } from "../config/RuleText.ts"
+import { treasuryOf } from "../config/Treasury.ts"
+import { TreasuryFile } from "../config/TreasuryFile.ts"
+import { withCode } from "../config/withCode.ts"
+import { decodeYaml, readYaml } from "../config/Yaml.ts"
+import { type Asset, statusText, statusWord } from "../domain/Asset.ts"
+import { escapeText } from "../gateway/escapeText.ts"
 import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { walkAssets } from "../gateway/walkAssets.ts"
 import { failWith } from "./CliFailure.ts"
 import { printResult, table } from "./output.ts"
-import { given, paginationOf, pagingFlags, reading } from "./paging.ts"
-import { pinAssets } from "./pinAssets.ts"
+import { gatewayOf, given, layerAlone, paginationOf, pagingFlags, reading } from "./paging.ts"
 import { fileArgument, fileOf } from "./setup.ts"
+
+/** Symbols that rules, policy and floors of a file name. */
+const symbolsOf = (raw: TreasuryFile): ReadonlyArray<string> => {
+  const symbols = new Set<string>()
+  for (const party of Object.values(raw.parties ?? {}))
+    for (const key of Object.keys(party.floor ?? {})) symbols.add(key)
+  for (const rule of raw.rules ?? []) {
+    for (const level of rule.topUp?.levels ?? []) symbols.add(level.asset)
+    for (const { asset } of [...(rule.code?.accounts ?? []), ...(rule.code === undefined ? [] : [rule.code])])
+      symbols.add(asset)
+    if (rule.sweep !== undefined) symbols.add(rule.sweep.asset)
+    if (rule.notify?.asset !== undefined && rule.notify.asset !== "any") symbols.add(rule.notify.asset)
+    for (const condition of [rule.notify?.when, rule.clear]) {
+      if (typeof condition === "object") for (const symbol of symbolsIn(condition)) symbols.add(symbol)
+    }
+    for (const key of Object.keys(rule.min ?? {})) symbols.add(key)
+  }
+  for (const line of raw.policy?.allow ?? []) symbols.add(line.asset)
+  return [...symbols].toSorted()
+}
+
+const symbolsIn = ({ all = [], any = [], not, ...leaf }: ConditionText): ReadonlyArray<string> => [
+  ...[leaf.balance, leaf.change, leaf.rate, leaf.asset, leaf.stale].flatMap((one) => one?.asset ?? []),
+  ...[...all, ...any, ...(not === undefined ? [] : [not])].flatMap(symbolsIn),
+]
+
+/** Every asset of the file's gateway. Money rules are left out: they may name what is not pinned yet. */
+const listingOf = Effect.fnUntraced(function* (file: string, address: Option.Option<string>) {
+  const document = yield* withCode(yield* readYaml(file))
+  const raw = yield* decodeYaml(TreasuryFile, document)
+  const { rules: _, policy: __, parties: ___, assets: ____, ...rest } = document.value as Record<string, unknown>
+  const treasury = yield* treasuryOf({ ...document, value: rest })
+  const walk = yield* Effect.flatMap(GatewayReader, walkAssets).pipe(
+    Effect.provide(layerAlone(treasury, gatewayOf(treasury, address))),
+  )
+  if (!walk.complete) return yield* failWith("failure", "the asset listing does not end")
+  return { raw, assets: walk.rows }
+})
+
+/** An asset as a file pins it. */
+interface Pin {
+  readonly symbol: string
+  readonly id: string
+  readonly decimals: number
+}
+
+const isSymbol = Schema.is(Name)
+const isId = Schema.is(AssetIdText)
+
+const pinOf = (symbol: string, assets: ReadonlyArray<Asset>, chosen: ReadonlyArray<string>) => {
+  const all = assets.filter((asset) => asset.symbol === symbol && statusWord(asset.status) !== "rejected")
+  const wanted = all.length > 1 ? all.filter(({ id }) => chosen.includes(id)) : all
+  const [asset, ...others] = wanted
+  if (all.length > 1 && (asset === undefined || others.length > 0)) {
+    const list = all.map(
+      ({ id, name, status, decimals }) =>
+        `  --asset-id ${id}   ${escapeText(name)}, ${statusText(statusWord(status))}, ${decimals} decimals`,
+    )
+    return failWith("refused", [`${all.length} assets call themselves ${symbol}; choose one:`, ...list].join("\n"))
+  }
+  if (asset === undefined) return failWith("notFound", `no asset of the gateway calls itself ${symbol}`)
+  if (!isSymbol(symbol) || !isId(asset.id)) {
+    return failWith("refused", `"${escapeText(symbol)}" (${escapeText(asset.id)}) cannot stand in a treasury file`)
+  }
+  return Effect.succeed({ symbol, id: asset.id, decimals: asset.decimals })
+}
+
+/** What pinning was asked for. */
+interface Pinning {
+  readonly file: string
+  /** None: those that the file uses. */
+  readonly symbols: ReadonlyArray<string>
+  /** Ids that decide between assets of one symbol. */
+  readonly ids: ReadonlyArray<string>
+  readonly gateway: Option.Option<string>
+}
+
+/**
+ * Pins for a treasury file from its gateway's listing. A pin of the file that differs from it is refused: which of the
+ * two is right, only a person knows.
+ */
+const pinAssets = Effect.fn("Cli.pinAssets")(function* (pinning: Pinning) {
+  const { raw, assets } = yield* listingOf(pinning.file, pinning.gateway)
+  const byId = assets.filter(({ id }) => pinning.ids.includes(id)).map(({ symbol }) => symbol)
+  const asked = [...new Set([...pinning.symbols, ...byId])]
+  const symbols = asked.length > 0 ? asked : symbolsOf(raw)
+  if (symbols.length === 0) return yield* failWith("usage", "the file names no asset; name one by --symbol")
+  const pins: Array<Pin> = []
+  for (const symbol of symbols) pins.push(yield* pinOf(symbol, assets, pinning.ids))
+  for (const pin of pins) {
+    const held = raw.assets?.[pin.symbol]
+    if (held === undefined) continue
+    if (held.id !== pin.id || Number(held.decimals) !== pin.decimals) {
+      const said = `${held.id} with ${held.decimals} decimals, listed as ${pin.id} with ${pin.decimals}`
+      return yield* failWith("refused", `${pin.symbol} is pinned as ${said}; take the pin away if it is wrong`)
+    }
+  }
+  const lines = pins.map(({ symbol, id, decimals }) => `  ${symbol}: { id: "${id}", decimals: ${decimals} }`)
+  return { pins, text: ["assets:", ...lines].join("\n") }
+})
 
 /** The specification's asset listing by hand. */
 export const assets = Command.make(

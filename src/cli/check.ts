@@ -1,25 +1,109 @@
-import { Console, Effect, Result, Schema } from "effect"
+import { Console, Effect, Layer, Option, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { formatProblem, type Problem } from "../config/ConfigError.ts"
+import { ConfigError, formatProblem, type Problem } from "../config/ConfigError.ts"
 import { isCodeIsolated } from "../config/codeProcess.ts"
 import { needCertificates, ProcessContext } from "../config/Environment.ts"
 import { durationMillis } from "../config/Fields.ts"
 import { jsonSchemaOf } from "../config/jsonSchemaOf.ts"
 import { refuseSharedFolder } from "../config/ownFiles.ts"
-import { isEmbedded, lintTreasury, problemOf, type Treasury } from "../config/Treasury.ts"
+import { originsOf } from "../config/Placed.ts"
+import { isEmbedded, lintTreasury, type Mode, problemOf, type Treasury } from "../config/Treasury.ts"
 import { WrittenTreasury } from "../config/TreasuryFile.ts"
+import type { Asset } from "../domain/Asset.ts"
 import { plural } from "../domain/plural.ts"
+import { ChainContext } from "../gateway/ChainContext.ts"
+import { escapeText } from "../gateway/escapeText.ts"
+import { GatewayReader } from "../gateway/GatewayReader.ts"
+import { walkAssets } from "../gateway/walkAssets.ts"
 import { isPaying } from "../rules/Rule.ts"
 import { networkTransfersPerDay, type WorstLine, worstCase } from "../rules/worstCase.ts"
 import { decodeScenario } from "../sandbox/Scenario.ts"
 import { ScenarioText } from "../sandbox/ScenarioText.ts"
-import { checkGateway } from "./checkGateway.ts"
+import { gatewayLayer } from "../services.ts"
 import { checkKeys } from "./checkKeys.ts"
-import { checkNetwork } from "./checkNetwork.ts"
-import { outputFlag, printResult } from "./output.ts"
-import { printOrigins } from "./printOrigins.ts"
+import { checkNetwork, wrongDecimals } from "./checkNetwork.ts"
+import { layerMetrics } from "./logging.ts"
+import { type Output, outputFlag, printResult, table } from "./output.ts"
 import { type Chosen, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
 import { worstText } from "./worstCase.ts"
+
+/** Prints every value that is in force, with the file, line and column that it comes from. */
+const printOrigins = (output: Output, treasury: Treasury, mode: Mode) => {
+  const rows = originsOf(treasury.document.tree).map(({ path, value, at }) => ({
+    path,
+    value,
+    at: `${at.file}:${at.line}:${at.column}`,
+  }))
+  const all =
+    mode === treasury.mode
+      ? rows
+      : [...rows.filter(({ path }) => path !== "mode"), { path: "mode", value: mode, at: "COFFERER_MODE" }]
+  return printResult(output, all, () => table(all.map(({ path, value, at }) => [path, value, at])))
+}
+
+/** Whoever waits for `check` waits no longer for a gateway. */
+const patience = "5 seconds"
+
+/**
+ * Holds chain id, ids, decimals and symbols of the file against what its gateways tell. Other decimals are an error,
+ * since amounts would be paid a power of ten too large or too small; other symbols are a warning. Where nobody answers,
+ * one line on standard error says that nothing was compared.
+ */
+const checkGateway = Effect.fn("Check.gateway")(
+  function* (treasury: Treasury) {
+    // The file's own network is held against the file itself.
+    if (isEmbedded(treasury)) return []
+    const { chainId } = yield* (yield* ChainContext).head
+    if (chainId !== treasury.network.chainId) return yield* otherChain(treasury, chainId)
+    const listed = yield* listing
+    if (listed === undefined) {
+      yield* Console.error("note: the gateway tells no whole listing of assets; ids and decimals were not compared")
+      return []
+    }
+    const wrong = wrongDecimals(treasury, listed, "at the gateway", "if not, the gateway is wrong")
+    if (wrong.length > 0) return yield* new ConfigError({ problems: [...wrong] })
+    return otherwise(treasury, listed)
+  },
+  (effect, treasury) =>
+    effect.pipe(
+      Effect.provide(gatewayLayer({ treasury }).pipe(Layer.provide(layerMetrics(treasury)))),
+      Effect.timeoutOption(patience),
+      Effect.map(Option.getOrUndefined),
+      Effect.catchTag("GatewayError", ({ reason }) =>
+        reason._tag === "OtherChain" ? otherChain(treasury, reason.chainId) : Effect.undefined,
+      ),
+      Effect.tap((found) =>
+        found === undefined
+          ? Console.error("note: no gateway answered; chain id, asset ids and decimals were not compared")
+          : Effect.void,
+      ),
+      Effect.map((found): ReadonlyArray<Problem> => found ?? []),
+    ),
+)
+
+const otherChain = ({ document, network }: Treasury, told: string) => {
+  const message = `the gateway is on chain ${escapeText(told)}, not on ${network.chainId}`
+  const remedy = "correct network.chainId, or the address in network.gateways"
+  return Effect.fail(new ConfigError({ problems: [document.problem(["network", "chainId"], message, remedy)] }))
+}
+
+/** Undefined where the gateway tells none, or no end of it. */
+const listing = Effect.flatMap(GatewayReader, walkAssets).pipe(
+  Effect.map(({ rows, complete }) => (complete ? new Map(rows.map((asset) => [asset.id, asset])) : undefined)),
+  Effect.catchReason("GatewayError", "Unsupported", () => Effect.undefined),
+)
+
+/** An id that the gateway does not list, or lists under another symbol. */
+const otherwise = ({ assets, document }: Treasury, listed: ReadonlyMap<string, Asset>): ReadonlyArray<Problem> =>
+  [...assets.values()].flatMap(({ symbol, id }) => {
+    const found = listed.get(id)
+    if (found?.symbol === symbol) return []
+    const message =
+      found === undefined
+        ? `the gateway does not list ${symbol}: nothing of it is paid`
+        : `the gateway calls ${symbol} "${escapeText(found.symbol)}"`
+    return [document.problem(["assets", symbol, "id"], message, 'compare the id: "cofferer assets" lists them')]
+  })
 
 const flags = {
   file: fileArgument,

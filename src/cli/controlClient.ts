@@ -1,7 +1,69 @@
+import { existsSync, realpathSync, statSync } from "node:fs"
+import { type RequestOptions, request } from "node:http"
+import { join } from "node:path"
 import { Effect, Schema } from "effect"
+import { foreignLink, thisUser } from "../config/ownFiles.ts"
+import { socketFile } from "../status/ControlServer.ts"
 import { type exitCodes, failWith } from "./CliFailure.ts"
-import { exchange } from "./exchange.ts"
-import { socketOf } from "./socketOf.ts"
+
+/** No answer: nobody listens there, nobody answers in time, or the connection failed. */
+class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
+  kind: Schema.Literals(["absent", "late", "failed"]),
+  detail: Schema.String,
+}) {}
+
+interface Exchanged {
+  readonly status: number
+  readonly text: string
+}
+
+const absent: ReadonlySet<string | undefined> = new Set(["ENOENT", "ECONNREFUSED"])
+
+/** One request of the command line to a process on this machine, and its whole answer. */
+export const exchange = (options: RequestOptions & { readonly timeout: number }, body?: unknown) =>
+  Effect.callback<Exchanged, NoAnswer>((resume) => {
+    const fail = (kind: NoAnswer["kind"], detail = "") => resume(Effect.fail(new NoAnswer({ kind, detail })))
+    // A connection that is kept for the next request may be closed by then.
+    const call = request({ ...options, agent: false }, (response) => {
+      const chunks: Array<Buffer> = []
+      response.on("data", (chunk: Buffer) => chunks.push(chunk))
+      response.on("end", () =>
+        resume(Effect.succeed({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() })),
+      )
+    })
+    call.on("timeout", () => {
+      fail("late")
+      call.destroy()
+    })
+    call.on("error", (error: NodeJS.ErrnoException) =>
+      fail(absent.has(error.code) ? "absent" : "failed", error.message),
+    )
+    call.end(body === undefined ? undefined : JSON.stringify(body))
+    return Effect.sync(() => call.destroy())
+  })
+
+/**
+ * The socket of a data directory's daemon, or why nothing is said to whoever listens there: the directory must be this
+ * user's, or root asks, and nobody else may enter it. A missing socket is no problem: no daemon runs.
+ */
+export const socketOf = (dataDir: string): { readonly socketPath: string } | { readonly problem: string } => {
+  const socketPath = join(dataDir, socketFile)
+  try {
+    const link = foreignLink(dataDir)
+    if (link !== undefined) return { problem: `${dataDir} ${link}` }
+    const real = realpathSync(dataDir)
+    const { uid, mode } = statSync(real)
+    if (!existsSync(join(real, socketFile))) return { socketPath }
+    const own = thisUser().uid
+    if (uid !== own && own !== 0) return { problem: `${dataDir} belongs to user ${uid}` }
+    if ((mode & 0o077) === 0) return { socketPath: join(real, socketFile) }
+    return { problem: `${dataDir} has mode ${(mode & 0o777).toString(8).padStart(4, "0")}, not 0700` }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === "ENOENT" || code === "ENOTDIR") return { socketPath }
+    return { problem: `${dataDir} cannot be looked at (${code})` }
+  }
+}
 
 export interface ControlAnswer {
   readonly status: number

@@ -1,12 +1,246 @@
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
+import { ageText } from "../domain/ageText.ts"
+import type { HoldReason } from "../domain/Decision.ts"
+import { timeText } from "../rules/Check.ts"
+import type { Answer, Explanation, Sign } from "../rules/explain.ts"
+import type { AlertTimers, SeenCondition } from "../rules/explainAlert.ts"
+import type { AlertAnswer, LastAlert } from "../status/alertAnswer.ts"
 import { explainPath } from "../status/answerExplain.ts"
-import { type Asking, explanationOf } from "../status/explanationOf.ts"
-import { explainText } from "./explainText.ts"
-import { outputFlag, printResult } from "./output.ts"
+import {
+  type Asking,
+  explanationOf,
+  type NotifyAnswer,
+  type PastAnswer,
+  type PaymentAnswer,
+  type RuleAnswer,
+} from "../status/explanationOf.ts"
+import type { StoredDecision } from "../store/decisionsAround.ts"
+import { outputFlag, printResult, table } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"
+import { decisionText, type Story, storyText } from "./storyText.ts"
 import { throughDaemon } from "./throughDaemon.ts"
+
+/** "2026-12-24 12:00:05Z", of Unix milliseconds. */
+const stampText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19).replace("T", " ")}Z`
+
+/** Why an alert fires or is silent: each comparison, what runs, and what people heard. */
+const alertText = ({ alert, at, last }: AlertAnswer, known: string, decided: ReadonlyArray<string>): string => {
+  const { when, clear, firingSince } = alert
+  const since =
+    firingSince === null ? [] : [`  true      since ${stampText(firingSince)}, ${timeText(at - firingSince)}`]
+  return [
+    alert.sentence,
+    ...decided,
+    table([...rowsOf(when, "  "), ...(clear === null ? [] : [["  over when", "", ""], ...rowsOf(clear, "    ")])]),
+    `  known     ${known}`,
+    ...since,
+    `  timers    ${timersText(alert.timers, at).join("; ")}`,
+    `  told      ${toldText(last)}`,
+  ].join("\n")
+}
+
+/** "at 2026-12-24 12:00:05Z: keep-low 9,500.00 is below 10,000" */
+const toldText = (last: LastAlert | null): string =>
+  last === null ? "nothing so far" : `at ${stampText(last.at)}: ${last.subject} ${last.detail}`
+
+const signOf = (holds: boolean | null): string => (holds === null ? "not known" : holds ? "HOLDS" : "does not hold")
+
+const joinTexts = { all: "all of", any: "any of", not: "not" } as const
+
+const rowsOf = (seen: SeenCondition, indent: string): ReadonlyArray<ReadonlyArray<string>> => {
+  const { join, text, holds, of } = seen
+  const own = [`${indent}${join === null ? text : joinTexts[join]}`, signOf(holds), observedText(seen)]
+  return [own, ...of.flatMap((part) => rowsOf(part, `${indent}  `))]
+}
+
+const observedText = ({ join, observed, holds, ageSeconds, detail }: SeenCondition): string => {
+  if (join !== null) return ""
+  const age = ageSeconds === null ? "" : `, ${ageSeconds.toFixed(1)} s old`
+  const seen = observed === null ? "" : `${observed}${age}`
+  return holds === null ? [seen, detail].filter((part) => part !== "").join("; ") : seen
+}
+
+const timersText = (timers: AlertTimers, now: number): ReadonlyArray<string> => {
+  const { forMillis, cooldownMillis, firesAt, overAt, cooldownEndsAt, opensAt } = timers
+  const left = (at: number) => (at > now ? `${timeText(at - now)} left` : "done")
+  const state = firesAt !== null ? `, ${left(firesAt)}` : overAt !== null ? `, ${left(overAt)} until it is over` : ""
+  return [
+    `for ${timeText(forMillis)}${state}`,
+    `cooldown ${timeText(cooldownMillis)}${cooldownEndsAt === null ? "" : `, ${left(cooldownEndsAt)}`}`,
+    ...(opensAt === null ? [] : [`people hear of it from ${stampText(opensAt)}, in ${timeText(opensAt - now)}`]),
+  ]
+}
+
+/** The daemon's answer to a question why. */
+export type Explained =
+  | RuleAnswer
+  | AlertAnswer
+  | NotifyAnswer
+  | PastAnswer
+  | (Omit<PaymentAnswer, "story"> & { readonly story: Story })
+
+const signs: Readonly<Record<Sign, string>> = {
+  passed: "passed",
+  holds: "HOLDS",
+  also_holds: "also holds",
+  not_reached: "not reached",
+}
+
+const words = (reason: string): string => reason.replaceAll("_", " ")
+
+/** The whole answer, one subject after the other. */
+export const explainText = (answer: Explained, isRunning: boolean): string => {
+  switch (answer.about) {
+    case "rule":
+      return ruleText(answer, isRunning)
+    case "alert":
+      return [
+        ...stoppedText(isRunning),
+        alertText(answer, knownText(answer.knowledge), decidedText(answer.decided, answer.alert.reason, answer.at)),
+      ].join("\n\n")
+    case "notify":
+      return notifyText(answer)
+    case "past":
+      return pastText(answer)
+    case "payment":
+      return paymentText(answer)
+  }
+}
+
+const ruleText = (answer: RuleAnswer, isRunning: boolean): string => {
+  return [...stoppedText(isRunning), ...answer.subjects.map((subject) => subjectText(subject, answer))].join("\n\n")
+}
+
+const stoppedText = (isRunning: boolean): ReadonlyArray<string> =>
+  isRunning ? [] : ["no daemon runs; this is what its database says, so its knowledge grows old"]
+
+const knownText = (knowledge: RuleAnswer["knowledge"]): string =>
+  knowledge === null
+    ? "no balance was read yet"
+    : `block ${knowledge.block} of ${knowledge.at.slice(11, 19)}Z, ${ageText(knowledge.ageSeconds)}, from ${knowledge.source}`
+
+const subjectText = (subject: RuleAnswer["subjects"][number], answer: RuleAnswer): string => {
+  const rehearsed = answer.trial
+    ? ["  on trial (mode: shadow): it decides, and nothing is paid or asked for"]
+    : answer.rehearsed && subject.verdict !== "holds"
+      ? ["  only rehearsed: nothing is paid or asked for"]
+      : []
+  return [
+    subject.sentence,
+    ...rehearsed,
+    ...decidedText(subject.decided, subject.reason, answer.at),
+    table(subject.checks.map(checkRow)),
+    `  known     ${knownText(answer.knowledge)}`,
+    ...meansText(subject, answer.at),
+    `  next      ${nextText(subject, answer.at)}${answer.trial ? "; it would be rehearsed then, not paid" : ""}`,
+  ].join("\n")
+}
+
+/** Where the engine's last decision stands, and since when. */
+const decidedText = (decided: StoredDecision | null, reason: HoldReason | null, now: number): ReadonlyArray<string> => {
+  if (decided === null) return ["  the engine has not looked at it yet"]
+  const since = `since ${stampText(decided.at)}, ${timeText(now - decided.at)}`
+  if (decided.reason === reason) return [`  so ${since}`]
+  const was = decided.reason === null ? "it acted" : `it was silent: ${words(decided.reason)}`
+  return [`  at the engine's last look ${was}, ${since}`]
+}
+
+const checkRow = ({ reason, sign, detail }: Answer): ReadonlyArray<string> => [
+  `  ${words(reason)}`,
+  signs[sign],
+  detail,
+]
+
+const meansText = (e: Explanation, now: number): ReadonlyArray<string> => {
+  const accounts = e.accounts.map((a) => {
+    const has = a.balance === null ? "never seen" : `${a.balance} ${e.asset}`
+    const kept = a.role === "pays" ? `, ${a.reserved} reserved, keeps ${a.floor}` : ""
+    return `${a.account} ${a.role === "pays" ? "pays, has" : "has"} ${has}${kept}`
+  })
+  const lines = e.lines.map(({ from, to, ...l }) =>
+    l.line === null
+      ? `${from} -> ${to}: no policy line allows it`
+      : `${from} -> ${to}: line ${l.line}, ${l.perTransfer} each, ${l.used} of ${l.per24h} and ${l.transfers} of ${l.transfersPer24h} transfers used in 24 h, ${l.left} left`,
+  )
+  const quotas = e.quotas.map((q) => {
+    if (q.limit === null) return `${q.party}: the network's transfers per epoch are not known`
+    const end = q.endsAt === null ? "" : `, the epoch ends in about ${timeText(q.endsAt - now)}`
+    return `${q.party}: ${q.used} of ${q.limit} transfers of this epoch used, ${q.kept} kept for people${end}`
+  })
+  const moving = e.underWay.map(
+    (p) => `${p.short} ${words(p.state)}: ${p.amount} ${e.asset} ${p.from} -> ${p.to} (${p.rule})`,
+  )
+  const firing =
+    e.firing === null ? [] : [`true for ${timeText(now - e.firing.since)}, seen ${e.firing.observations} times`]
+  return [
+    ...labelled("observed", [...accounts, ...firing]),
+    ...labelled("policy", lines),
+    ...labelled("quota", quotas),
+    ...labelled("under way", moving.length === 0 ? ["nothing"] : moving),
+  ]
+}
+
+const labelled = (label: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
+  lines.map((line, i) => `  ${(i === 0 ? label : "").padEnd(9)} ${line}`)
+
+const nextText = ({ next, verdict }: Explanation, now: number): string => {
+  if (verdict !== "holds") return "now: the engine's next look decides it"
+  const time =
+    next.notBefore === null ? [] : [`not before ${stampText(next.notBefore)}, in ${timeText(next.notBefore - now)}`]
+  const after = next.after.map((what) => `once ${what}`)
+  return [...time, ...after].join("; ")
+}
+
+const notifyText = ({ rule, watches, at, last }: NotifyAnswer): string => {
+  const then = at === null ? [] : [`  of ${stampText(at)} nothing is stored but what it had told by then`]
+  const told = last === null ? "no alert of it is stored" : `it told last ${toldText(last)}`
+  return [`${rule} ${watches}`, ...then, `  ${told}`].join("\n")
+}
+
+const pastText = (answer: PastAnswer): string =>
+  answer.subjects.map((subject) => pastSubjectText(answer, subject)).join("\n\n")
+
+const pastSubjectText = (
+  { rule, at, now, tells, last }: PastAnswer,
+  { subject, inForce, before, after }: PastAnswer["subjects"][number],
+): string => {
+  const name = tells ? rule : `${rule} ${subject}`
+  const told = tells ? [`  told      ${toldText(last)}`] : []
+  if (inForce === null) {
+    const first =
+      after === null ? "nothing was ever decided of it" : `the first decision kept is of ${stampText(after.at)}`
+    return [
+      `${name}: nothing is known of ${stampText(at)}; ${first}`,
+      ...(after === null ? [] : [`  after     ${decisionLine(after)}`]),
+      ...told,
+    ].join("\n")
+  }
+  const lasted =
+    after === null ? `in force to this day, ${timeText(now - inForce.at)}` : `for ${timeText(after.at - inForce.at)}`
+  return [
+    `${name} ${inForce.reason !== null ? "was silent" : tells ? "fired" : "acted"} at ${stampText(at)}: ${reasonText(inForce)}`,
+    `  since     ${stampText(inForce.at)}, ${lasted}; numbers as of its beginning`,
+    `  before    ${before === null ? "nothing is kept" : decisionLine(before)}`,
+    `  after     ${after === null ? "nothing else yet" : decisionLine(after)}`,
+    ...told,
+  ].join("\n")
+}
+
+const reasonText = ({ reason, detail }: StoredDecision): string =>
+  reason === null ? detail : `${words(reason)}, ${detail}`
+
+const decisionLine = (decision: StoredDecision): string =>
+  `${stampText(decision.at)}  ${decision.reason === null ? "acted: " : ""}${reasonText(decision)}`
+
+const paymentText = ({ attempt, story }: Extract<Explained, { about: "payment" }>): string => {
+  const what =
+    attempt === null
+      ? ""
+      : `this is ${attempt.isTransfer ? "the transfer" : "a transaction"} of attempt ${attempt.k} of payment ${story.short}\n`
+  return [`${what}${story.short} was decided by ${decisionText(story)}`, storyText(story)].join("\n")
+}
 
 const isDuration = Schema.is(DurationText)
 

@@ -1,12 +1,78 @@
 import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { Command, Flag } from "effect/cli"
-import { visibleJson } from "../domain/visible.ts"
-import { exportColumns, exportKinds } from "../status/exports.ts"
-import { failWith } from "./CliFailure.ts"
-import { csvLines, csvText } from "./csv.ts"
-import { exportPages } from "./exportPages.ts"
+import { visibleJson, visibleLines } from "../domain/visible.ts"
+import { storeLayer } from "../services.ts"
+import {
+  type ExportAsked,
+  type ExportPage,
+  type ExportRow,
+  exportColumns,
+  exportKinds,
+  exportPage,
+} from "../status/exports.ts"
+import { type CliFailure, failWith } from "./CliFailure.ts"
+import { bodyOf, control } from "./controlClient.ts"
 import { writeOut } from "./output.ts"
-import { configFlag, dataFlag } from "./setup.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag } from "./setup.ts"
+import { storedSetup } from "./throughDaemon.ts"
+
+/** Characters with which a spreadsheet takes a cell for a formula. */
+const formula = /^[=+\-@\t\r]/
+
+/** One cell by RFC 4180; what a spreadsheet would compute gets an apostrophe before it. */
+export const csvCell = (value: string | number | null): string => {
+  if (value === null) return ""
+  const seen = visibleLines(String(value))
+  const text = typeof value === "string" && formula.test(value) ? `'${seen}` : seen
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** Lines by RFC 4180, each with its end. */
+export const csvLines = (rows: ReadonlyArray<ReadonlyArray<string | number | null>>): string =>
+  rows.map((row) => `${row.map(csvCell).join(",")}\r\n`).join("")
+
+/** Rows as lines, the values in the order of the columns. */
+export const csvText = (columns: ReadonlyArray<string>, rows: ReadonlyArray<ExportRow>): string =>
+  csvLines(rows.map((row) => columns.map((name) => row[name] ?? null)))
+
+const pathOf = ({ what, from, to, after }: ExportAsked): string =>
+  `/api/v1/export?what=${what}&from=${from}&to=${to}&after=${after}`
+
+/** Page after page of an export, from the daemon or where none runs from its database: none is held as a whole. */
+export const exportPages = Effect.fnUntraced(function* (
+  chosen: Chosen,
+  asked: Omit<ExportAsked, "after">,
+  use: (page: ExportPage) => Effect.Effect<void, CliFailure>,
+) {
+  const dataDir = yield* dataDirOf(chosen)
+  const answer = yield* control(dataDir, "GET", "/api/v1/live")
+  if (answer !== undefined) {
+    return yield* eachPage(asked, use, (page) =>
+      Effect.flatMap(control(dataDir, "GET", pathOf(page)), (reply) =>
+        reply === undefined
+          ? Effect.fail(failWith("failure", "the daemon went away; what was read is not all"))
+          : Effect.map(bodyOf(reply), (body) => body as ExportPage),
+      ),
+    )
+  }
+  return yield* eachPage(asked, use, exportPage).pipe(
+    Effect.provide(storeLayer(yield* storedSetup(chosen, dataDir))),
+    Effect.catchTag("StoreError", (error) => failWith("failure", error.message)),
+  )
+})
+
+const eachPage = <E, R>(
+  asked: Omit<ExportAsked, "after">,
+  use: (page: ExportPage) => Effect.Effect<void, CliFailure>,
+  read: (asked: ExportAsked) => Effect.Effect<ExportPage, E, R>,
+) =>
+  Effect.gen(function* () {
+    for (let after: string | null = ""; after !== null; ) {
+      const page: ExportPage = yield* read({ ...asked, after })
+      yield* use(page)
+      after = page.next
+    }
+  })
 
 const dayMillis = 86_400_000
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)

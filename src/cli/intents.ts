@@ -1,14 +1,124 @@
-import { Console, Effect } from "effect"
+import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { shortId } from "../domain/Hex.ts"
+import { submittedRule } from "../domain/Intent.ts"
 import { plural } from "../domain/plural.ts"
 import { storyWithApproval } from "../status/approvals.ts"
+import { type EndBody, type EndVerb, endPayment } from "../status/people.ts"
 import { listIntents } from "../status/stories.ts"
-import { endCommands } from "./endIntents.ts"
-import { outputFlag, printResult } from "./output.ts"
-import { configFlag, dataFlag } from "./setup.ts"
+import { Turns } from "../submitter/Turns.ts"
+import { failWith } from "./CliFailure.ts"
+import { type Output, outputFlag, printResult } from "./output.ts"
+import { reasonFlag } from "./pause.ts"
+import { type Chosen, configFlag, dataFlag, type Setup, userName } from "./setup.ts"
+import { agreementFlags, meant, signAgreement } from "./signAgreement.ts"
+import { intentsText } from "./status.ts"
 import { storyText } from "./storyText.ts"
 import { throughDaemon } from "./throughDaemon.ts"
-import { intentsText } from "./viewText.ts"
+
+const Ended = Schema.Struct({
+  id: Schema.String,
+  state: Schema.String,
+  detail: Schema.String,
+  rule: Schema.String,
+  author: Schema.String,
+  reason: Schema.String,
+})
+
+interface ChosenEnd extends Chosen {
+  readonly id: string
+  readonly reason: string
+  readonly output: Output
+  readonly key?: Option.Option<string>
+  readonly signature?: Option.Option<string>
+}
+
+/** Through the daemon, or where none runs on its database. */
+const end = Effect.fnUntraced(function* (
+  chosen: ChosenEnd,
+  verb: EndVerb,
+  more: Pick<typeof EndBody.Type, "executed" | "neverExecuted">,
+) {
+  const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}/${verb}`
+  const done = yield* signAgreement(
+    { key: chosen.key ?? Option.none(), signature: chosen.signature ?? Option.none(), output: chosen.output },
+    {
+      kind: "resolve",
+      says: {
+        payment: meant(chosen.id),
+        outcome: more.executed === undefined ? "never executed" : `executed ${more.executed.toLowerCase()}`,
+        reason: chosen.reason,
+      },
+    },
+    Effect.fnUntraced(function* (signed) {
+      const body = { reason: chosen.reason, author: userName(), ...more, ...signed }
+      const stored = ({ treasury }: Setup) =>
+        Effect.map(endPayment(treasury, chosen.id, verb, body), (done) => ("ended" in done ? done.ended : done)).pipe(
+          Effect.provide(Turns.layer),
+        )
+      return (yield* throughDaemon(chosen, { method: "POST", path, body, stored })).body
+    }),
+  )
+  const ended = yield* Schema.decodeUnknownEffect(Ended)(done)
+  yield* printResult(chosen.output, ended, () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${anew(ended)}`)
+})
+
+const anew = ({ state, rule }: typeof Ended.Type): string =>
+  rule === submittedRule || state === "confirmed"
+    ? ""
+    : `\nwhile its need lasts, ${rule} decides it anew; "pause --scope rule:${rule}" stops that`
+
+const endFlags = {
+  id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")),
+  reason: reasonFlag,
+  config: configFlag,
+  data: dataFlag,
+  output: outputFlag,
+}
+
+const resolve = Command.make(
+  "resolve",
+  {
+    ...endFlags,
+    ...agreementFlags,
+    executed: Flag.String("executed").pipe(
+      Flag.withSchema(
+        Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{64}$/, { expected: "a hash of 64 hex characters" })),
+      ),
+      Flag.withDescription("It executed: hash of the transaction on the ledger, or the transfer id"),
+      Flag.optional,
+    ),
+    neverExecuted: Flag.Boolean("never-executed").pipe(
+      Flag.withDescription("It did not execute, and its window is over"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fn(function* (chosen) {
+    const executed = Option.getOrUndefined(chosen.executed)
+    if ((executed !== undefined) === chosen.neverExecuted) {
+      return yield* failWith("usage", "say either --executed TXHASH or --never-executed")
+    }
+    return yield* end(chosen, "resolve", executed === undefined ? { neverExecuted: true } : { executed })
+  }),
+).pipe(Command.withDescription("Say what became of a payment that is manual or unknown"))
+
+const plain = (verb: EndVerb, description: string) =>
+  Command.make(
+    verb,
+    endFlags,
+    Effect.fn((chosen) => end(chosen, verb, {})),
+  ).pipe(Command.withDescription(description))
+
+/** Approvers' no, and that of anybody who may use this machine. */
+export const reject = plain("reject", "Refuse a payment that is proposed or waits for approval, with a reason")
+
+/** The verbs that end a payment which does not end by itself, each with a reason. */
+const endCommands = [
+  resolve,
+  reject,
+  plain("cancel", "Call a payment off before anything is signed"),
+  plain("abandon", "Give a payment up whose attempts are all proven dead"),
+] as const
 
 const shared = { config: configFlag, data: dataFlag, output: outputFlag }
 

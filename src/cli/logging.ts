@@ -1,7 +1,10 @@
 import { Effect, Layer, type LogLevel, Option } from "effect"
 import { Flag } from "effect/cli"
 import { ProcessContext } from "../config/Environment.ts"
+import type { Mode, Treasury } from "../config/Treasury.ts"
+import { version } from "../config/version.ts"
 import * as Logging from "../telemetry/Logging.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import type { Setup } from "./setup.ts"
 
 /** Form of the daemon's lines: text on a terminal, JSON elsewhere, or what is asked for. */
@@ -30,3 +33,15 @@ export const loggingLayer = (
       }),
     ),
   )
+
+/** Metrics for the time of one command: nobody reads them. */
+export const layerMetrics = ({ name, network }: Treasury, mode: Mode = "observe") =>
+  Metrics.layer({
+    treasury: name,
+    mode,
+    gateways: network.gateways.map((gateway) => gateway.name),
+    rules: [],
+    receivers: [],
+    version,
+    revision: "",
+  })

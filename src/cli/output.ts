@@ -1,7 +1,7 @@
 import { Console, Effect } from "effect"
 import { Flag } from "effect/cli"
 import { ProcessContext } from "../config/Environment.ts"
-import { visible, visibleJson } from "../domain/visible.ts"
+import { visible, visibleJson, visibleLines } from "../domain/visible.ts"
 import { type CliFailure, failWith } from "./CliFailure.ts"
 
 /** --output: text for people, json for programs. Results go to standard output, everything else to standard error. */
@@ -49,3 +49,15 @@ export const table = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {
     )
     .join("\n")
 }
+
+const written = (values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  values.map((value) => (typeof value === "string" ? visibleLines(value) : value))
+
+/** A console that writes nothing unseen: texts of gateways, files and people reach a terminal by it. */
+export const visibleConsole = (console: Console.Console): Console.Console => ({
+  ...console,
+  log: (...values) => console.log(...written(values)),
+  error: (...values) => console.error(...written(values)),
+  warn: (...values) => console.warn(...written(values)),
+  info: (...values) => console.info(...written(values)),
+})

@@ -4,8 +4,8 @@ import type { GatewayConfig, Treasury } from "../config/Treasury.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
 import type { GatewayReader, Pagination } from "../gateway/GatewayReader.ts"
 import { gatewayLayer } from "../services.ts"
-import { failWith } from "./CliFailure.ts"
-import { layerMetrics } from "./layerMetrics.ts"
+import { failureOf } from "./CliFailure.ts"
+import { layerMetrics } from "./logging.ts"
 import { outputFlag } from "./output.ts"
 import { type Chosen, configFlag, dataFlag, setup } from "./setup.ts"
 
@@ -67,8 +67,4 @@ export const reading = <A>(chosen: ChosenPage, read: Effect.Effect<A, GatewayErr
   Effect.gen(function* () {
     const { treasury } = yield* setup(chosen)
     return yield* read.pipe(Effect.provide(layerAlone(treasury, gatewayOf(treasury, chosen.gateway))))
-  }).pipe(
-    Effect.catchTag("GatewayError", (error) =>
-      failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
-    ),
-  )
+  }).pipe(Effect.catchTag("GatewayError", failureOf))

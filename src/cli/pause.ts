@@ -2,19 +2,59 @@ import { existsSync } from "node:fs"
 import { Console, Effect, Logger, Option, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
-import { writeHaltFile } from "../config/files.ts"
+import { readHaltFile, writeHaltFile } from "../config/files.ts"
+import { remedyOf } from "../domain/Halt.ts"
 import { storeLayer } from "../services.ts"
+import { resumeScope } from "../status/brakeVerbs.ts"
 import { trip } from "../store/trip.ts"
-import { Paused, pausedText } from "./brakeText.ts"
 import { type CliFailure, exitCodes, failWith } from "./CliFailure.ts"
 import { bodyOf, type ControlAnswer, control } from "./controlClient.ts"
-import { dataDirOf } from "./dataDirOf.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataFlag } from "./setup.ts"
-import { storedSetup } from "./throughDaemon.ts"
-import { userName } from "./userName.ts"
+import { type Chosen, configFlag, dataDirOf, dataFlag, userName } from "./setup.ts"
+import { agreementFlags, signAgreement } from "./signAgreement.ts"
+import { storedSetup, throughDaemon } from "./throughDaemon.ts"
 
-export const scopeFlag = Flag.String("scope").pipe(
+const InForce = Schema.Struct({
+  scope: Schema.String,
+  reason: Schema.String,
+  author: Schema.String,
+  until: Schema.NullOr(Schema.Int),
+})
+type InForce = typeof InForce.Type
+
+const Paused = Schema.Struct({ longest: Schema.NullOr(InForce) })
+
+const Resumed = Schema.Struct({
+  ended: Schema.Int,
+  haltFile: Schema.Literals(["removed", "none"]),
+  stillHalted: Schema.Array(Schema.String),
+  stillPaused: Schema.Array(InForce),
+})
+
+const endOf = (until: number | null): string =>
+  until === null ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
+
+/** What a pause came to: where another one lasts longer, that one says when it ends. */
+const pausedText = (
+  asked: { readonly scope: string; readonly until: number | undefined },
+  longest: InForce | null,
+): string => {
+  const until = asked.until ?? null
+  if (longest === null || longest.until === until) return `paused ${asked.scope} ${endOf(until)}`
+  const { scope, author, reason } = longest
+  return `paused ${asked.scope} ${endOf(longest.until)}: another pause lasts longer (${scope}, by ${author}: ${reason})`
+}
+
+/** What is still in force, each with the command that ends it. */
+const stillText = ({ stillHalted, stillPaused }: typeof Resumed.Type): ReadonlyArray<string> => [
+  ...stillHalted.map((reason) => `still halted: ${reason.replaceAll("_", " ")}; ${remedyOf(reason)}`),
+  ...stillPaused.map(
+    ({ scope, reason, author, until }) =>
+      `still paused ${endOf(until)}: ${scope}, by ${author}: ${reason}; "cofferer resume --scope ${scope} --reason TEXT"`,
+  ),
+]
+
+const scopeFlag = Flag.String("scope").pipe(
   Flag.withDescription(
     "all, rule:NAME, party:NAME, asset:SYMBOL; pin:SYMBOL that its listing stopped, lock:NAME that locked itself; default all: everything",
   ),
@@ -52,7 +92,7 @@ const noteHalt = Effect.fnUntraced(
 )
 
 /** Where no daemon runs, the HALT file stops the next one before its first signature; one that is deaf reads it too. */
-export const haltNext = Effect.fnUntraced(function* (
+const haltNext = Effect.fnUntraced(function* (
   output: Output,
   dataDir: string,
   { reason, author, isHeard = true, asked, chosen }: HaltAsked,
@@ -120,3 +160,68 @@ export const pause = Command.make(
     )
   }),
 ).pipe(Command.withDescription("Stop payments, all of them or those of --scope, with a reason"))
+
+/** A person's halt of everything, until `resume`. Where no daemon takes it, the HALT file says it. */
+export const halt = Command.make(
+  "halt",
+  { reason: reasonFlag, config: configFlag, data: dataFlag, output: outputFlag },
+  Effect.fn(function* (chosen) {
+    const dataDir = yield* dataDirOf(chosen, "stop")
+    const { reason } = chosen
+    const author = userName()
+    const told = yield* control(dataDir, "POST", "/api/v1/halt", { reason, author }).pipe(
+      Effect.flatMap((answer) => (answer === undefined ? Effect.undefined : bodyOf(answer))),
+      Effect.result,
+    )
+    if (Result.isFailure(told)) {
+      yield* Console.error(`warn ${told.failure.message}`)
+      return yield* haltNext(chosen.output, dataDir, { reason, author, isHeard: false, chosen })
+    }
+    if (told.success === undefined) return yield* haltNext(chosen.output, dataDir, { reason, author, chosen })
+    const text = 'halted: nothing is signed or sent until "resume"'
+    return yield* printResult(chosen.output, { halted: true, reason, author }, () => text)
+  }),
+).pipe(Command.withDescription("Stop all signing and sending, with a reason"))
+
+/** Ends pauses of a scope; with scope all also the halts and the HALT file. */
+export const resume = Command.make(
+  "resume",
+  {
+    scope: scopeFlag,
+    reason: reasonFlag,
+    ...agreementFlags,
+    config: configFlag,
+    data: dataFlag,
+    output: outputFlag,
+  },
+  Effect.fn(function* (chosen) {
+    const dataDir = yield* dataDirOf(chosen)
+    const { scope, reason } = chosen
+    const body = { scope, reason, author: userName() }
+    const mayBegin = scope === "all" && (yield* readHaltFile(dataDir)) !== undefined
+    const answer = yield* signAgreement(
+      chosen,
+      { kind: "resume", says: { scope, reason } },
+      Effect.fnUntraced(function* (more) {
+        const asked = { ...body, ...more }
+        const done = yield* throughDaemon(chosen, {
+          method: "POST",
+          path: "/api/v1/resume",
+          body: asked,
+          mayBegin,
+          stored: ({ treasury }) => resumeScope({ treasury, dataDir }, asked),
+        })
+        return done.body
+      }),
+    )
+    const done = yield* Schema.decodeUnknownEffect(Resumed)(answer)
+    const file = done.haltFile === "removed"
+    if (done.ended === 0 && !file) {
+      const none = scope === "all" ? "nothing was resumed: no pause of all, and no halt" : `${scope} is not paused`
+      return yield* failWith("notFound", [none, ...stillText(done)].join("\n"))
+    }
+    return yield* printResult(chosen.output, { resumed: scope, removed: file, answer }, () =>
+      [`resumed ${scope}${file ? ", and took the HALT file away" : ""}`, ...stillText(done)].join("\n"),
+    )
+  }),
+).pipe(Command.withDescription("Continue payments, with a reason"))

@@ -9,8 +9,8 @@ import { pollerOptionsOf } from "../poller/BalancePollerOptions.ts"
 import { type HeldSpan, readSpan, type Tell } from "../poller/readSpan.ts"
 import { type History, type HistoryRow, millisOf } from "../rehearsal/History.ts"
 import { gatewayLayer } from "../services.ts"
-import { failWith } from "./CliFailure.ts"
-import { layerMetrics } from "./layerMetrics.ts"
+import { failureOf, failWith } from "./CliFailure.ts"
+import { layerMetrics } from "./logging.ts"
 
 /** An account whose balance is not known before a moment (Unix milliseconds). */
 export interface Unknown {
@@ -43,9 +43,7 @@ export const readGateway = Effect.fnUntraced(
   (effect, treasury) =>
     effect.pipe(
       Effect.provide(gatewayLayer({ treasury }).pipe(Layer.provide(layerMetrics(treasury)))),
-      Effect.catchTag("GatewayError", (error) =>
-        failWith(error.reason._tag === "Timeout" ? "timeOut" : "failure", error.message),
-      ),
+      Effect.catchTag("GatewayError", failureOf),
     ),
 )
 

@@ -2,7 +2,7 @@ import { Cause, Console, Effect, Exit, Predicate, Runtime } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { version } from "../config/version.ts"
 import { exitCodes } from "./CliFailure.ts"
-import { visibleConsole } from "./visibleConsole.ts"
+import { visibleConsole } from "./output.ts"
 
 /** Every command by its name. One is loaded when it is called: all of them take longer than most take to run. */
 const commands = {
@@ -13,21 +13,21 @@ const commands = {
   plan: async () => (await import("./plan.ts")).plan,
   intents: async () => (await import("./intents.ts")).intents,
   approve: async () => (await import("./approve.ts")).approve,
-  reject: async () => (await import("./endIntents.ts")).reject,
+  reject: async () => (await import("./intents.ts")).reject,
   keys: async () => (await import("./keys.ts")).keys,
   pause: async () => (await import("./pause.ts")).pause,
-  halt: async () => (await import("./halt.ts")).halt,
-  resume: async () => (await import("./resume.ts")).resume,
-  reload: async () => (await import("./reload.ts")).reload,
+  halt: async () => (await import("./pause.ts")).halt,
+  resume: async () => (await import("./pause.ts")).resume,
+  reload: async () => (await import("./terms.ts")).reload,
   terms: async () => (await import("./terms.ts")).terms,
   adopt: async () => (await import("./ledgerCommands.ts")).adopt,
   recover: async () => (await import("./ledgerCommands.ts")).recover,
   backfill: async () => (await import("./backfill.ts")).backfill,
-  reconcile: async () => (await import("./reconcile.ts")).reconcile,
+  reconcile: async () => (await import("./ledgerCommands.ts")).reconcile,
   submit: async () => (await import("./submit.ts")).submit,
   test: async () => (await import("./testCommand.ts")).testCommand,
   backtest: async () => (await import("./backtest.ts")).backtest,
-  verify: async () => (await import("./verify.ts")).verify,
+  verify: async () => (await import("./receipt.ts")).verify,
   export: async () => (await import("./export.ts")).exportCommand,
   receipt: async () => (await import("./receipt.ts")).receipt,
   assets: async () => (await import("./assets.ts")).assets,

@@ -2,12 +2,13 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
+import { ConfigError, type Problem } from "../config/ConfigError.ts"
 import { readUtf8 } from "../config/readBytes.ts"
+import { isEmbedded } from "../config/Treasury.ts"
 import { urlFile } from "../sandbox/Sandbox.ts"
 import { failWith } from "./CliFailure.ts"
-import { dataDirOf } from "./dataDirOf.ts"
-import { exchange } from "./exchange.ts"
-import type { Chosen } from "./setup.ts"
+import { exchange } from "./controlClient.ts"
+import { type Chosen, dataDirOf, type Setup } from "./setup.ts"
 
 /** Folder of a data directory in which the play-money network keeps its files. */
 export const sandboxDir = "sandbox"
@@ -69,3 +70,15 @@ export const askSandbox = Effect.fnUntraced(function* (
   if (!isRefused(body)) return yield* failWith("notFound", `${url} has no ${asked.path}: is it a play-money network?`)
   return yield* failWith(answer.status === 404 ? "notFound" : "usage", body.error.replace(/\s*\n\s*/g, " "))
 })
+
+/** Keys that the file's own network makes when it runs, and has not made yet: undefined where nothing lacks them. */
+export const needSandbox = ({ treasury, mode, dataDir }: Setup, command: string): ConfigError | undefined => {
+  if (mode !== "live" || !isEmbedded(treasury)) return undefined
+  const problems = [...treasury.parties.values()].flatMap(({ name, signer }): ReadonlyArray<Problem> => {
+    if (signer === undefined || !("sandbox" in signer)) return []
+    if (existsSync(join(dataDir, sandboxDir, "keys", signer.sandbox))) return []
+    const message = `the key ${signer.sandbox} is made by the file's own network, which does not run here`
+    return [treasury.document.problem(["parties", name, "signer", "sandbox"], message, `add --sandbox: ${command}`)]
+  })
+  return problems.length === 0 ? undefined : new ConfigError({ problems })
+}

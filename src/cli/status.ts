@@ -1,14 +1,105 @@
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { version } from "../config/version.ts"
+import { ageText } from "../domain/ageText.ts"
 import { readView } from "../status/StatusView.ts"
+import type { AccountView, IntentView, View } from "../status/View.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
-import { dataDirOf } from "./dataDirOf.ts"
-import { outputFlag, printResult } from "./output.ts"
-import { configFlag, dataFlag, notRunning } from "./setup.ts"
+import { outputFlag, printResult, table } from "./output.ts"
+import { configFlag, dataDirOf, dataFlag, notRunning } from "./setup.ts"
 import { throughDaemon } from "./throughDaemon.ts"
-import { viewText } from "./viewText.ts"
+
+const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
+
+/** The page in words. */
+export const viewText = (view: View): string => {
+  const accounts = view.accounts.map((a) => [
+    `  ${a.party}`,
+    `${a.balance} ${a.asset}`,
+    a.inBand ? (a.levels.length === 0 ? "" : "in band") : "OUT OF BAND",
+    a.levels.map((l) => `${l.name} ${l.value}${l.trial ? " (on trial)" : ""}`).join("  "),
+    observationText(a.observation),
+  ])
+  const rules = view.rules.map((r) => [
+    `  ${r.name}`,
+    r.subject,
+    r.fires?.toUpperCase() ?? (r.trial ? "on trial" : r.state),
+    r.sentence,
+  ])
+  const limits = view.policy.map((p) => [`  ${p.text}`, `${p.used} of ${p.limit}`, `${p.transfers} transfers`])
+  const { accepted, refused, lost } = view.acceptance
+  return [
+    `${signs[view.sentence.severity]}${view.sentence.text}`,
+    `    ${view.treasury}, mode ${view.mode}, ${gatewaysText(view.network)}, block ${view.height}, chain ${view.network.chainId}`,
+    ...acceptedText(view),
+    ...conditionsText(view.conditions),
+    ...(accounts.length > 0 ? ["accounts", table(accounts)] : []),
+    ...(rules.length > 0 ? ["rules", table(rules)] : []),
+    ...(view.intents.length > 0 ? ["payments", intentsText(view.intents)] : ["payments", "  none yet"]),
+    ...(limits.length > 0 ? ["limits, 24 h", table(limits)] : []),
+    ...pastText(view),
+    `mempool accepted ${accepted} of ${accepted + refused} definite answers in 24 h, ${lost} lost; journal ${view.journal.seq}, head ${view.journal.head.slice(0, 8)}`,
+  ].join("\n")
+}
+
+/** All conditions that hold, where the headline names more than one. */
+const conditionsText = (conditions: View["conditions"]): ReadonlyArray<string> => {
+  const rows = conditions.map(({ condition, severity, text, remedy }) => [
+    `  ${signs[severity]}${condition.replaceAll("_", " ")}`,
+    `${text}; ${remedy}`,
+  ])
+  return rows.length < 2 ? [] : ["conditions", table(rows)]
+}
+
+/** What operators look for who did not sign it: anybody's word put terms in force, or is about to. */
+const acceptedText = ({ accepted }: View): ReadonlyArray<string> => {
+  if (accepted === null) return []
+  const { hash, author, reason, at, inForceAt } = accepted
+  const since =
+    inForceAt === null
+      ? 'in force after one hour unless somebody halts: "cofferer halt"'
+      : `in force since ${inForceAt}`
+  return [`terms ${hash.slice(0, 8)} accepted without operators by ${author} at ${at}: ${reason}; ${since}`]
+}
+
+/** How old the knowledge is, and whose. */
+const observationText = (seen: AccountView["observation"]): string =>
+  seen === null ? "never seen" : `${ageText(seen.ageSeconds)}, block ${seen.block}, from ${seen.source}`
+
+/** What of the past is lost, and what is being read. */
+const pastText = ({ gaps, backfills }: View): ReadonlyArray<string> => {
+  const time = (iso: string) => iso.slice(0, 19).replace("T", " ")
+  const rows = [
+    ...gaps.map((g) => [`  ${time(g.since)}`, time(g.until), `lost: ${g.cause}`]),
+    ...backfills.map((b) => [
+      `  ${time(b.since)}`,
+      time(b.until),
+      `${Math.floor(b.share * 100)} % read, now at ${time(b.next)}`,
+    ]),
+  ]
+  return rows.length === 0 ? [] : ["past", table(rows)]
+}
+
+/** Each gateway with what keeps it from being believed, and how many must agree. */
+const gatewaysText = ({ gateways, quorum }: View["network"]): string => {
+  const each = gateways.map(({ name, state }) => (state === "up" || state === "unknown" ? name : `${name} (${state})`))
+  return gateways.length === 1 ? `gateway ${each[0]}` : `gateways ${each.join(", ")}, ${quorum} of them must agree`
+}
+
+/** Payments, one a line. */
+export const intentsText = (intents: ReadonlyArray<IntentView>): string =>
+  table(
+    intents.map((i) => [
+      `  ${i.short}`,
+      i.state,
+      i.amount,
+      `${i.from} -> ${i.to}`,
+      i.createdAt.slice(0, 19).replace("T", " "),
+      i.rule,
+      i.note ?? i.held[0]?.replace(/: .*/, "") ?? "",
+    ]),
+  )
 
 const flags = {
   fail: Flag.Boolean("fail").pipe(

@@ -15,11 +15,10 @@ import { failWith } from "./CliFailure.ts"
 import { checkKeys } from "./checkKeys.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { loggingLayer } from "./logging.ts"
-import { needSandbox } from "./needSandbox.ts"
 import { type Output, outputFlag, printResult } from "./output.ts"
 import { assetsOf, openToEnd, pollOf } from "./runOnce.ts"
-import { configFlag, dataFlag, notRunning, setup } from "./setup.ts"
-import { userName } from "./userName.ts"
+import { needSandbox } from "./sandboxClient.ts"
+import { configFlag, dataFlag, notRunning, setup, userName } from "./setup.ts"
 
 const absent = ", and the network that the file brings has not run: nothing was handed in"
 

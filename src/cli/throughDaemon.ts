@@ -2,15 +2,13 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer, Logger, Option, Predicate } from "effect"
 import { secureDataDir } from "../config/ownFiles.ts"
-import type { GatewayError } from "../gateway/GatewayError.ts"
 import { storeLayer } from "../services.ts"
 import type { Problem } from "../status/stories.ts"
 import { databaseFile } from "../store/Database.ts"
-import { CliFailure, failWith } from "./CliFailure.ts"
+import { failureOf, failWith } from "./CliFailure.ts"
 import { bodyOf, codeOf, control } from "./controlClient.ts"
-import { dataDirOf } from "./dataDirOf.ts"
 import { toJson } from "./output.ts"
-import { type Chosen, notRunning, type Setup, setup } from "./setup.ts"
+import { type Chosen, dataDirOf, notRunning, type Setup, setup } from "./setup.ts"
 
 type Stored = Layer.Success<ReturnType<typeof storeLayer>>
 
@@ -44,13 +42,6 @@ type Plain<A> = A extends bigint
       : A
 
 const isProblem = (done: unknown): done is Problem => Predicate.hasProperty(done, "problem") && "remedy" in done
-
-/** What failed, with the exit code of its kind. */
-const failureOf = (error: CliFailure | GatewayError | { readonly message: string }): CliFailure => {
-  if (error instanceof CliFailure) return error
-  const isLate = Predicate.isTagged(error, "GatewayError") && (error as GatewayError).reason._tag === "Timeout"
-  return failWith(isLate ? "timeOut" : "failure", error.message)
-}
 
 /**
  * Asks the daemon; where none runs, does the same on its database. The daemon is of the same version as this command

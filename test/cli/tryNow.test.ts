@@ -1,6 +1,6 @@
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
-import { type Caller, tryNow } from "../../src/cli/tryNow.ts"
+import { type Caller, tryNow } from "../../src/cli/narrate.ts"
 import { root } from "../support/Cofferer.ts"
 
 const home = root.replace(/\/$/, "")

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { viewText } from "../../src/cli/viewText.ts"
+import { viewText } from "../../src/cli/status.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
 import { reconcileNow } from "../../src/status/reconcileNow.ts"

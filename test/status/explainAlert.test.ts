@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { type Explained, explainText } from "../../src/cli/explainText.ts"
+import { type Explained, explainText } from "../../src/cli/explain.ts"
 import { toJson } from "../../src/cli/output.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { EngineOptions, engineSettings } from "../../src/engine/EngineOptions.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Explained, explainText } from "../../src/cli/explainText.ts"
+import { type Explained, explainText } from "../../src/cli/explain.ts"
 import { toJson } from "../../src/cli/output.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { explanationOf } from "../../src/status/explanationOf.ts"

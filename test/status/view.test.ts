@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
-import { viewText } from "../../src/cli/viewText.ts"
+import { viewText } from "../../src/cli/status.ts"
 import { general } from "../../src/domain/AccountType.ts"
 import { exposeMetrics } from "../../src/status/exposeMetrics.ts"
 import { StatusView } from "../../src/status/StatusView.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { viewText } from "../../src/cli/viewText.ts"
+import { viewText } from "../../src/cli/status.ts"
 import { decideOnce } from "../../src/engine/Engine.ts"
 import { GatewayError } from "../../src/gateway/GatewayError.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
