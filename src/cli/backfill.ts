@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
-import { askBackfill } from "../status/askBackfill.ts"
+import { askBackfill } from "../status/ledgerVerbs.ts"
 import { outputFlag, printResult } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"
 import { throughDaemon } from "./throughDaemon.ts"

@@ -6,8 +6,7 @@ import type { HoldReason } from "../domain/Decision.ts"
 import { timeText } from "../rules/Check.ts"
 import type { Answer, Explanation, Sign } from "../rules/explain.ts"
 import type { AlertTimers, SeenCondition } from "../rules/explainAlert.ts"
-import type { AlertAnswer, LastAlert } from "../status/alertAnswer.ts"
-import { explainPath } from "../status/answerExplain.ts"
+import type { AlertAnswer, LastAlert } from "../status/explanationOf.ts"
 import {
   type Asking,
   explanationOf,
@@ -16,6 +15,7 @@ import {
   type PaymentAnswer,
   type RuleAnswer,
 } from "../status/explanationOf.ts"
+import { explainPath } from "../status/respond.ts"
 import type { StoredDecision } from "../store/decisionsAround.ts"
 import { outputFlag, printResult, table } from "./output.ts"
 import { configFlag, dataFlag } from "./setup.ts"

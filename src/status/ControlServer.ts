@@ -12,25 +12,31 @@ import { Signals } from "../store/Signals.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
-import { agreementFor } from "./agreement.ts"
-import { answerExplain, explainPath } from "./answerExplain.ts"
+import { agreementFor } from "./agreeing.ts"
 import { ApproveBody, approve, findApproval, SignatureText, storyWithApproval } from "./approvals.ts"
-import { askBackfill } from "./askBackfill.ts"
-import { HaltBody, haltAll, PauseBody, pauseScope, ResumeBody, resumeScope } from "./brakeVerbs.ts"
+import {
+  EndBody,
+  type EndVerb,
+  endPayment,
+  endVerbs,
+  HaltBody,
+  haltAll,
+  PauseBody,
+  pauseScope,
+  ResumeBody,
+  resumeScope,
+  Words,
+} from "./brakeVerbs.ts"
 import { exportKinds, exportPage } from "./exports.ts"
-import { ledgerVerb, ledgerVerbNames } from "./ledgerVerbs.ts"
-import { loadAsked } from "./loadAsked.ts"
-import { EndBody, type EndVerb, endPayment, endVerbs, Words } from "./people.ts"
+import { askBackfill, ledgerVerb, ledgerVerbNames, reconcileNow } from "./ledgerVerbs.ts"
 import { planOf } from "./planOf.ts"
 import { RebaseBody, rebaseBalances } from "./rebaseBalances.ts"
-import { receiptOf } from "./receipts.ts"
-import { reconcileNow } from "./reconcileNow.ts"
 import { reloadConfig } from "./reloadConfig.ts"
-import { json, pathOf, refusal } from "./respond.ts"
+import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { connectionsMax, ListenError } from "./StatusServer.ts"
 import { StatusView } from "./StatusView.ts"
-import { listIntents, type Problem } from "./stories.ts"
-import { ApproveTermsBody, approveTerms } from "./termsApproval.ts"
+import { listIntents, type Problem, receiptOf } from "./stories.ts"
+import { ApproveTermsBody, approveTerms, loadAsked } from "./termsApproval.ts"
 import { AcceptBody, acceptTerms } from "./termsHalt.ts"
 
 interface ControlServerOptions {

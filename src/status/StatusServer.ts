@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { stripTypeScriptTypes } from "node:module"
 import { join } from "node:path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -9,12 +10,60 @@ import { isLoopback } from "../config/Fields.ts"
 import { readUtf8 } from "../config/readBytes.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { boundedServer } from "../listen/boundedServer.ts"
-import { answerExplain, explainPath } from "./answerExplain.ts"
+import { Settings } from "../store/Settings.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 import { exposeMetrics } from "./exposeMetrics.ts"
-import { contentSecurityPolicy, pageFiles } from "./pageFiles.ts"
-import { unreadyReasons } from "./readiness.ts"
-import { json, pathOf, refusal } from "./respond.ts"
+import { answerExplain, explainPath, json, pathOf, refusal } from "./respond.ts"
 import { StatusView } from "./StatusView.ts"
+
+/** One file of the page, ready to send. */
+interface PageFile {
+  readonly type: string
+  readonly body: string
+}
+
+/** The browser knows no package names: they become paths of this server. */
+const toPaths = (source: string): string =>
+  source
+    .replace(/from\s*"preact"/g, 'from "/page/preact.js"')
+    .replace(/from\s*"htm\/preact"/g, 'from "/page/html.js"')
+    .replace(/from\s*"htm"/g, 'from "/page/htm.js"')
+    .replace(/from\s*"[./]+\/domain\/(visible|ageText).ts"/g, 'from "/page/$1.js"')
+
+const own = (name: string): string => readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8")
+const packaged = (specifier: string): string => readFileSync(new URL(import.meta.resolve(specifier)), "utf8")
+
+/** Every file that the page consists of, by its path; read once, at start. */
+const pageFiles = (): ReadonlyMap<string, PageFile> => {
+  const script = (body: string): PageFile => ({ type: "text/javascript; charset=utf-8", body })
+  return new Map([
+    ["/", { type: "text/html; charset=utf-8", body: own("index.html") }],
+    ["/page/style.css", { type: "text/css; charset=utf-8", body: own("style.css") }],
+    ["/page/page.js", script(toPaths(stripTypeScriptTypes(own("page.ts"))))],
+    ["/page/ageText.js", script(stripTypeScriptTypes(own("../../domain/ageText.ts")))],
+    ["/page/visible.js", script(stripTypeScriptTypes(own("../../domain/visible.ts")))],
+    ["/page/preact.js", script(packaged("preact"))],
+    ["/page/htm.js", script(packaged("htm"))],
+    ["/page/html.js", script(toPaths(packaged("htm/preact")))],
+  ])
+}
+
+/** Nothing but what this server serves may run, load or be asked; nobody may frame the page. */
+const contentSecurityPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'"
+
+/**
+ * What stands against readiness, by part; empty: ready. Only what makes this process useless to its callers counts:
+ * halted, stale and an unreachable gateway are states that the page must show, so they never take it away.
+ */
+const unreadyReasons = Effect.gen(function* () {
+  const settings = yield* Settings
+  const store = yield* settings.set("readyz", "1").pipe(
+    Effect.as(undefined),
+    Effect.catchTag("StoreError", (error) => Effect.succeed(error.message)),
+  )
+  return store === undefined ? {} : { store }
+})
 
 export interface StatusServerOptions {
   readonly treasury: Treasury
@@ -57,10 +106,7 @@ export class StatusServer extends Context.Service<StatusServer, { readonly url: 
 const make = (options: StatusServerOptions) => listen(options, routes(options))
 
 /** Serves the routes at the page's address. */
-export const listen = Effect.fnUntraced(function* <E, R>(
-  options: StatusServerOptions,
-  served: Layer.Layer<never, E, R>,
-) {
+const listen = Effect.fnUntraced(function* <E, R>(options: StatusServerOptions, served: Layer.Layer<never, E, R>) {
   const { host, port, portBusy } = options
   const bound = open(host, port)
   const server = yield* portBusy === "error"
@@ -159,7 +205,7 @@ const pageResponse = ({ type, body }: { readonly type: string; readonly body: st
  * What is refused before anything is read: other methods, foreign host names, and readers without the token. Its 256
  * random bits are not guessed, however many tries there are.
  */
-export const guardOf = (options: StatusServerOptions) => {
+const guardOf = (options: StatusServerOptions) => {
   const loopback = isLoopback(options.host)
   const token = loopback ? undefined : readToken(options.dataDir)
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
@@ -189,3 +235,33 @@ const readToken = (dataDir: string): string => {
   if (typeof text !== "string") throw new Error(`${file} ${text.problem}`)
   return text.trim()
 }
+
+/** Probes and metrics at the page's address while the store takes no writes; `reason` answers all else. */
+export const outageServer = (options: StatusServerOptions, reason: string) =>
+  listen(options, outageRoutes(options, reason))
+
+const outageRoutes = (options: StatusServerOptions, reason: string) =>
+  HttpRouter.use(
+    Effect.fnUntraced(function* (router) {
+      const { registry } = yield* Metrics
+      const refused = refusal(503, reason, "the daemon goes on by itself once its store takes writes")
+      // A token that was never written cannot be written now either: then nobody may read.
+      const guard = yield* Effect.orElseSucceed(
+        Effect.try(() => guardOf(options)),
+        () => () => Effect.succeed(refused),
+      )
+      yield* router.add(
+        "*",
+        "/*",
+        Effect.fnUntraced(function* (request) {
+          const path = pathOf(request)
+          if (path === "/livez") return HttpServerResponse.text("ok\n")
+          if (path === "/readyz") return json({ store: reason }, 503)
+          const no = yield* guard(request)
+          if (no !== undefined || path !== "/metrics") return no ?? refused
+          const contentType = "text/plain; version=0.0.4; charset=utf-8"
+          return HttpServerResponse.text(yield* Effect.promise(() => registry.metrics()), { contentType })
+        }),
+      )
+    }),
+  )

@@ -21,14 +21,11 @@ import type { StoreError } from "../store/StoreError.ts"
 import { TermsLog } from "../store/TermsLog.ts"
 import { strayRemedy } from "../submitter/watchHead.ts"
 import { workRemedy, workTrouble } from "../submitter/watchWork.ts"
-import { accountViews, isoOf, observationOf } from "./accountViews.ts"
-import { conditionsOf } from "./conditions.ts"
-import { headline } from "./headline.ts"
-import { intentView } from "./intentView.ts"
-import { limitViews } from "./limitViews.ts"
+import { conditionsOf, headline } from "./conditions.ts"
 import { type FactNeeds, readFacts } from "./readFacts.ts"
-import { ruleViews } from "./ruleViews.ts"
+import { intentView } from "./stories.ts"
 import type { View } from "./View.ts"
+import { accountViews, isoOf, limitViews, observationOf, ruleViews } from "./views.ts"
 
 const dayMillis = 86_400_000
 const recentMax = 10

@@ -1,11 +1,151 @@
 import { signAgainIn } from "../domain/Approval.ts"
 import { remedyOf } from "../domain/Halt.ts"
 import { plural } from "../domain/plural.ts"
+import { timeText } from "../rules/Check.ts"
+import type { ClockGap } from "../rules/clockGap.ts"
+import type { WrongClock } from "../rules/wrongClock.ts"
 import { mebibytesText } from "../store/DiskSpace.ts"
 import { resumeCommand, untilText } from "../store/holdsOf.ts"
-import type { Facts, Found } from "./Facts.ts"
-import * as network from "./networkConditions.ts"
-import type { IntentView } from "./View.ts"
+import type { ConditionView, GatewayView, IntentView, View } from "./View.ts"
+
+/** What was found wrong. */
+export interface Found extends Omit<ConditionView, "condition"> {
+  /** Another part alerts people to it, or to its cause. */
+  readonly isAlerted?: boolean
+  /** Receivers that cannot be alerted to it: all others are, whatever they get else. */
+  readonly unreachable?: ReadonlyArray<string>
+}
+
+/** An account out of its band. */
+export interface OutOfBand {
+  /** "hot/USDT" */
+  readonly account: string
+  readonly balance: string
+  /** For how long, and how long its rules take to bring it back. */
+  readonly seconds: number
+  readonly cycleSeconds: number
+}
+
+/** All that decides whether a treasury is healthy. */
+export interface Facts extends Omit<View, "sentence" | "conditions"> {
+  readonly maxAgeSeconds: number
+  /** Seconds between our clock and the newest known block; negative: the block is ahead. Null before the first. */
+  readonly blockAgeSeconds: number | null
+  /** Clock and newest known block are further apart than allowed, or no block is known. */
+  readonly gap: ClockGap | undefined
+  readonly wrongClock: WrongClock | undefined
+  readonly disk: { readonly dir: string; readonly free: number | undefined; readonly low: number }
+  /** Why the files were refused last, where none was put in force since. */
+  readonly refusedReload: string | undefined
+  /** Nothing is signed until this block, in about so many seconds; null before it is counted. */
+  readonly quarantine: { readonly until: string | null; readonly seconds: number | null } | undefined
+  /** Receivers with an alert that waits: how many, how many of them pages, and for how long the oldest does. */
+  readonly undelivered: ReadonlyArray<{
+    readonly receiver: string
+    readonly n: number
+    readonly pages: number
+    readonly seconds: number
+  }>
+  readonly outOfBand: ReadonlyArray<OutOfBand>
+}
+
+const isDown = ({ state, otherChain }: GatewayView): boolean =>
+  otherChain === null && (state === "down" || state === "banned" || state === "quarantined")
+
+/** Fewer gateways are heard than must agree. */
+const isQuorumLost = ({ network: { gateways, quorum } }: Facts): boolean =>
+  gateways.filter(({ state }) => state === "up" || state === "lagging").length < quorum &&
+  gateways.some(({ state }) => state !== "unknown")
+
+const wrongChain = (facts: Facts): Found | undefined => {
+  const halt = facts.halts.find(({ reason }) => reason === "chain_changed")
+  const { gateways, chainId } = facts.network
+  const elsewhere = gateways.filter(({ otherChain }) => otherChain !== null)
+  if (halt === undefined && elsewhere.length === 0) return undefined
+  const words = elsewhere.map(({ name, otherChain }) => `gateway ${name} is on chain ${otherChain}`)
+  const text =
+    words.length === 0 ? `The chain is another: ${halt?.detail}` : `Wrong chain, not ${chainId}: ${words.join(", ")}`
+  const correct = "correct the address in network.gateways, or wait until the right chain is back"
+  const remedy = halt === undefined ? correct : `${correct}; ${remedyOf(halt.reason)}`
+  const isBad = halt !== undefined || isQuorumLost(facts)
+  return { severity: isBad ? "bad" : "warn", text, remedy }
+}
+
+const ntp = '"timedatectl" or "chronyc tracking" on this host'
+
+const clock = ({ wrongClock, gap }: Facts): Found | undefined => {
+  if (wrongClock === undefined) return undefined
+  const { whose, aheadMillis, gateways } = wrongClock
+  const by = timeText(Math.abs(aheadMillis))
+  const names = gateways.join(", ")
+  const [own, theirs] = aheadMillis > 0 ? ["behind", "ahead of"] : ["ahead of", "behind"]
+  const stops = gap === undefined ? "" : "; nothing is signed"
+  const severity = gap === undefined ? "warn" : "bad"
+  if (whose === "ours") {
+    const text = `This host's clock is ${by} ${own} the blocks of ${plural(gateways.length, "gateway")} (${names})${stops}`
+    return { severity, text, remedy: `set this host's clock: check NTP with ${ntp}` }
+  }
+  if (whose === "either") {
+    const text = `This host's clock is ${by} ${own} the blocks of gateway ${names}; one of the two clocks is wrong${stops}`
+    return { severity, text, remedy: `check NTP with ${ntp}; where that is right, gateway ${names} is wrong` }
+  }
+  const text = `The blocks of gateway ${names} are ${by} ${theirs} this host's clock, and other gateways differ${stops}`
+  return { severity, text, remedy: `check the node of gateway ${names}, and NTP with ${ntp}` }
+}
+
+const gatewayDown = (facts: Facts): Found | undefined => {
+  const { gateways, quorum } = facts.network
+  const down = gateways.filter(isDown)
+  const [first] = down
+  if (first === undefined) return undefined
+  const words = down.map(({ name, state, detail }) =>
+    state === "banned" ? `${name} is ${detail}` : `${name} is ${state}${detail === "" ? "" : ` (${detail})`}`,
+  )
+  const isBad = isQuorumLost(facts)
+  const all = down.length === gateways.length && down.length > 1 ? "all gateways" : plural(down.length, "gateway")
+  const stops = isBad ? `; ${quorum} must agree, and nothing is signed` : ""
+  return {
+    severity: isBad ? "bad" : "warn",
+    text: `No answer counts of ${all}: ${words.join(", ")}${stops}`,
+    remedy: `check the node of gateway ${first.name} and the network to it; it counts again by itself`,
+  }
+}
+
+const newestBlock = ({ doubted }: Facts): Found | undefined =>
+  doubted === null
+    ? undefined
+    : {
+        severity: doubted.isLong ? "bad" : "warn",
+        text: `No newest block fits since ${time(doubted.since)}: ${doubted.detail}; nothing is signed or sent`,
+        remedy: doubted.remedy,
+      }
+
+const work = ({ work: doubt }: Facts): Found | undefined =>
+  doubt === null
+    ? undefined
+    : {
+        severity: "bad",
+        text: `Nothing is signed since ${time(doubt.since)}: ${doubt.detail}`,
+        remedy: doubt.remedy,
+      }
+
+const stale = (facts: Facts): Found | undefined => {
+  const { gap, blockAgeSeconds, maxAgeSeconds, height, network } = facts
+  if (gap === undefined) return undefined
+  // What is the cause was told, and its end ends this.
+  const isAlerted = [wrongChain(facts), clock(facts), gatewayDown(facts)].some((one) => one?.severity === "bad")
+  const remedy = `check gateway ${network.gateways.map(({ name }) => name).join(", ")}, its node, and the network to it`
+  if (blockAgeSeconds === null) {
+    return { severity: "warn", text: "No balance was read yet; nothing is signed", remedy, isAlerted }
+  }
+  const text =
+    facts.ageSeconds === null
+      ? `Balances stand still at block ${height}; nothing is signed`
+      : blockAgeSeconds < 0
+        ? `Balances are of a block ${timeText(-blockAgeSeconds * 1_000)} ahead of this host's clock; nothing is signed`
+        : `Balances are ${timeText(blockAgeSeconds * 1_000)} old, more than ${maxAgeSeconds} s, and no newer block was read; nothing is signed`
+  return { severity: "bad", text, remedy, isAlerted }
+}
 
 /** What is checked of one condition. */
 interface Entry {
@@ -213,13 +353,13 @@ const historyLost = ({ gaps, at }: Facts): Found | undefined => {
 export const conditionTable = {
   halted: { find: halted },
   terms_waiting: { find: termsWaiting },
-  wrong_chain: { find: network.wrongChain },
-  clock: { find: network.clock, alertAfterMillis: minute },
-  gateway_down: { find: network.gatewayDown, alertAfterMillis: minute },
+  wrong_chain: { find: wrongChain },
+  clock: { find: clock, alertAfterMillis: minute },
+  gateway_down: { find: gatewayDown, alertAfterMillis: minute },
   payment_overdue: { find: paymentOverdue },
-  newest_block: { find: network.newestBlock },
-  work: { find: network.work },
-  stale: { find: network.stale, alertAfterMillis: minute },
+  newest_block: { find: newestBlock },
+  work: { find: work },
+  stale: { find: stale, alertAfterMillis: minute },
   rule_fires: { find: ruleFires },
   alerts_undelivered: { find: undelivered, alertAfterMillis: 0 },
   low_disk: { find: lowDisk, alertAfterMillis: 0 },

@@ -9,9 +9,12 @@ import { peekRound } from "../engine/loadRound.ts"
 import { takeSnapshot } from "../engine/snapshot.ts"
 import { sourceKey } from "../poller/BalancePoller.ts"
 import { alertSubject } from "../rules/alerting.ts"
-import { decideRound } from "../rules/decideRound.ts"
+import type { AlertRule } from "../rules/Condition.ts"
+import { decideRound, factsOf } from "../rules/decideRound.ts"
 import { type Explanation, explainSubject } from "../rules/explain.ts"
+import { type AlertExplanation, explainAlert } from "../rules/explainAlert.ts"
 import { isPaying, isRehearsed, type NotifyRule, type PayingRule } from "../rules/Rule.ts"
+import { memoryKey } from "../rules/RuleMemory.ts"
 import { subjectsOf } from "../rules/Subject.ts"
 import { attemptByHash } from "../store/attemptByHash.ts"
 import { Database } from "../store/Database.ts"
@@ -26,10 +29,54 @@ import { Observations } from "../store/Observations.ts"
 import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { Settings } from "../store/Settings.ts"
-import { isoOf } from "./accountViews.ts"
-import { alertAnswer, type LastAlert } from "./alertAnswer.ts"
 import { storyWithApproval } from "./approvals.ts"
 import { type Problem, problem } from "./stories.ts"
+import { isoOf } from "./views.ts"
+
+/** What a rule told people last. */
+export interface LastAlert {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly subject: string
+  readonly detail: string
+}
+
+export interface AlertAnswer {
+  readonly about: "alert"
+  readonly rule: string
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly knowledge: KnownBy | null
+  readonly alert: AlertExplanation
+  /** null: the engine has not looked at it yet. */
+  readonly decided: StoredDecision | null
+  readonly last: LastAlert | null
+}
+
+/** Why an alert fires or is silent: one look, as the engine's next would be. */
+const alertAnswer = Effect.fnUntraced(function* (
+  { treasury, mode }: InForce,
+  rule: AlertRule,
+  knowledge: KnownBy | null,
+) {
+  const database = yield* Database
+  return yield* database.atomically(
+    Effect.gen(function* () {
+      const { memories } = yield* (yield* RuleStates).byKey
+      const facts = factsOf(yield* peekRound(yield* takeSnapshot(memories), memories))
+      const memory = memories.get(memoryKey(rule.name, alertSubject))
+      return {
+        about: "alert",
+        rule: rule.name,
+        at: facts.now,
+        knowledge,
+        alert: explainAlert(rule, facts, memory),
+        decided: memory ? { at: memory.reasonSince, reason: memory.reason ?? null, detail: memory.detail } : null,
+        last: (yield* lastAlertOf(rule, facts.now)) ?? null,
+      } satisfies AlertAnswer
+    }).pipe(Effect.provideService(EngineOptions, engineSettings(treasury, mode))),
+  )
+})
 
 /** What is asked: the name of a rule, an id of a payment or the start of one, or the hash of a transaction. */
 export interface Asking {

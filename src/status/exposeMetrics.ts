@@ -17,8 +17,8 @@ import { Outbox } from "../store/Outbox.ts"
 import { RuleStates } from "../store/RuleStates.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { type ConditionName, conditionNames } from "./conditions.ts"
-import { limitUses } from "./limitViews.ts"
 import { readView } from "./StatusView.ts"
+import { limitUses } from "./views.ts"
 
 const dayMillis = 86_400_000
 const modes = ["observe", "shadow", "live"] as const

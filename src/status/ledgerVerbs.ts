@@ -1,16 +1,24 @@
 import { createHash } from "node:crypto"
 import { join } from "node:path"
-import { Effect } from "effect"
-import type { Treasury } from "../config/Treasury.ts"
+import { Clock, Effect } from "effect"
+import type { Mode, Treasury } from "../config/Treasury.ts"
 import { formatAmount } from "../domain/Amount.ts"
 import { plural } from "../domain/plural.ts"
+import { subjectOf } from "../poller/driftWords.ts"
+import { Reconciliation, reconcileBalances } from "../poller/Reconciliation.ts"
+import { Backfills } from "../store/Backfills.ts"
 import { Brake } from "../store/Brake.ts"
 import { databaseFile } from "../store/Database.ts"
+import { Drifts } from "../store/Drifts.ts"
 import { Findings, type Stranger } from "../store/Findings.ts"
+import { Observations } from "../store/Observations.ts"
+import { Signals } from "../store/Signals.ts"
 import { type Asked, adopt } from "../submitter/adopt.ts"
+import { compareHistory } from "../submitter/compareHistory.ts"
 import { recover } from "../submitter/recover.ts"
 import { say } from "../telemetry/say.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
+import { problem } from "./stories.ts"
 
 /** Whose store it is, and where. */
 interface Place {
@@ -96,4 +104,96 @@ export const ledgerVerb = Effect.fn("Control.ledgerVerb")(function* (
     return { lastOnLedger: lastOnLedger ?? null, lastInJournal, imported, reach: yield* reachOf(place) }
   })
   return yield* agreeing(place.treasury, signature, recovered)
+})
+
+/** One thing that our books and the gateway tell differently. */
+interface ReconciledRow {
+  /** drift, or a kind of `HistoryDifference`. */
+  readonly kind: string
+  /** Whose: a party, or a party and asset. */
+  readonly subject: string
+  /** Of the transfer or payment; "" for balances. */
+  readonly id: string
+  readonly ours: string
+  readonly ledger: string
+}
+
+export interface Reconciled {
+  readonly differences: ReadonlyArray<ReconciledRow>
+  /** Accounts whose balances were compared; null where no comparison came to its end in time. */
+  readonly accounts: number | null
+  /** Transfers of our keys that the gateway lists; null where the mode pays nothing, so that there is no journal. */
+  readonly transfers: number | null
+}
+
+/** A comparison needs a block that is newer than the listing, two where something differs. */
+const patienceMillis = 45_000
+
+/**
+ * Compares balances and payments with what the gateway says now. `advance` brings the balance rows further: it is
+ * asked for as long as the comparison waits for newer ones.
+ */
+export const reconcileNow = Effect.fn("Control.reconcile")(function* <E, R>(
+  place: { readonly treasury: Treasury; readonly mode: Mode },
+  advance: Effect.Effect<unknown, E, R>,
+) {
+  const { treasury, mode } = place
+  const { parties, assets, network } = treasury
+  const reconciliation = yield* Reconciliation
+  const before = yield* reconciliation.request
+  const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
+  let isCompared = false
+  while (!isCompared && (yield* Clock.currentTimeMillis) < deadline) {
+    yield* reconcileBalances({ ...network, parties, assets })
+    isCompared = (yield* reconciliation.count) > before
+    if (!isCompared) yield* advance
+  }
+  const drifts = (yield* (yield* Drifts).all).map((drift): ReconciledRow => {
+    const decimals = [...assets.values()].find(({ id }) => id === drift.asset)?.decimals ?? 0
+    const say = (units: bigint) => formatAmount(units, decimals)
+    const subject = subjectOf({ parties, assets }, drift)
+    return { kind: "drift", subject, id: "", ours: say(drift.stored), ledger: say(drift.reported) }
+  })
+  const keys = [...parties.values()].filter(({ signer }) => signer !== undefined).map(({ publicKey }) => publicKey)
+  const history = mode === "live" ? yield* compareHistory(keys) : undefined
+  const nameOf = (key: string) => [...parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? ""
+  const payments = (history?.differences ?? []).map(
+    ({ kind, party, id, ours, ledger }): ReconciledRow => ({ kind, subject: nameOf(party), id, ours, ledger }),
+  )
+  const watched = new Set<string>([...parties.values()].map(({ publicKey }) => publicKey))
+  const accounts = (yield* (yield* Observations).accounts).filter(({ party }) => watched.has(party)).length
+  return {
+    differences: [...drifts, ...payments],
+    accounts: isCompared ? accounts : null,
+    transfers: history?.transfers ?? null,
+  } satisfies Reconciled
+})
+
+/** What was asked of the past; `until` null: it is known already, or asked for. Times are ISO text. */
+interface AskedBackfill {
+  readonly since: string
+  readonly until: string | null
+}
+
+/** No ledger of this kind is older: networks refuse a time before it. */
+const oldest = BigInt(Date.UTC(2020, 0, 1, 0, 0, 1)) * 1_000_000n
+
+/** Has the daemon read every balance change since a time (Unix nanoseconds), now or when it runs next. */
+export const askBackfill = Effect.fn("Backfill.ask")(function* (since: bigint, keepMillis: number) {
+  const backfills = yield* Backfills
+  const now = yield* Clock.currentTimeMillis
+  const at = (since / 1_000n) * 1_000n
+  if (at < oldest)
+    return problem("no network is that old", 400, "give a time after 2020-01-01, or a duration such as 7d")
+  if (at >= BigInt(now) * 1_000_000n) return problem("that time is yet to come", 400, "give a time of the past")
+  if (at < BigInt(now - keepMillis) * 1_000_000n) {
+    return problem("rows as old as that are not kept", 400, "let store.keep of the treasury file be longer")
+  }
+  if ((yield* (yield* Observations).watermark) === undefined) {
+    return problem("no balance was read yet", 400, "run the daemon first: the past ends where its reading began")
+  }
+  const asked = yield* backfills.since(at)
+  yield* (yield* Signals).wake("backfill")
+  const iso = (nanos: bigint) => new Date(Number(nanos / 1_000_000n)).toISOString()
+  return { since: iso(at), until: asked === undefined ? null : iso(asked.until) } satisfies AskedBackfill
 })

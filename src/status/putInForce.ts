@@ -1,7 +1,10 @@
-import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import { Effect, Option, Schema } from "effect"
 import { type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { readSecret } from "../config/files.ts"
 import { partHashes } from "../config/partHashes.ts"
-import { type AlertConfig, pagedNoMore } from "../config/storedAlerts.ts"
+import { type AlertConfig, bothAlerts, pagedNoMore } from "../config/storedAlerts.ts"
+import type { GatewayConfig, Treasury } from "../config/Treasury.ts"
 import { adoptRules, keepRules } from "../engine/adoptRules.ts"
 import type { Rule } from "../rules/Rule.ts"
 import { termsHash } from "../rules/storedTerms.ts"
@@ -105,4 +108,92 @@ const tellOperators = Effect.fnUntraced(function* (
 export const asOne = Effect.fnUntraced(function* <A, E, R>(write: Effect.Effect<A, E, R>) {
   const states = yield* RuleStates
   return yield* (yield* Database).atomically(write).pipe(Effect.onError(() => states.forget))
+})
+
+/** A gateway by its address. That may hold a secret, so that only its host is kept for people to read. */
+const Known = Schema.fromJsonString(
+  Schema.Array(Schema.Struct({ name: Schema.String, host: Schema.String, hash: Schema.String })),
+)
+const decode = Schema.decodeUnknownOption(Known)
+const encode = Schema.encodeSync(Known)
+const key = "gatewaysLast"
+
+/** Gateways of the last start that are left out now, and those that are new, as people know them. */
+interface GatewayChange {
+  readonly removed: ReadonlyArray<string>
+  readonly added: ReadonlyArray<string>
+  /** How many of the last start's are still asked. */
+  readonly left: number
+}
+
+const knownAs = ({ name, url }: GatewayConfig) => ({
+  name,
+  host: URL.parse(url)?.host ?? "",
+  hash: createHash("sha256").update(url.replace(/\/+$/, "")).digest("hex"),
+})
+
+/** Which gateways a start exchanges, and notes them for the next; undefined where all are the same or none is known. */
+export const changedGateways = Effect.fnUntraced(function* ({ network }: Treasury) {
+  const settings = yield* Settings
+  const before = Option.getOrUndefined(decode(yield* settings.get(key)))
+  const now = network.gateways.map(knownAs)
+  yield* settings.set(key, encode(now))
+  if (before === undefined) return undefined
+  const without = (some: typeof before, others: typeof before) =>
+    some.filter(({ hash }) => !others.some((other) => other.hash === hash)).map(({ name, host }) => `${name} (${host})`)
+  const [removed, added] = [without(before, now), without(now, before)]
+  if (removed.length === 0 && added.length === 0) return undefined
+  return { removed, added, left: before.length - removed.length } satisfies GatewayChange
+})
+
+export const gatewayWords = ({ removed, added }: GatewayChange): string =>
+  [
+    ...(removed.length === 0 ? [] : [`gateways removed: ${removed.join(", ")}`]),
+    ...(added.length === 0 ? [] : [`gateways added: ${added.join(", ")}`]),
+  ].join("; ")
+
+/**
+ * Gateways decide what is believed. Where fewer of the old ones are left than must agree, new ones alone can say
+ * anything, which is a page; any other exchange is a ticket.
+ */
+export const tellGateways = Effect.fnUntraced(function* (
+  seq: number | undefined,
+  { name, network }: Treasury,
+  change: GatewayChange,
+) {
+  const isOther = change.left < network.quorum
+  const left = isOther ? `; of those before ${change.left} are left, and ${network.quorum} must agree` : ""
+  yield* (yield* AlertQueue).raise({
+    dedup: `gateways/${seq ?? gatewayWords(change)}`,
+    severity: isOther && change.added.length > 0 ? "page" : "ticket",
+    kind: "config",
+    subject: name,
+    detail: `${gatewayWords(change)}${left}; if this is not meant: halt, and put the old file back`,
+    fields: {},
+  })
+  yield* (yield* Signals).wake("alerts")
+})
+
+/**
+ * Returns the configuration that a process starts with. Receivers that were paged under the terms in force, and are not
+ * by this file, stay beside its own while the process lives: they hear that they lose the pages. Writes nothing.
+ */
+export const withFormerReceivers = Effect.fn("Config.formerReceivers")(function* (file: InForce) {
+  const known = yield* (yield* TermsLog).inForce
+  if (known === undefined) return file
+  const { treasury } = file
+  const before = yield* reachable(known.alerts)
+  if (pagedNoMore(before, treasury).length === 0) return file
+  const { receivers, routes } = treasury
+  return { ...file, treasury: { ...treasury, ...bothAlerts(treasury, before) }, alerts: { receivers, routes } }
+})
+
+/** Receivers whose secrets can still be read. */
+const reachable = Effect.fnUntraced(function* ({ receivers, routes }: AlertConfig) {
+  const readable = yield* Effect.filter(receivers, (receiver) => {
+    if (receiver.kind === "log") return Effect.succeed(true)
+    const files = [...(receiver.urlFile === undefined ? [] : [receiver.urlFile]), ...receiver.headerFiles.values()]
+    return Effect.isSuccess(Effect.forEach(files, readSecret, { discard: true }))
+  })
+  return { receivers: readable, routes }
 })

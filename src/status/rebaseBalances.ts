@@ -21,7 +21,7 @@ import { Signals } from "../store/Signals.ts"
 import { say } from "../telemetry/say.ts"
 import { agreeing, haltNamed, needAgreement } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
-import { Words } from "./people.ts"
+import { Words } from "./brakeVerbs.ts"
 import { problem } from "./stories.ts"
 
 export const RebaseBody = Schema.Struct({

@@ -1,10 +1,18 @@
 import { Clock, Effect } from "effect"
 import { formatProblem, type Problem } from "../config/ConfigError.ts"
 import type { InForce } from "../config/ConfigInForce.ts"
+import type { Treasury } from "../config/Treasury.ts"
 import { AlertQueue } from "../store/AlertQueue.ts"
+import { Brake } from "../store/Brake.ts"
+import { resumeCommand } from "../store/holdsOf.ts"
+import { makeTrouble } from "../store/makeTrouble.ts"
+import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
+import { ruleOfScope } from "../store/scopes.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
-import { refusedReload } from "./refusedReload.ts"
+
+/** The last refusal of changed files, until files are put in force. It outlives the process. */
+export const refusedReload = Effect.map(Settings, (settings) => makeTrouble(settings, "refusedReload"))
 
 /** Why files are not put in force. */
 export interface Refusal {
@@ -74,4 +82,16 @@ export const refuseReload = Effect.fnUntraced(function* (old: InForce, author: s
   })
   const detail = title === "" ? lines.join("\n") : [title, ...lines.map((line) => `  ${line}`)].join("\n")
   return { _tag: "Refused" as const, isConfig, detail, remedy }
+})
+
+/** Pauses and locks of rules that a changed file no longer has: under another name the rule would go on. */
+export const orphanProblems = Effect.fnUntraced(function* (old: Treasury, next: Treasury) {
+  const [had, has] = [old, next].map(({ rules }) => new Set(rules.map(({ name }) => name)))
+  return (yield* (yield* Brake).pauses).flatMap(({ scope, reason }): ReadonlyArray<Problem> => {
+    const rule = ruleOfScope(scope)
+    if (rule === undefined || had?.has(rule) !== true || has?.has(rule) === true) return []
+    const message = `${scope} stops a rule that the file has no more: ${reason}`
+    const remedy = `keep the rule ${rule} under its name, or end its stop first: ${resumeCommand(scope)}`
+    return [next.document.problem(["rules"], message, remedy)]
+  })
 })

@@ -9,10 +9,16 @@ import { Signals } from "../store/Signals.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 import { say } from "../telemetry/say.ts"
 import { operatorsInForce } from "./agreeing.ts"
-import { orphanProblems } from "./orphanProblems.ts"
-import { asOne, type Entry, hashLastSeen, putInForce } from "./putInForce.ts"
-import { endRefusal, type Refusal, refusedFor, refuseReload } from "./refuseReload.ts"
-import { changedGateways, gatewayWords, tellGateways } from "./tellGateways.ts"
+import {
+  asOne,
+  changedGateways,
+  type Entry,
+  gatewayWords,
+  hashLastSeen,
+  putInForce,
+  tellGateways,
+} from "./putInForce.ts"
+import { endRefusal, orphanProblems, type Refusal, refusedFor, refuseReload } from "./refuseReload.ts"
 import { approvalOfTerms, weakerIn } from "./termsApproval.ts"
 import { endTermsHalt, haltOnTerms } from "./termsHalt.ts"
 

@@ -1,13 +1,27 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Result, Schema } from "effect"
 import { ConfigInForce, type InForce, termsOf } from "../config/ConfigInForce.ts"
+import { loadTreasury } from "../config/Treasury.ts"
+import { visible } from "../domain/visible.ts"
 import { termsHash } from "../rules/storedTerms.ts"
 import { weakens } from "../rules/weakens.ts"
 import { TermsLog } from "../store/TermsLog.ts"
 import type { Agreement } from "../tx/Approval.ts"
 import { agreementOf, operatorsInForce, placeOf, takeAgreement } from "./agreeing.ts"
 import { SignatureText } from "./approvals.ts"
-import { loadAsked } from "./loadAsked.ts"
 import { problem } from "./stories.ts"
+
+/**
+ * A treasury whose files somebody names to the daemon. Where it cannot be used, nothing of what the files hold is told:
+ * the daemon may read more than who asks. The command line reads them itself first, and tells what is wrong in them.
+ */
+export const loadAsked = Effect.fnUntraced(function* (files: readonly [string, ...ReadonlyArray<string>]) {
+  const loaded = yield* Effect.result(loadTreasury(...files))
+  if (Result.isSuccess(loaded)) return { treasury: loaded.success }
+  return {
+    problem: `${files.map(visible).join(", ")}: no treasury that the daemon can use`,
+    remedy: '"cofferer check" says what is wrong in it; the daemon reads the files itself',
+  }
+})
 
 /**
  * What a configuration permits that the terms in force do not, in words. Empty for one that is not live, and in a store

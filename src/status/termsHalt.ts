@@ -12,12 +12,11 @@ import { type Acceptance, TermsLog } from "../store/TermsLog.ts"
 import { trip } from "../store/trip.ts"
 import { say } from "../telemetry/say.ts"
 import { operatorsInForce } from "./agreeing.ts"
-import { loadAsked } from "./loadAsked.ts"
-import { Words } from "./people.ts"
+import { Words } from "./brakeVerbs.ts"
 import { asOne, putInForce } from "./putInForce.ts"
 import { listed } from "./refuseReload.ts"
 import { problem } from "./stories.ts"
-import { approvalOfTerms, weakerIn } from "./termsApproval.ts"
+import { approvalOfTerms, loadAsked, weakerIn } from "./termsApproval.ts"
 
 /** From an acceptance without the operators' keys until its terms are in force: anybody can halt meanwhile. */
 const hourMillis = 3_600_000

@@ -8,7 +8,7 @@ import { Settings } from "../store/Settings.ts"
 import { Signals } from "../store/Signals.ts"
 import { type Condition, type ConditionName, conditionNames, troubleKey } from "./conditions.ts"
 import { conditionTable } from "./conditionTable.ts"
-import { noteOutOfBand } from "./outOfBand.ts"
+import { noteOutOfBand } from "./readFacts.ts"
 import { readView } from "./StatusView.ts"
 
 const waitMillis = 5_000

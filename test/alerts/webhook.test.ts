@@ -5,7 +5,7 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { HttpClient } from "effect/http"
-import { webhookChannel } from "../../src/notify/webhookChannel.ts"
+import { webhookChannel } from "../../src/notify/Notifier.ts"
 import { soon, waitUntil } from "../support/until.ts"
 
 const notification = {

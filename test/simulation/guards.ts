@@ -306,7 +306,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "a stop of a rule",
     edits: [
       {
-        file: "status/orphanProblems.ts",
+        file: "status/refuseReload.ts",
         source: " || has?.has(rule) === true) return []\n",
         instead: " || has !== undefined) return []\n",
       },
@@ -318,7 +318,7 @@ export const guards: ReadonlyArray<PlantedGuard> = [
     title: "has every verb",
     edits: [
       {
-        file: "status/agreement.ts",
+        file: "status/agreeing.ts",
         source: 'adopt: { agrees: "operators", why',
         instead: 'adopt: { agrees: "nobody", why',
       },

@@ -8,7 +8,7 @@ import { commandNames } from "../../src/cli/root.ts"
 import { prepare } from "../../src/daemon.ts"
 import { general } from "../../src/domain/AccountType.ts"
 import { storeLayer } from "../../src/services.ts"
-import { type Agrees, agreementFor, agreements, type VerbName } from "../../src/status/agreement.ts"
+import { type Agrees, agreementFor, agreements, type VerbName } from "../../src/status/agreeing.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { Outbox } from "../../src/store/Outbox.ts"
@@ -207,7 +207,7 @@ describe("the table of agreement", () => {
       sandbox: [],
       version: [],
     }
-    for (const name of commandNames) assert.property(verbs, name, "say who must agree to it, in status/agreement.ts")
+    for (const name of commandNames) assert.property(verbs, name, "say who must agree to it, in status/agreeing.ts")
     const served = new Set(Object.values(verbs).flat())
     assert.sameMembers([...served], Object.keys(agreements))
     const walked = new Set<string>(walks.map(({ verb }) => verb))

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type ConditionName, conditionNames, conditionsOf } from "../../src/status/conditions.ts"
-import type { Facts } from "../../src/status/Facts.ts"
-import { headline } from "../../src/status/headline.ts"
+import { type ConditionName, conditionNames, conditionsOf, headline } from "../../src/status/conditions.ts"
+import type { Facts } from "../../src/status/conditionTable.ts"
 import type { View } from "../../src/status/View.ts"
 import { readSource } from "../tidy/Source.ts"
 

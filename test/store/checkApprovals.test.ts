@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { approve } from "../../src/status/approvals.ts"
-import { receiptOf } from "../../src/status/receipts.ts"
+import { receiptOf } from "../../src/status/stories.ts"
 import { approvalProblem } from "../../src/store/checkApprovals.ts"
 import { checkReceipt } from "../../src/store/checkReceipt.ts"
 import { entryHash } from "../../src/store/Journal.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { receiptOf } from "../../src/status/receipts.ts"
+import { receiptOf } from "../../src/status/stories.ts"
 import { checkReceipt } from "../../src/store/checkReceipt.ts"
 import { entryHash } from "../../src/store/Journal.ts"
 import { Outbox } from "../../src/store/Outbox.ts"

@@ -4,8 +4,7 @@ import { ageText } from "../../domain/ageText.ts"
 import { visibleLines } from "../../domain/visible.ts"
 import type { Explanation } from "../../rules/explain.ts"
 import type { SeenCondition } from "../../rules/explainAlert.ts"
-import type { AlertAnswer } from "../alertAnswer.ts"
-import type { NotifyAnswer, RuleAnswer } from "../explanationOf.ts"
+import type { AlertAnswer, NotifyAnswer, RuleAnswer } from "../explanationOf.ts"
 import type { AccountView, GatewayView, IntentView, PolicyView, RuleView, View } from "../View.ts"
 
 /** The browser's own names that the page uses; the program's type libraries are Node's. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Reconciled } from "../../../src/status/reconcileNow.ts"
+import type { Reconciled } from "../../../src/status/ledgerVerbs.ts"
 import type { View } from "../../../src/status/View.ts"
 import { databaseFile } from "../../../src/store/Database.ts"
 import { type Dice, makeDice } from "../../support/Dice.ts"
