@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { deliverOnce } from "../../src/alerts/AlertLoop.ts"
@@ -12,6 +12,7 @@ import { trip } from "../../src/store/trip.ts"
 import { callOverdue } from "../../src/submitter/Overdue.ts"
 import { flow, round, states } from "../support/Flow.ts"
 import { rounds } from "../support/Intents.ts"
+import { it } from "../support/it.ts"
 
 /** Deliveries that the receivers took, in their order. */
 const desks = (taken: Array<string>) =>
@@ -89,25 +90,21 @@ describe("the all-clear", () => {
 
   it.effect("of a payment past its bound says how it ended", () => {
     const taken: Array<string> = []
-    return flow(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
-          yield* rounds(options, sandbox, 4, new Set(["confirm"]))
-          yield* callOverdue()
-          yield* TestClock.adjust("31 minutes")
-          yield* callOverdue()
-          yield* deliver
-          assert.strictEqual(taken.length, 1, taken.join())
-          for (let i = 0; i < 10 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
-          yield* deliver
-          assert.deepStrictEqual(
-            taken.map((line) => line.replace(/ \w{4}$/, "")),
-            ["desk page intent", "desk info intent"],
-          )
-          assert.isEmpty(yield* (yield* AlertQueue).pending)
-        }),
-      routes,
-    )
+    return flow(function* (options, sandbox) {
+      const deliver = deliverOnce(options.treasury.name).pipe(Effect.provide(desks(taken)))
+      yield* rounds(options, sandbox, 4, new Set(["confirm"]))
+      yield* callOverdue()
+      yield* TestClock.adjust("31 minutes")
+      yield* callOverdue()
+      yield* deliver
+      assert.strictEqual(taken.length, 1, taken.join())
+      for (let i = 0; i < 10 && !(yield* states).includes("confirmed"); i++) yield* round(options, sandbox)
+      yield* deliver
+      assert.deepStrictEqual(
+        taken.map((line) => line.replace(/ \w{4}$/, "")),
+        ["desk page intent", "desk info intent"],
+      )
+      assert.isEmpty(yield* (yield* AlertQueue).pending)
+    }, routes)
   })
 })

@@ -1,7 +1,7 @@
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { alertLoop, deliverOnce } from "../../src/alerts/AlertLoop.ts"
@@ -11,6 +11,7 @@ import { Settings } from "../../src/store/Settings.ts"
 import { Signals } from "../../src/store/Signals.ts"
 import { Cycle } from "../../src/telemetry/Cycle.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { it } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 import { soon } from "../support/until.ts"
 
@@ -66,55 +67,49 @@ const hanging = Effect.acquireRelease(
 )
 
 describe("the loop of alerts", () => {
-  it.effect("delivers each of fifty pages within 2 s beside a receiver that hangs", () =>
-    Effect.gen(function* () {
-      const server = yield* hanging
-      const log = memoryLog()
-      yield* Effect.gen(function* () {
-        yield* Effect.forkScoped(alertLoop("t"))
-        for (let n = 0; n < 50; n++) {
-          yield* raise("page", `page ${n}`)
-          yield* TestClock.adjust("2 seconds")
-          assert.strictEqual(log.lines.at(-1)?.subject, `page ${n}`)
-        }
-        const [waiting] = yield* (yield* AlertQueue).pending
-        assert.deepInclude(waiting, { receiver: "desk", n: 50 }, "they are kept for who hangs")
-      }).pipe(Effect.provide(layers(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, log.layer)))
-    }),
-  )
-
-  it.effect("delivers pages before older tickets, each logged by its severity", () =>
-    Effect.gen(function* () {
-      const log = memoryLog()
-      yield* Effect.gen(function* () {
-        for (const severity of ["info", "ticket", "page"] as const) yield* raise(severity, severity)
-        yield* deliverOnce("t")
-        assert.deepStrictEqual(
-          log.lines.map(({ level, subject }) => [level, subject]),
-          [
-            ["Error", "page"],
-            ["Info", "info"],
-            ["Warn", "ticket"],
-          ],
-        )
-      }).pipe(Effect.provide(layers("http://127.0.0.1:1", log.layer)))
-    }),
-  )
-
-  it.effect("gives no alert an id that a lost or restored store gave", () =>
-    Effect.gen(function* () {
-      const log = memoryLog()
-      for (let life = 0; life < 20; life++) {
-        // Every other life is the same installation, put back to before its first alert.
-        const installation = `0000000${Math.floor(life / 2)}`
-        yield* Effect.gen(function* () {
-          yield* (yield* Settings).set("installation", installation)
-          yield* raise("page", "stuck")
-          yield* deliverOnce("t")
-        }).pipe(Effect.provide(layers("http://127.0.0.1:1", log.layer), { local: true }))
-        yield* TestClock.adjust("1 second")
+  it.effect("delivers each of fifty pages within 2 s beside a receiver that hangs", function* () {
+    const server = yield* hanging
+    const log = memoryLog()
+    yield* Effect.gen(function* () {
+      yield* Effect.forkScoped(alertLoop("t"))
+      for (let n = 0; n < 50; n++) {
+        yield* raise("page", `page ${n}`)
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(log.lines.at(-1)?.subject, `page ${n}`)
       }
-      assert.strictEqual(new Set(log.lines.map(({ id }) => id)).size, 20)
-    }),
-  )
+      const [waiting] = yield* (yield* AlertQueue).pending
+      assert.deepInclude(waiting, { receiver: "desk", n: 50 }, "they are kept for who hangs")
+    }).pipe(Effect.provide(layers(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, log.layer)))
+  })
+
+  it.effect("delivers pages before older tickets, each logged by its severity", function* () {
+    const log = memoryLog()
+    yield* Effect.gen(function* () {
+      for (const severity of ["info", "ticket", "page"] as const) yield* raise(severity, severity)
+      yield* deliverOnce("t")
+      assert.deepStrictEqual(
+        log.lines.map(({ level, subject }) => [level, subject]),
+        [
+          ["Error", "page"],
+          ["Info", "info"],
+          ["Warn", "ticket"],
+        ],
+      )
+    }).pipe(Effect.provide(layers("http://127.0.0.1:1", log.layer)))
+  })
+
+  it.effect("gives no alert an id that a lost or restored store gave", function* () {
+    const log = memoryLog()
+    for (let life = 0; life < 20; life++) {
+      // Every other life is the same installation, put back to before its first alert.
+      const installation = `0000000${Math.floor(life / 2)}`
+      yield* Effect.gen(function* () {
+        yield* (yield* Settings).set("installation", installation)
+        yield* raise("page", "stuck")
+        yield* deliverOnce("t")
+      }).pipe(Effect.provide(layers("http://127.0.0.1:1", log.layer), { local: true }))
+      yield* TestClock.adjust("1 second")
+    }
+    assert.strictEqual(new Set(log.lines.map(({ id }) => id)).size, 20)
+  })
 })

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process"
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { prepare } from "../../src/daemon.ts"
 import { Brake } from "../../src/store/Brake.ts"
@@ -11,6 +11,7 @@ import { compiledDir, root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { paid, round, states } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
 import { yamlText } from "../support/treasury.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-approve-"))
@@ -64,138 +65,120 @@ describe("operators at the command line", () => {
   })
 
   it.effect("see a coming policy before they sign it, and cannot skip it", () =>
-    controlled((options) =>
-      Effect.gen(function* () {
-        const { text } = options.treasury.document
-        const file = fileOf("wider.yaml")
-        writeFileSync(file, text.replace('per24h: "400"', 'per24h: "900"'))
-        const args = ["-c", file, "--data", options.dataDir]
-        const checked = JSON.parse((yield* run("check", file, "-o", "json")).stdout) as { readonly policy: string }
-        const printed = yield* run("approve", "terms", checked.policy, "--print", ...args)
-        assert.strictEqual(printed.code, 0, printed.stderr)
-        assert.match(printed.stdout, /^cofferer approval: terms\n(.+\n)+$/)
-        const without = yield* run("approve", "terms", checked.policy, ...args)
-        assert.deepStrictEqual([without.code, without.stdout], [2, ""])
-        assert.include(without.stderr, "say one of --key FILE, --signature HEX and --print")
-        writeFileSync(file, text)
-        const { hash } = options.treasury.policy
-        const same = yield* run("approve", "terms", hash, "--print", ...args)
-        assert.strictEqual(same.code, 6)
-        assert.include(same.stderr, `these terms are in force already`)
-      }),
-    ),
+    controlled(function* (options) {
+      const { text } = options.treasury.document
+      const file = fileOf("wider.yaml")
+      writeFileSync(file, text.replace('per24h: "400"', 'per24h: "900"'))
+      const args = ["-c", file, "--data", options.dataDir]
+      const checked = JSON.parse((yield* run("check", file, "-o", "json")).stdout) as { readonly policy: string }
+      const printed = yield* run("approve", "terms", checked.policy, "--print", ...args)
+      assert.strictEqual(printed.code, 0, printed.stderr)
+      assert.match(printed.stdout, /^cofferer approval: terms\n(.+\n)+$/)
+      const without = yield* run("approve", "terms", checked.policy, ...args)
+      assert.deepStrictEqual([without.code, without.stdout], [2, ""])
+      assert.include(without.stderr, "say one of --key FILE, --signature HEX and --print")
+      writeFileSync(file, text)
+      const { hash } = options.treasury.policy
+      const same = yield* run("approve", "terms", hash, "--print", ...args)
+      assert.strictEqual(same.code, 6)
+      assert.include(same.stderr, `these terms are in force already`)
+    }),
   )
 
   it.effect("approve a payment, one elsewhere and one here, and it is paid once", () =>
-    controlled(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-          const { id } = yield* newest
-          const data = ["--data", options.dataDir]
-          const printed = yield* run("approve", id.slice(0, 8), "--print", ...data)
-          assert.strictEqual(printed.code, 0, printed.stderr)
-          assert.match(printed.stderr, /keep-bob: 150\.00 USDT alice -> bob, fee at most 0\.30/)
-          assert.match(printed.stdout, /^cofferer approval: payment\n(.+\n)+$/)
-          const signature = yield* signElsewhere("chloe", printed.stdout)
-          const first = yield* run("approve", id, "--signature", signature, ...data)
-          assert.match(first.stdout, /^approved by chloe; 1 more of ana, ben\n$/, first.stderr)
-          const shown = yield* run("intents", "show", id, ...data)
-          assert.match(shown.stdout, /approved by chloe at .*\n +missing: 1 of ana, ben; 3 h 59 min left/)
-          const key = ["--key", fileOf("ana")]
-          assert.match((yield* run("approve", id, ...key, ...data)).stdout, /by ana; that is enough/)
-          assert.match((yield* run("approve", id, ...key, ...data)).stdout, /^approved already by ana/)
-          for (let i = 0; i < 6; i++) yield* round(options, sandbox)
-          assert.deepStrictEqual(yield* states, ["confirmed"])
-          assert.lengthOf(yield* paid(sandbox), 1)
-          assert.match((yield* run("intents", "show", id, ...data)).stdout, /approval +ana of desk; key /)
-          assert.match((yield* run("approve", id, ...key, ...data)).stderr, /nothing is left to approve/)
-        }),
-      desk,
-    ),
+    controlled(function* (options, sandbox) {
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+      const { id } = yield* newest
+      const data = ["--data", options.dataDir]
+      const printed = yield* run("approve", id.slice(0, 8), "--print", ...data)
+      assert.strictEqual(printed.code, 0, printed.stderr)
+      assert.match(printed.stderr, /keep-bob: 150\.00 USDT alice -> bob, fee at most 0\.30/)
+      assert.match(printed.stdout, /^cofferer approval: payment\n(.+\n)+$/)
+      const signature = yield* signElsewhere("chloe", printed.stdout)
+      const first = yield* run("approve", id, "--signature", signature, ...data)
+      assert.match(first.stdout, /^approved by chloe; 1 more of ana, ben\n$/, first.stderr)
+      const shown = yield* run("intents", "show", id, ...data)
+      assert.match(shown.stdout, /approved by chloe at .*\n +missing: 1 of ana, ben; 3 h 59 min left/)
+      const key = ["--key", fileOf("ana")]
+      assert.match((yield* run("approve", id, ...key, ...data)).stdout, /by ana; that is enough/)
+      assert.match((yield* run("approve", id, ...key, ...data)).stdout, /^approved already by ana/)
+      for (let i = 0; i < 6; i++) yield* round(options, sandbox)
+      assert.deepStrictEqual(yield* states, ["confirmed"])
+      assert.lengthOf(yield* paid(sandbox), 1)
+      assert.match((yield* run("intents", "show", id, ...data)).stdout, /approval +ana of desk; key /)
+      assert.match((yield* run("approve", id, ...key, ...data)).stderr, /nothing is left to approve/)
+    }, desk),
   )
 
   it.effect("are told in one line what they did wrongly", () =>
-    controlled(
-      (options, sandbox) =>
-        Effect.gen(function* () {
-          for (let i = 0; i < 4; i++) yield* round(options, sandbox)
-          const { id } = yield* newest
-          const data = ["--data", options.dataDir]
-          writeFileSync(fileOf("loose"), readFileSync(fileOf("ana")))
-          chmodSync(fileOf("loose"), 0o644)
-          yield* Effect.promise(() => newKey("eve"))
-          const cases: ReadonlyArray<readonly [number, RegExp, ReadonlyArray<string>]> = [
-            [2, /say one of --key FILE, --signature HEX and --print/, ["approve", id]],
-            [2, /signature/, ["approve", id, "--signature", "00"]],
-            [6, /the signature is of nobody of desk/, ["approve", id, "--signature", "00".repeat(64)]],
-            [6, /the signature is of nobody of desk/, ["approve", id, "--key", fileOf("eve")]],
-            [3, /others may read the key file/, ["approve", id, "--key", fileOf("loose")]],
-            [4, /no payment "zzzz"/, ["approve", "zzzz", "--print"]],
-            [2, /reason/, ["reject", id]],
-          ]
-          for (const [code, says, args] of cases) {
-            const done = yield* run(...args, ...data)
-            assert.deepStrictEqual([done.code, done.stdout], [code, ""], `${args.join(" ")}: ${done.stderr}`)
-            assert.match(done.stderr, says)
-          }
-          const rejected = yield* run("reject", id, "--reason", "not today", ...data)
-          assert.match(rejected.stdout, /is rejected by .*: not today/)
-          assert.deepStrictEqual(yield* states, ["rejected"])
-        }),
-      desk,
-    ),
+    controlled(function* (options, sandbox) {
+      for (let i = 0; i < 4; i++) yield* round(options, sandbox)
+      const { id } = yield* newest
+      const data = ["--data", options.dataDir]
+      writeFileSync(fileOf("loose"), readFileSync(fileOf("ana")))
+      chmodSync(fileOf("loose"), 0o644)
+      yield* Effect.promise(() => newKey("eve"))
+      const cases: ReadonlyArray<readonly [number, RegExp, ReadonlyArray<string>]> = [
+        [2, /say one of --key FILE, --signature HEX and --print/, ["approve", id]],
+        [2, /signature/, ["approve", id, "--signature", "00"]],
+        [6, /the signature is of nobody of desk/, ["approve", id, "--signature", "00".repeat(64)]],
+        [6, /the signature is of nobody of desk/, ["approve", id, "--key", fileOf("eve")]],
+        [3, /others may read the key file/, ["approve", id, "--key", fileOf("loose")]],
+        [4, /no payment "zzzz"/, ["approve", "zzzz", "--print"]],
+        [2, /reason/, ["reject", id]],
+      ]
+      for (const [code, says, args] of cases) {
+        const done = yield* run(...args, ...data)
+        assert.deepStrictEqual([done.code, done.stdout], [code, ""], `${args.join(" ")}: ${done.stderr}`)
+        assert.match(done.stderr, says)
+      }
+      const rejected = yield* run("reject", id, "--reason", "not today", ...data)
+      assert.match(rejected.stdout, /is rejected by .*: not today/)
+      assert.deepStrictEqual(yield* states, ["rejected"])
+    }, desk),
   )
 
   it.effect("end a halt together, with one reason", () =>
-    controlled(
-      (options) =>
-        Effect.gen(function* () {
-          const brake = yield* Brake
-          const resume = (reason: string, ...more: ReadonlyArray<string>) =>
-            run("resume", "--reason", reason, ...more, "--data", options.dataDir)
-          yield* brake.halt("operator", "stop")
-          const asked = yield* resume("looked at it")
-          assert.strictEqual(asked.code, 7)
-          assert.match(asked.stdout, /^cofferer approval: resume\n(.+\n)*reason: looked at it\nvoid from: .+\n$/)
-          assert.match(asked.stderr, /2 of ana, ben, chloe must say "resume" with the same reason/)
-          assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7)
-          assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7, "one is one")
-          assert.strictEqual((yield* resume("another reason", "--key", fileOf("ben"))).code, 7)
-          assert.lengthOf(yield* brake.halts, 1)
-          const signature = yield* signElsewhere("ben", asked.stdout)
-          const done = yield* resume("looked at it", "--signature", signature)
-          assert.match(done.stdout, /^resumed all/, done.stderr)
-          assert.lengthOf(yield* brake.halts, 0)
-          yield* brake.halt("operator", "again")
-          assert.strictEqual((yield* resume("looked at it")).code, 7, "what was signed was for the other halt")
-        }),
-      desk,
-    ),
+    controlled(function* (options) {
+      const brake = yield* Brake
+      const resume = (reason: string, ...more: ReadonlyArray<string>) =>
+        run("resume", "--reason", reason, ...more, "--data", options.dataDir)
+      yield* brake.halt("operator", "stop")
+      const asked = yield* resume("looked at it")
+      assert.strictEqual(asked.code, 7)
+      assert.match(asked.stdout, /^cofferer approval: resume\n(.+\n)*reason: looked at it\nvoid from: .+\n$/)
+      assert.match(asked.stderr, /2 of ana, ben, chloe must say "resume" with the same reason/)
+      assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7)
+      assert.strictEqual((yield* resume("looked at it", "--key", fileOf("ana"))).code, 7, "one is one")
+      assert.strictEqual((yield* resume("another reason", "--key", fileOf("ben"))).code, 7)
+      assert.lengthOf(yield* brake.halts, 1)
+      const signature = yield* signElsewhere("ben", asked.stdout)
+      const done = yield* resume("looked at it", "--signature", signature)
+      assert.match(done.stdout, /^resumed all/, done.stderr)
+      assert.lengthOf(yield* brake.halts, 0)
+      yield* brake.halt("operator", "again")
+      assert.strictEqual((yield* resume("looked at it")).code, 7, "what was signed was for the other halt")
+    }, desk),
   )
 
   it.effect("end the halt of a HALT file together, and only then the file goes", () =>
-    controlled(
-      (options) =>
-        Effect.gen(function* () {
-          const brake = yield* Brake
-          const file = join(options.dataDir, "HALT")
-          const resume = (...more: ReadonlyArray<string>) =>
-            run("resume", "--reason", "looked at it", ...more, "--data", options.dataDir)
-          writeFileSync(file, "stop\n")
-          yield* prepare(options)
-          assert.strictEqual((yield* resume()).code, 7)
-          assert.strictEqual((yield* resume("--key", fileOf("ana"))).code, 7)
-          assert.isTrue(existsSync(file))
-          assert.lengthOf(yield* brake.halts, 1)
-          const done = yield* resume("--key", fileOf("ben"))
-          assert.match(done.stdout, /^resumed all, and took the HALT file away\n$/, done.stderr)
-          assert.isFalse(existsSync(file))
-          assert.lengthOf(yield* brake.halts, 0)
-          yield* prepare(options)
-          assert.lengthOf(yield* brake.halts, 0)
-        }),
-      desk,
-    ),
+    controlled(function* (options) {
+      const brake = yield* Brake
+      const file = join(options.dataDir, "HALT")
+      const resume = (...more: ReadonlyArray<string>) =>
+        run("resume", "--reason", "looked at it", ...more, "--data", options.dataDir)
+      writeFileSync(file, "stop\n")
+      yield* prepare(options)
+      assert.strictEqual((yield* resume()).code, 7)
+      assert.strictEqual((yield* resume("--key", fileOf("ana"))).code, 7)
+      assert.isTrue(existsSync(file))
+      assert.lengthOf(yield* brake.halts, 1)
+      const done = yield* resume("--key", fileOf("ben"))
+      assert.match(done.stdout, /^resumed all, and took the HALT file away\n$/, done.stderr)
+      assert.isFalse(existsSync(file))
+      assert.lengthOf(yield* brake.halts, 0)
+      yield* prepare(options)
+      assert.lengthOf(yield* brake.halts, 0)
+    }, desk),
   )
 })

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { it } from "../support/it.ts"
 import { chainId, usdt, withSandbox } from "../support/TestSandbox.ts"
 import { treasuryText } from "../support/treasury.ts"
 
@@ -29,39 +30,31 @@ const check = (pin: object, network: { readonly chainId?: string; readonly url?:
   )
 
 describe("check, where a gateway answers", () => {
-  it.live("refuses a pin of other decimals, with its place and both numbers", () =>
-    Effect.gen(function* () {
-      const { code, stderr } = yield* check({ decimals: 8 })
-      assert.strictEqual(code, 3)
-      assert.match(stderr, /treasury\.yaml:\d+:\d+ +USDT has 8 decimals here and 6 at the gateway; write 6, if not/)
-    }),
-  )
+  it.live("refuses a pin of other decimals, with its place and both numbers", function* () {
+    const { code, stderr } = yield* check({ decimals: 8 })
+    assert.strictEqual(code, 3)
+    assert.match(stderr, /treasury\.yaml:\d+:\d+ +USDT has 8 decimals here and 6 at the gateway; write 6, if not/)
+  })
 
-  it.live("refuses another chain", () =>
-    Effect.gen(function* () {
-      const { code, stderr } = yield* check({}, { chainId: "mainnet" })
-      assert.strictEqual(code, 3)
-      assert.match(stderr, /the gateway is on chain sandbox-1, not on mainnet; correct network.chainId/)
-    }),
-  )
+  it.live("refuses another chain", function* () {
+    const { code, stderr } = yield* check({}, { chainId: "mainnet" })
+    assert.strictEqual(code, 3)
+    assert.match(stderr, /the gateway is on chain sandbox-1, not on mainnet; correct network.chainId/)
+  })
 
-  it.live("warns of an id that is not listed, and passes what agrees without a word", () =>
-    Effect.gen(function* () {
-      const unlisted = yield* check({ id: "ab".repeat(32) })
-      assert.strictEqual(unlisted.code, 0, unlisted.stderr)
-      assert.match(unlisted.stdout, /^warn .*the gateway does not list USDT/m)
-      const right = yield* check({})
-      assert.deepStrictEqual([right.code, right.stderr], [0, ""])
-    }),
-  )
+  it.live("warns of an id that is not listed, and passes what agrees without a word", function* () {
+    const unlisted = yield* check({ id: "ab".repeat(32) })
+    assert.strictEqual(unlisted.code, 0, unlisted.stderr)
+    assert.match(unlisted.stdout, /^warn .*the gateway does not list USDT/m)
+    const right = yield* check({})
+    assert.deepStrictEqual([right.code, right.stderr], [0, ""])
+  })
 
-  it.live("says that nothing was compared where none answers", () =>
-    Effect.gen(function* () {
-      const { code, stderr } = yield* check({}, { url: "http://127.0.0.1:9" })
-      assert.deepStrictEqual(
-        [code, stderr],
-        [0, "note: no gateway answered; chain id, asset ids and decimals were not compared\n"],
-      )
-    }),
-  )
+  it.live("says that nothing was compared where none answers", function* () {
+    const { code, stderr } = yield* check({}, { url: "http://127.0.0.1:9" })
+    assert.deepStrictEqual(
+      [code, stderr],
+      [0, "note: no gateway answered; chain id, asset ids and decimals were not compared\n"],
+    )
+  })
 })

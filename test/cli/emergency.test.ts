@@ -2,12 +2,13 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { socketFile } from "../../src/status/ControlServer.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
+import { it } from "../support/it.ts"
 
 const dir = mkdtempSync(join(tmpdir(), "cofferer-emergency-"))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -35,36 +36,32 @@ const broken: ReadonlyArray<readonly [title: string, text: (data: string) => str
 
 describe("commands of an emergency, where the treasury file is broken", () => {
   it.effect.each(broken)("reach a healthy daemon by %s and warn of what is wrong", ([, text, says]) =>
-    controlled((options) =>
-      Effect.gen(function* () {
-        const config = ["--config", fileWith(text(options.dataDir))]
-        const halted = yield* run("halt", ...reason, ...config)
-        assert.deepStrictEqual([halted.code, halted.stdout.slice(0, 7)], [0, "halted:"], halted.stderr)
-        assert.match(halted.stderr, /^warn /)
-        assert.match(halted.stderr, says)
-        assert.include(halted.stderr, `goes on with the data directory ${options.dataDir}; --data DIR names another`)
-        assert.lengthOf(yield* (yield* Brake).halts, 1)
-        const resumed = yield* run("resume", ...reason, ...config)
-        assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "resumed all\n"], resumed.stderr)
-        const paused = yield* run("pause", "--scope", "rule:keep-bob", ...reason, ...config)
-        assert.strictEqual(paused.code, 0, paused.stderr)
-        assert.lengthOf(yield* (yield* Brake).pauses, 1)
-        for (const asked of [["status"], ["intents"], ["explain", "keep-bob"], ["verify"]]) {
-          const answer = yield* run(...asked, ...config)
-          assert.strictEqual(answer.code, 0, `${asked[0]}: ${answer.stderr}`)
-          assert.isNotEmpty(answer.stdout)
-        }
-      }),
-    ),
+    controlled(function* (options) {
+      const config = ["--config", fileWith(text(options.dataDir))]
+      const halted = yield* run("halt", ...reason, ...config)
+      assert.deepStrictEqual([halted.code, halted.stdout.slice(0, 7)], [0, "halted:"], halted.stderr)
+      assert.match(halted.stderr, /^warn /)
+      assert.match(halted.stderr, says)
+      assert.include(halted.stderr, `goes on with the data directory ${options.dataDir}; --data DIR names another`)
+      assert.lengthOf(yield* (yield* Brake).halts, 1)
+      const resumed = yield* run("resume", ...reason, ...config)
+      assert.deepStrictEqual([resumed.code, resumed.stdout], [0, "resumed all\n"], resumed.stderr)
+      const paused = yield* run("pause", "--scope", "rule:keep-bob", ...reason, ...config)
+      assert.strictEqual(paused.code, 0, paused.stderr)
+      assert.lengthOf(yield* (yield* Brake).pauses, 1)
+      for (const asked of [["status"], ["intents"], ["explain", "keep-bob"], ["verify"]]) {
+        const answer = yield* run(...asked, ...config)
+        assert.strictEqual(answer.code, 0, `${asked[0]}: ${answer.stderr}`)
+        assert.isNotEmpty(answer.stdout)
+      }
+    }),
   )
 
   it.effect("are told nothing of the file where --data says the directory", () =>
-    controlled((options) =>
-      Effect.gen(function* () {
-        const answer = yield* run("status", "--config", fileWith("polcy: {}\n"), "--data", options.dataDir)
-        assert.deepStrictEqual([answer.code, answer.stderr], [0, ""])
-      }),
-    ),
+    controlled(function* (options) {
+      const answer = yield* run("status", "--config", fileWith("polcy: {}\n"), "--data", options.dataDir)
+      assert.deepStrictEqual([answer.code, answer.stderr], [0, ""])
+    }),
   )
 
   it("write the HALT file where no daemon runs", async () => {
@@ -117,14 +114,12 @@ describe("commands of an emergency, where the treasury file is broken", () => {
   })
 
   it.effect("write no HALT file where the daemon understood a pause and refused it", () =>
-    controlled((options) =>
-      Effect.gen(function* () {
-        const done = yield* run("pause", "--scope", "party:nobody", ...reason, "--data", options.dataDir)
-        assert.strictEqual(done.code, 2, done.stderr)
-        assert.match(done.stderr, /scope "party:nobody" names nothing/)
-        assert.isFalse(existsSync(join(options.dataDir, "HALT")))
-      }),
-    ),
+    controlled(function* (options) {
+      const done = yield* run("pause", "--scope", "party:nobody", ...reason, "--data", options.dataDir)
+      assert.strictEqual(done.code, 2, done.stderr)
+      assert.match(done.stderr, /scope "party:nobody" names nothing/)
+      assert.isFalse(existsSync(join(options.dataDir, "HALT")))
+    }),
   )
 
   it("stop nothing in a directory that is not there, and say so", async () => {

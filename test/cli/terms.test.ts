@@ -14,7 +14,7 @@ import { Brake } from "../../src/store/Brake.ts"
 import { TermsLog } from "../../src/store/TermsLog.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { ask } from "../support/Control.ts"
-import { flow } from "../support/Flow.ts"
+import { type FlowServices, flow } from "../support/Flow.ts"
 import { deskFields } from "../support/Operators.ts"
 import type { Fields } from "../support/treasury.ts"
 
@@ -29,7 +29,7 @@ const storeOf = (options: DaemonOptions) => storeLayer(options)
 const halts = Effect.flatMap(Brake, (brake) => Effect.map(brake.halts, (all) => all.map(({ reason }) => reason)))
 
 /** A treasury whose daemon was last started with weaker terms than before. */
-const halted = (more: Fields, use: (where: Halted) => Effect.Effect<void, unknown, Flow>) =>
+const halted = (more: Fields, use: (where: Halted) => Effect.Effect<void, unknown, FlowServices>) =>
   flow(
     ({ treasury }) => {
       const dir = mkdtempSync(join(tmpdir(), "cofferer-accept-"))
@@ -52,7 +52,6 @@ const halted = (more: Fields, use: (where: Halted) => Effect.Effect<void, unknow
     },
     { more },
   )
-type Flow = Parameters<typeof flow>[0] extends (...args: never) => Effect.Effect<void, unknown, infer R> ? R : never
 
 describe("terms accept", () => {
   it.effect("takes the terms of a file that name nobody, where no daemon runs", () =>

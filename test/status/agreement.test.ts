@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { commandNames } from "../../src/cli/root.ts"
@@ -17,6 +17,7 @@ import { callCofferer } from "../support/CommandLine.ts"
 import { ask, controlled } from "../support/Control.ts"
 import { alice, flow } from "../support/Flow.ts"
 import { altered, startFront } from "../support/Fronts.ts"
+import { it } from "../support/it.ts"
 import { deskFields, operatorKey, operatorNames, operatorSigns } from "../support/Operators.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
 import { usdt } from "../support/TestSandbox.ts"
@@ -220,46 +221,43 @@ describe("the table of agreement", () => {
   })
 
   it.effect("is what the socket looks a verb up in before it does anything", () =>
-    controlled((options) =>
-      Effect.gen(function* () {
-        for (const path of ["withdraw", "intents/abc/pay", "constructor"]) {
-          assert.strictEqual((yield* ask(options, `/api/v1/${path}`, {})).status, 404, path)
-        }
-      }),
-    ),
+    controlled(function* (options) {
+      for (const path of ["withdraw", "intents/abc/pay", "constructor"]) {
+        assert.strictEqual((yield* ask(options, `/api/v1/${path}`, {})).status, 404, path)
+      }
+    }),
   )
 
   for (const walk of walks) {
     it.effect(`asks two operators over the socket to ${nameOf(walk)}`, () =>
       controlled(
-        (options) =>
-          Effect.gen(function* () {
-            // What the verbs ask of the gateway has its limit, in the clock's time.
-            const post = (more: object = {}) =>
-              Effect.andThen(
-                TestClock.adjust("3 seconds"),
-                ask(options, `/api/v1/${walk.path}`, { ...walk.body, ...more }),
-              )
-            yield* walk.begin
-            const asked = yield* post()
-            assert.strictEqual(asked.status, 202, asked.text)
-            assert.match(textIn(asked.json), walk.says)
-            assert.match(textIn(asked.json), /^(.+)\ntreasury: flow\nchain: sandbox-1\n(.+\n)*void from: .+Z\n$/)
-            const signed = (name: string) => post({ signature: operatorSigns(name, textIn(asked.json)) })
-            assert.strictEqual((yield* signed("eve")).status, 403)
-            for (const name of ["ana", "ana"]) {
-              const waits = yield* signed(name)
-              assert.strictEqual(waits.status, 202, waits.text)
-              assert.containSubset(waits.json, { by: ["ana"], missing: 1, others: ["ben", "chloe"] })
-            }
-            const other = { ...walk.body, reason: "another" }
-            const foreign = { ...other, signature: operatorSigns("ben", textIn(asked.json)) }
-            assert.strictEqual((yield* ask(options, `/api/v1/${walk.path}`, foreign)).status, 403)
-            assert.isTrue(yield* walk.waits)
-            const done = yield* signed("ben")
-            assert.strictEqual(done.status, 200, done.text)
-            assert.isFalse(yield* walk.waits)
-          }),
+        function* (options) {
+          // What the verbs ask of the gateway has its limit, in the clock's time.
+          const post = (more: object = {}) =>
+            Effect.andThen(
+              TestClock.adjust("3 seconds"),
+              ask(options, `/api/v1/${walk.path}`, { ...walk.body, ...more }),
+            )
+          yield* walk.begin
+          const asked = yield* post()
+          assert.strictEqual(asked.status, 202, asked.text)
+          assert.match(textIn(asked.json), walk.says)
+          assert.match(textIn(asked.json), /^(.+)\ntreasury: flow\nchain: sandbox-1\n(.+\n)*void from: .+Z\n$/)
+          const signed = (name: string) => post({ signature: operatorSigns(name, textIn(asked.json)) })
+          assert.strictEqual((yield* signed("eve")).status, 403)
+          for (const name of ["ana", "ana"]) {
+            const waits = yield* signed(name)
+            assert.strictEqual(waits.status, 202, waits.text)
+            assert.containSubset(waits.json, { by: ["ana"], missing: 1, others: ["ben", "chloe"] })
+          }
+          const other = { ...walk.body, reason: "another" }
+          const foreign = { ...other, signature: operatorSigns("ben", textIn(asked.json)) }
+          assert.strictEqual((yield* ask(options, `/api/v1/${walk.path}`, foreign)).status, 403)
+          assert.isTrue(yield* walk.waits)
+          const done = yield* signed("ben")
+          assert.strictEqual(done.status, 200, done.text)
+          assert.isFalse(yield* walk.waits)
+        },
         { more: deskFields() },
       ),
     )
@@ -298,18 +296,17 @@ describe("the table of agreement", () => {
 
   it.effect("lets anybody stop, and end what a person paused", () =>
     controlled(
-      (options) =>
-        Effect.gen(function* () {
-          const post = (path: string, body: object) => ask(options, `/api/v1/${path}`, body)
-          assert.strictEqual((yield* post("pause", { scope: "party:bob", ...why })).status, 200)
-          assert.strictEqual((yield* post("resume", { scope: "party:bob", ...why })).status, 200)
-          yield* begin
-          const wait = { ...manual, id: intentOf("4").id, subject: "4", episode: 4 }
-          yield* (yield* Outbox).record(wait)
-          assert.strictEqual((yield* post(`intents/${wait.id}/cancel`, why)).status, 200)
-          assert.strictEqual((yield* post("halt", why)).status, 200)
-          assert.isTrue(yield* isHalted("operator"))
-        }),
+      function* (options) {
+        const post = (path: string, body: object) => ask(options, `/api/v1/${path}`, body)
+        assert.strictEqual((yield* post("pause", { scope: "party:bob", ...why })).status, 200)
+        assert.strictEqual((yield* post("resume", { scope: "party:bob", ...why })).status, 200)
+        yield* begin
+        const wait = { ...manual, id: intentOf("4").id, subject: "4", episode: 4 }
+        yield* (yield* Outbox).record(wait)
+        assert.strictEqual((yield* post(`intents/${wait.id}/cancel`, why)).status, 200)
+        assert.strictEqual((yield* post("halt", why)).status, 200)
+        assert.isTrue(yield* isHalted("operator"))
+      },
       { more: deskFields() },
     ),
   )
@@ -367,20 +364,19 @@ describe("the table of agreement", () => {
 
   it.effect("takes no signature for a halt that came back, though it says the same", () =>
     controlled(
-      (options) =>
-        Effect.gen(function* () {
-          const brake = yield* Brake
-          const post = (more: object = {}) => ask(options, "/api/v1/resume", { scope: "all", ...why, ...more })
-          yield* brake.halt("store_error", "disk full")
-          const text = textIn((yield* post()).json)
-          const signatures = ["ana", "ben"].map((name) => operatorSigns(name, text))
-          for (const signature of signatures) yield* post({ signature })
-          assert.isFalse(yield* isHalted("store_error"))
-          yield* TestClock.adjust("1 minute")
-          yield* brake.halt("store_error", "disk full")
-          for (const signature of signatures) assert.strictEqual((yield* post({ signature })).status, 403)
-          assert.isTrue(yield* isHalted("store_error"))
-        }),
+      function* (options) {
+        const brake = yield* Brake
+        const post = (more: object = {}) => ask(options, "/api/v1/resume", { scope: "all", ...why, ...more })
+        yield* brake.halt("store_error", "disk full")
+        const text = textIn((yield* post()).json)
+        const signatures = ["ana", "ben"].map((name) => operatorSigns(name, text))
+        for (const signature of signatures) yield* post({ signature })
+        assert.isFalse(yield* isHalted("store_error"))
+        yield* TestClock.adjust("1 minute")
+        yield* brake.halt("store_error", "disk full")
+        for (const signature of signatures) assert.strictEqual((yield* post({ signature })).status, 403)
+        assert.isTrue(yield* isHalted("store_error"))
+      },
       { more: deskFields() },
     ),
   )

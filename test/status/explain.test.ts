@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { type Explained, explainText } from "../../src/cli/explain.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
@@ -33,6 +33,7 @@ import {
   seesHead,
   type Words,
 } from "../support/Explained.ts"
+import { it } from "../support/it.ts"
 import { attemptOf } from "../support/Payments.ts"
 
 interface Case {
@@ -346,24 +347,22 @@ describe("explain", () => {
 
   for (const [reason, one] of Object.entries<Case>(cases)) {
     it.effect(`says of ${reason} what decided, and what would end it`, () =>
-      explained(one.words ?? {}, (treasury) =>
-        Effect.gen(function* () {
-          yield* arrange(one.rows)
-          yield* one.store ?? Effect.void
-          const { first, text } = yield* explanation(treasury, one.snapshot)
-          assert.strictEqual(first.reason, reason, first.sentence)
-          const check = first.checks.find(({ sign }) => sign === "holds")
-          assert.strictEqual(check?.reason, reason)
-          assert.match(check?.detail ?? "", one.says)
-          assert.include(text, check?.detail ?? "?")
-          if (one.endsIn === undefined) assert.match(first.next.after.join("\n"), one.after ?? /\?/)
-          else assert.strictEqual(first.next.notBefore, now + one.endsIn * 1_000)
-          assert.deepStrictEqual(
-            first.checks.map((c) => c.reason),
-            [...holdReasons],
-          )
-        }),
-      ),
+      explained(one.words ?? {}, function* (treasury) {
+        yield* arrange(one.rows)
+        yield* one.store ?? Effect.void
+        const { first, text } = yield* explanation(treasury, one.snapshot)
+        assert.strictEqual(first.reason, reason, first.sentence)
+        const check = first.checks.find(({ sign }) => sign === "holds")
+        assert.strictEqual(check?.reason, reason)
+        assert.match(check?.detail ?? "", one.says)
+        assert.include(text, check?.detail ?? "?")
+        if (one.endsIn === undefined) assert.match(first.next.after.join("\n"), one.after ?? /\?/)
+        else assert.strictEqual(first.next.notBefore, now + one.endsIn * 1_000)
+        assert.deepStrictEqual(
+          first.checks.map((c) => c.reason),
+          [...holdReasons],
+        )
+      }),
     )
   }
 })

@@ -1,13 +1,14 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { treasuryOf } from "../../src/config/Treasury.ts"
 import { prepare } from "../../src/daemon.ts"
 import { type DaemonOptions, daemonLayer } from "../../src/services.ts"
 import { type FlowSetup, flow } from "../support/Flow.ts"
+import { it } from "../support/it.ts"
 import { deskFields } from "../support/Operators.ts"
 
 type Json = Record<string, unknown>
@@ -44,17 +45,13 @@ const starts = (
   judge: (told: ReadonlyArray<Effect.Success<ReturnType<typeof start>>>) => void,
   setup: FlowSetup = {},
 ) =>
-  flow(
-    (options) =>
-      Effect.gen(function* () {
-        const dataDir = mkdtempSync(join(tmpdir(), "cofferer-gateways-"))
-        cpSync(join(options.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
-        const lives = Effect.forEach(files, (file) => Effect.flatMap(changed({ ...options, dataDir }, file), start))
-        const removed = Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))
-        judge(yield* Effect.ensuring(lives, removed))
-      }),
-    setup,
-  )
+  flow(function* (options) {
+    const dataDir = mkdtempSync(join(tmpdir(), "cofferer-gateways-"))
+    cpSync(join(options.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
+    const lives = Effect.forEach(files, (file) => Effect.flatMap(changed({ ...options, dataDir }, file), start))
+    const removed = Effect.sync(() => rmSync(dataDir, { recursive: true, force: true }))
+    judge(yield* Effect.ensuring(lives, removed))
+  }, setup)
 
 describe("a start with other gateways", () => {
   it.effect("that leaves too few old ones pages people, and the journal names all", () =>

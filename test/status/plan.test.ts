@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { explainText } from "../../src/cli/explain.ts"
 import { planText } from "../../src/cli/plan.ts"
@@ -14,6 +14,7 @@ import { Rehearsals } from "../../src/store/Rehearsals.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { arrange, explained, explainedFields, explainedTreasury, payment } from "../support/Explained.ts"
+import { it } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 import { treasuryText } from "../support/treasury.ts"
 
@@ -26,20 +27,18 @@ const shown = (treasury: Treasury, inForce?: Treasury, asLastSeen = false) =>
 
 describe("a plan", () => {
   it.effect("says what would be paid, and stores nothing of it", () =>
-    explained({}, (treasury) =>
-      Effect.gen(function* () {
-        yield* arrange()
-        const before = { head: (yield* (yield* Journal).head).seq, states: yield* (yield* RuleStates).all }
-        const { plan, text } = yield* shown(treasury)
-        assert.strictEqual(plan.fires, 1)
-        assert.include(text, "now       keep hot/USDT pays 1,500.00 USDT reserve -> hot: 500.00 is below 1,000")
-        assert.deepStrictEqual(
-          { head: (yield* (yield* Journal).head).seq, states: yield* (yield* RuleStates).all },
-          before,
-        )
-        assert.lengthOf(yield* (yield* Outbox).recent(5), 0)
-      }),
-    ),
+    explained({}, function* (treasury) {
+      yield* arrange()
+      const before = { head: (yield* (yield* Journal).head).seq, states: yield* (yield* RuleStates).all }
+      const { plan, text } = yield* shown(treasury)
+      assert.strictEqual(plan.fires, 1)
+      assert.include(text, "now       keep hot/USDT pays 1,500.00 USDT reserve -> hot: 500.00 is below 1,000")
+      assert.deepStrictEqual(
+        { head: (yield* (yield* Journal).head).seq, states: yield* (yield* RuleStates).all },
+        before,
+      )
+      assert.lengthOf(yield* (yield* Outbox).recent(5), 0)
+    }),
   )
 
   it.effect.each([
@@ -53,18 +52,16 @@ describe("a plan", () => {
         topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
       },
     ]
-    return explained({ instead: trying }, (treasury) =>
-      Effect.gen(function* () {
-        yield* arrange({ hot })
-        const { plan, text } = yield* shown(treasury)
-        assert.match(text, says)
-        assert.containSubset(plan.subjects, [{ rule: "keep", rehearsed: true, trial: true }])
-        const answer = (yield* explanationOf(live(treasury), { name: "keep" })) as RuleAnswer
-        const why = explainText(answer, true)
-        assert.include(why, "\n  on trial (mode: shadow): it decides, and nothing is paid or asked for\n")
-        assert.match(why, /next .*; it would be rehearsed then, not paid$/m)
-      }),
-    )
+    return explained({ instead: trying }, function* (treasury) {
+      yield* arrange({ hot })
+      const { plan, text } = yield* shown(treasury)
+      assert.match(text, says)
+      assert.containSubset(plan.subjects, [{ rule: "keep", rehearsed: true, trial: true }])
+      const answer = (yield* explanationOf(live(treasury), { name: "keep" })) as RuleAnswer
+      const why = explainText(answer, true)
+      assert.include(why, "\n  on trial (mode: shadow): it decides, and nothing is paid or asked for\n")
+      assert.match(why, /next .*; it would be rehearsed then, not paid$/m)
+    })
   })
 
   it.effect("of rules whose trial ends leaves what the trial has counted so far", () => {
@@ -75,136 +72,124 @@ describe("a plan", () => {
         topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_000", target: "2_000" }] },
       },
     ]
-    return explained({ instead: rehearsing }, (treasury) =>
-      Effect.gen(function* () {
-        yield* arrange()
-        const rehearsals = yield* Rehearsals
-        yield* rehearsals.of(["keep"])
-        yield* rehearsals.add("keep", payment().payment, 0n)
-        const { plan, difference } = yield* shown(yield* explainedTreasury(), treasury)
-        assert.deepStrictEqual([plan.fires, difference?.onlyChanged.length], [1, 1])
-        yield* explanationOf(live(yield* explainedTreasury()), { name: "keep" })
-        const [kept] = yield* rehearsals.of(["keep"])
-        assert.deepStrictEqual([kept?.payments, kept?.moved.size], [1, 2])
-      }),
-    )
+    return explained({ instead: rehearsing }, function* (treasury) {
+      yield* arrange()
+      const rehearsals = yield* Rehearsals
+      yield* rehearsals.of(["keep"])
+      yield* rehearsals.add("keep", payment().payment, 0n)
+      const { plan, difference } = yield* shown(yield* explainedTreasury(), treasury)
+      assert.deepStrictEqual([plan.fires, difference?.onlyChanged.length], [1, 1])
+      yield* explanationOf(live(yield* explainedTreasury()), { name: "keep" })
+      const [kept] = yield* rehearsals.of(["keep"])
+      assert.deepStrictEqual([kept?.payments, kept?.moved.size], [1, 2])
+    })
   })
 
   it.effect("says what follows once a condition has held for its time", () =>
-    explained({ keep: { for: "90s" } }, (treasury) =>
-      Effect.gen(function* () {
-        yield* arrange()
-        const { plan, text } = yield* shown(treasury)
-        assert.strictEqual(plan.fires, 1)
-        assert.include(text, "now       nothing is paid or asked for")
-        assert.include(text, "soon      keep hot/USDT: 1,500.00 USDT reserve -> hot, if it stays so for 30 s more")
-      }),
-    ),
+    explained({ keep: { for: "90s" } }, function* (treasury) {
+      yield* arrange()
+      const { plan, text } = yield* shown(treasury)
+      assert.strictEqual(plan.fires, 1)
+      assert.include(text, "now       nothing is paid or asked for")
+      assert.include(text, "soon      keep hot/USDT: 1,500.00 USDT reserve -> hot, if it stays so for 30 s more")
+    }),
   )
 
   it.effect("compares base units where a changed file has other decimals, and warns of them", () =>
-    explained({}, (treasury) =>
-      Effect.gen(function* () {
-        yield* arrange({ hot: 0n })
-        const id = "c".repeat(64)
-        const changed = yield* explainedTreasury({ more: { assets: { USDT: { id, decimals: 3 } } } })
-        const { difference, ...answer } = yield* shown(changed, treasury)
-        assert.deepStrictEqual(
-          difference?.onlyInForce.map(({ amount, units }) => [amount, units]),
-          [["2,000.00", "200000"]],
-        )
-        const warning = "1 USDT is 100 base units in force and would be 1000"
-        assert.include(answer.text, `WARNING   USDT has 2 decimals in force and 3 in the changed file: ${warning}`)
-        assert.match(answer.text, /no longer 2,000\.00 USDT reserve -> hot \(keep hot\/USDT\), 200000 base units/)
-        const each = "9,000 (9000000 base units) each, before 9,000 (900000 base units)"
-        assert.include(answer.text, `now permitted: policy line 1, reserve -> hot, eve, cold, USDT: ${each}`)
-        const same = yield* shown(treasury, treasury)
-        assert.include(same.text, "nothing of it differs")
-      }),
-    ),
+    explained({}, function* (treasury) {
+      yield* arrange({ hot: 0n })
+      const id = "c".repeat(64)
+      const changed = yield* explainedTreasury({ more: { assets: { USDT: { id, decimals: 3 } } } })
+      const { difference, ...answer } = yield* shown(changed, treasury)
+      assert.deepStrictEqual(
+        difference?.onlyInForce.map(({ amount, units }) => [amount, units]),
+        [["2,000.00", "200000"]],
+      )
+      const warning = "1 USDT is 100 base units in force and would be 1000"
+      assert.include(answer.text, `WARNING   USDT has 2 decimals in force and 3 in the changed file: ${warning}`)
+      assert.match(answer.text, /no longer 2,000\.00 USDT reserve -> hot \(keep hot\/USDT\), 200000 base units/)
+      const each = "9,000 (9000000 base units) each, before 9,000 (900000 base units)"
+      assert.include(answer.text, `now permitted: policy line 1, reserve -> hot, eve, cold, USDT: ${each}`)
+      const same = yield* shown(treasury, treasury)
+      assert.include(same.text, "nothing of it differs")
+    }),
   )
 
   it.effect("says why a subject is silent", () =>
-    explained({}, (treasury) =>
-      Effect.gen(function* () {
-        yield* arrange({ hot: 100_000n })
-        const calm = yield* shown(treasury)
-        assert.strictEqual(calm.plan.fires, 0)
-        assert.include(calm.text, "silent    keep hot/USDT: in band, 1,000.00 is not below 1,000")
-      }),
-    ),
+    explained({}, function* (treasury) {
+      yield* arrange({ hot: 100_000n })
+      const calm = yield* shown(treasury)
+      assert.strictEqual(calm.plan.fires, 0)
+      assert.include(calm.text, "silent    keep hot/USDT: in band, 1,000.00 is not below 1,000")
+    }),
   )
 
   it.effect("tells what a changed file would do otherwise, over the same knowledge", () =>
-    explained({}, (treasury) =>
-      Effect.gen(function* () {
-        yield* arrange({ hot: 100_000n })
-        const changed = yield* explainedTreasury({
-          instead: [
-            {
-              name: "keep",
-              topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_500", target: "2_000" }] },
-              priority: 50,
-            },
-          ],
-          rules: [
-            {
-              name: "eves",
-              topUp: { from: "reserve", levels: [{ party: "eve", asset: "USDT", below: "1", target: "5" }] },
-            },
-          ],
-          policy: {
-            allow: [
-              {
-                from: "reserve",
-                to: ["hot", "eve"],
-                asset: "USDT",
-                perTransfer: "8_000",
-                per24h: "30_000",
-                transfersPer24h: 9,
-              },
-            ],
+    explained({}, function* (treasury) {
+      yield* arrange({ hot: 100_000n })
+      const changed = yield* explainedTreasury({
+        instead: [
+          {
+            name: "keep",
+            topUp: { from: "reserve", levels: [{ party: "hot", asset: "USDT", below: "1_500", target: "2_000" }] },
+            priority: 50,
           },
-        })
-        const { difference, plan, text } = yield* shown(changed, treasury)
-        assert.strictEqual(plan.fires, 2)
-        assert.deepStrictEqual(difference?.rules, [
-          { rule: "keep", change: "changed", words: ["topUp.levels.0.below: 1_000 -> 1_500"] },
-          { rule: "eves", change: "added", words: [] },
-        ])
-        assert.deepStrictEqual(difference?.onlyInForce, [])
-        assert.deepStrictEqual(
-          difference?.onlyChanged.map(({ rule, amount }) => [rule, amount]),
-          [
-            ["keep", "1,000.00"],
-            ["eves", "5.00"],
+        ],
+        rules: [
+          {
+            name: "eves",
+            topUp: { from: "reserve", levels: [{ party: "eve", asset: "USDT", below: "1", target: "5" }] },
+          },
+        ],
+        policy: {
+          allow: [
+            {
+              from: "reserve",
+              to: ["hot", "eve"],
+              asset: "USDT",
+              perTransfer: "8_000",
+              per24h: "30_000",
+              transfersPer24h: 9,
+            },
           ],
-        )
-        assert.match(text, /now permitted: policy line 1, .*: 30,000 in 24 h, before 20,000/)
-        assert.match(text, /no longer permitted: policy line 1, .*: 9,000 each, now 8,000/)
-        const back = yield* shown(treasury, changed)
-        assert.deepStrictEqual(
-          back.difference?.rules.map(({ rule, change }) => [rule, change]),
-          [
-            ["eves", "removed"],
-            ["keep", "changed"],
-          ],
-        )
-        assert.lengthOf(back.difference?.onlyInForce ?? [], 2)
-        assert.include((yield* shown(treasury, treasury)).text, "nothing of it differs from what is in force")
-      }),
-    ),
+        },
+      })
+      const { difference, plan, text } = yield* shown(changed, treasury)
+      assert.strictEqual(plan.fires, 2)
+      assert.deepStrictEqual(difference?.rules, [
+        { rule: "keep", change: "changed", words: ["topUp.levels.0.below: 1_000 -> 1_500"] },
+        { rule: "eves", change: "added", words: [] },
+      ])
+      assert.deepStrictEqual(difference?.onlyInForce, [])
+      assert.deepStrictEqual(
+        difference?.onlyChanged.map(({ rule, amount }) => [rule, amount]),
+        [
+          ["keep", "1,000.00"],
+          ["eves", "5.00"],
+        ],
+      )
+      assert.match(text, /now permitted: policy line 1, .*: 30,000 in 24 h, before 20,000/)
+      assert.match(text, /no longer permitted: policy line 1, .*: 9,000 each, now 8,000/)
+      const back = yield* shown(treasury, changed)
+      assert.deepStrictEqual(
+        back.difference?.rules.map(({ rule, change }) => [rule, change]),
+        [
+          ["eves", "removed"],
+          ["keep", "changed"],
+        ],
+      )
+      assert.lengthOf(back.difference?.onlyInForce ?? [], 2)
+      assert.include((yield* shown(treasury, treasury)).text, "nothing of it differs from what is in force")
+    }),
   )
 
   it.effect("of a store without a daemon is that of its last look", () =>
-    explained({}, (treasury) =>
-      Effect.gen(function* () {
-        yield* arrange({ checked: false })
-        const { plan, text } = yield* shown(treasury, undefined, true)
-        assert.strictEqual(plan.fires, 1)
-        assert.include(text, "no daemon runs: this is what it would have done at its last look")
-      }),
-    ),
+    explained({}, function* (treasury) {
+      yield* arrange({ checked: false })
+      const { plan, text } = yield* shown(treasury, undefined, true)
+      assert.strictEqual(plan.fires, 1)
+      assert.include(text, "no daemon runs: this is what it would have done at its last look")
+    }),
   )
 })
 

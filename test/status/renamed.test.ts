@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { ConfigInForce } from "../../src/config/ConfigInForce.ts"
 import { loadTreasury } from "../../src/config/Treasury.ts"
@@ -12,7 +12,8 @@ import { pauseScope, resumeScope } from "../../src/status/brakeVerbs.ts"
 import { reloadConfig } from "../../src/status/reloadConfig.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { holdsOf } from "../../src/store/holdsOf.ts"
-import { alice, bob } from "../support/Flow.ts"
+import { alice, bob, type FlowServices } from "../support/Flow.ts"
+import { type Body, effectOf, it } from "../support/it.ts"
 import { chainId, usdt } from "../support/TestSandbox.ts"
 import { treasuryText } from "../support/treasury.ts"
 
@@ -40,23 +41,21 @@ const robert = textWith({ bobs: "robert" })
 const dollars = textWith({ symbol: "USDX" })
 const fund = textWith({ rule: "fund-bob" })
 
-const machine = <E>(use: (run: ReturnType<typeof lifeIn>) => Effect.Effect<void, E>) =>
+const machine = (use: Body<[run: ReturnType<typeof lifeIn>], never>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "cofferer-renamed-"))),
-    (dir) => use(lifeIn(dir)),
+    (dir) => effectOf(use(lifeIn(dir))),
     (dir) => Effect.sync(() => rmSync(dir, { recursive: true, force: true })),
   )
 
-const lifeIn =
-  (dir: string) =>
-  <A, E>(written: string, use: Effect.Effect<A, E, Layer.Success<ReturnType<typeof daemonLayer>>>) =>
-    Effect.gen(function* () {
-      writeFileSync(join(dir, "treasury.yaml"), written)
-      const treasury = yield* loadTreasury(join(dir, "treasury.yaml"))
-      const options = { treasury, mode: treasury.mode, dataDir: dir }
-      const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
-      return yield* prepare(options).pipe(Effect.andThen(use), Effect.provide(layer))
-    })
+const lifeIn = (dir: string) => (written: string, use: Body<[], FlowServices>) =>
+  Effect.gen(function* () {
+    writeFileSync(join(dir, "treasury.yaml"), written)
+    const treasury = yield* loadTreasury(join(dir, "treasury.yaml"))
+    const options = { treasury, mode: treasury.mode, dataDir: dir }
+    const layer = daemonLayer(options).pipe(Layer.provideMerge(Logger.layer([])))
+    return yield* prepare(options).pipe(Effect.andThen(Effect.suspend(() => effectOf(use()))), Effect.provide(layer))
+  })
 
 const rewrite = (written: string) =>
   Effect.map(ConfigInForce, ({ now }) => writeFileSync(now().treasury.files[0], written))
@@ -84,42 +83,31 @@ const holds = holdsOf({ rule: "keep-bob", payment, state: "reserved" })
 
 describe("a pause of what has another name now", () => {
   it.effect("stays on the party's key after a rename, and ends by its new name", () =>
-    machine((run) =>
-      Effect.gen(function* () {
-        yield* run(
-          text,
-          Effect.gen(function* () {
-            yield* pause("party:bob")
-            assert.containSubset(yield* reload(robert), { _tag: "Reloaded" })
-            assert.deepStrictEqual(yield* scopes, ["party:robert"])
-            assert.lengthOf(yield* holds, 1)
-          }),
-        )
-        yield* run(
-          textWith({ bobs: "rob" }),
-          Effect.gen(function* () {
-            assert.deepStrictEqual(yield* scopes, ["party:rob"])
-            assert.lengthOf(yield* holds, 1)
-            assert.containSubset(yield* resume("party:rob"), { ended: 1 })
-            assert.deepStrictEqual(yield* scopes, [])
-            assert.deepStrictEqual(yield* holds, [])
-          }),
-        )
-      }),
-    ),
+    machine(function* (run) {
+      yield* run(text, function* () {
+        yield* pause("party:bob")
+        assert.containSubset(yield* reload(robert), { _tag: "Reloaded" })
+        assert.deepStrictEqual(yield* scopes, ["party:robert"])
+        assert.lengthOf(yield* holds, 1)
+      })
+      yield* run(textWith({ bobs: "rob" }), function* () {
+        assert.deepStrictEqual(yield* scopes, ["party:rob"])
+        assert.lengthOf(yield* holds, 1)
+        assert.containSubset(yield* resume("party:rob"), { ended: 1 })
+        assert.deepStrictEqual(yield* scopes, [])
+        assert.deepStrictEqual(yield* holds, [])
+      })
+    }),
   )
 
   it.effect("stays on the asset's id", () =>
     machine((run) =>
-      run(
-        text,
-        Effect.gen(function* () {
-          yield* pause("asset:USDT")
-          assert.containSubset(yield* reload(dollars), { _tag: "Reloaded" })
-          assert.deepStrictEqual(yield* scopes, ["asset:USDX"])
-          assert.lengthOf(yield* holds, 1)
-        }),
-      ),
+      run(text, function* () {
+        yield* pause("asset:USDT")
+        assert.containSubset(yield* reload(dollars), { _tag: "Reloaded" })
+        assert.deepStrictEqual(yield* scopes, ["asset:USDX"])
+        assert.lengthOf(yield* holds, 1)
+      }),
     ),
   )
 })
@@ -127,20 +115,17 @@ describe("a pause of what has another name now", () => {
 describe("a stop of a rule that the file has under another name", () => {
   it.effect("blocks a reload, and shows its line and the verb that ends it", () =>
     machine((run) =>
-      run(
-        text,
-        Effect.gen(function* () {
-          yield* pause("rule:keep-bob")
-          const refused = yield* reload(fund)
-          assert.containSubset(refused, { _tag: "Refused", isConfig: false })
-          const detail = refused._tag === "Refused" ? refused.detail : ""
-          assert.match(detail, /treasury\.yaml:\d+:\d+ {2}rule:keep-bob stops a rule that the file has no more: audit/)
-          assert.include(detail, '"cofferer resume --scope rule:keep-bob --reason TEXT"')
-          yield* resume("rule:keep-bob")
-          assert.containSubset(yield* reload(fund), { _tag: "Reloaded" })
-          assert.deepStrictEqual(yield* scopes, [])
-        }),
-      ),
+      run(text, function* () {
+        yield* pause("rule:keep-bob")
+        const refused = yield* reload(fund)
+        assert.containSubset(refused, { _tag: "Refused", isConfig: false })
+        const detail = refused._tag === "Refused" ? refused.detail : ""
+        assert.match(detail, /treasury\.yaml:\d+:\d+ {2}rule:keep-bob stops a rule that the file has no more: audit/)
+        assert.include(detail, '"cofferer resume --scope rule:keep-bob --reason TEXT"')
+        yield* resume("rule:keep-bob")
+        assert.containSubset(yield* reload(fund), { _tag: "Reloaded" })
+        assert.deepStrictEqual(yield* scopes, [])
+      }),
     ),
   )
 })

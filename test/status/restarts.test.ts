@@ -1,6 +1,6 @@
 import { cpSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
 import { prepare } from "../../src/daemon.ts"
 import { pollBalances } from "../../src/poller/BalancePoller.ts"
@@ -11,6 +11,7 @@ import { AlertQueue } from "../../src/store/AlertQueue.ts"
 import { Settings } from "../../src/store/Settings.ts"
 import { flow } from "../support/Flow.ts"
 import { layerHttpHere } from "../support/InProcess.ts"
+import { it } from "../support/it.ts"
 import { folder } from "../support/Lives.ts"
 
 const allClears = Effect.map(
@@ -20,30 +21,28 @@ const allClears = Effect.map(
 
 describe("a process that starts while its gateway is down", () => {
   it.effect("gives no all-clear before it has heard the gateway", () =>
-    flow((outer) =>
-      Effect.gen(function* () {
-        const dataDir = folder()
-        cpSync(join(outer.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
-        const options = { ...outer, dataDir }
-        yield* Effect.gen(function* () {
-          yield* prepare(options)
-          const noted = { since: yield* Clock.currentTimeMillis, detail: "bad", isTold: true }
-          yield* (yield* Settings).set("health/gateway_down", JSON.stringify(noted))
-          yield* watchHealth()
-          assert.deepStrictEqual(yield* allClears, [])
-          yield* pollBalances(pollerOptionsOf(options.treasury))
-          yield* watchHealth()
-          assert.deepStrictEqual(yield* allClears, ["gateway_down"])
-        }).pipe(
-          Effect.provide(
-            daemonLayer(options, { ...realMachine(options), http: layerHttpHere }).pipe(
-              Layer.provideMerge(Logger.layer([])),
-            ),
-            { local: true },
+    flow(function* (outer) {
+      const dataDir = folder()
+      cpSync(join(outer.dataDir, "sandbox"), join(dataDir, "sandbox"), { recursive: true })
+      const options = { ...outer, dataDir }
+      yield* Effect.gen(function* () {
+        yield* prepare(options)
+        const noted = { since: yield* Clock.currentTimeMillis, detail: "bad", isTold: true }
+        yield* (yield* Settings).set("health/gateway_down", JSON.stringify(noted))
+        yield* watchHealth()
+        assert.deepStrictEqual(yield* allClears, [])
+        yield* pollBalances(pollerOptionsOf(options.treasury))
+        yield* watchHealth()
+        assert.deepStrictEqual(yield* allClears, ["gateway_down"])
+      }).pipe(
+        Effect.provide(
+          daemonLayer(options, { ...realMachine(options), http: layerHttpHere }).pipe(
+            Layer.provideMerge(Logger.layer([])),
           ),
-        )
-        rmSync(dataDir, { recursive: true, force: true })
-      }),
-    ),
+          { local: true },
+        ),
+      )
+      rmSync(dataDir, { recursive: true, force: true })
+    }),
   )
 })

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
 import { viewText } from "../../src/cli/status.ts"
 import { general } from "../../src/domain/AccountType.ts"
@@ -9,6 +9,7 @@ import { Observations } from "../../src/store/Observations.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
 import { SpendLog } from "../../src/store/SpendLog.ts"
 import { Metrics } from "../../src/telemetry/Metrics.ts"
+import { it } from "../support/it.ts"
 import { testStore } from "../support/TestStore.ts"
 import { treasuryFrom } from "../support/treasury.ts"
 
@@ -96,80 +97,70 @@ const names = ({ rules }: View) => rules.map(({ name }) => name)
 const ruleOf = ({ rules }: View, name: string) => rules.find((rule) => rule.name === name)
 
 describe("a rule that tells people", () => {
-  it.live("is shown with its severity while it fires, and leads the summary", () =>
-    Effect.gen(function* () {
-      const { view } = yield* shown(Effect.andThen(remember("dry", "acting"), remember("thin", "acting")))
-      assert.deepInclude(ruleOf(view, "dry"), { state: "acting", fires: "page" })
-      assert.deepInclude(ruleOf(view, "thin"), { state: "acting", fires: "ticket" })
-      assert.deepStrictEqual(view.sentence, {
-        severity: "bad",
-        text: 'dry fires (page): alice TOK is 90.00; "cofferer explain dry" shows every check.',
-      })
-    }),
-  )
+  it.live("is shown with its severity while it fires, and leads the summary", function* () {
+    const { view } = yield* shown(Effect.andThen(remember("dry", "acting"), remember("thin", "acting")))
+    assert.deepInclude(ruleOf(view, "dry"), { state: "acting", fires: "page" })
+    assert.deepInclude(ruleOf(view, "thin"), { state: "acting", fires: "ticket" })
+    assert.deepStrictEqual(view.sentence, {
+      severity: "bad",
+      text: 'dry fires (page): alice TOK is 90.00; "cofferer explain dry" shows every check.',
+    })
+  })
 
-  it.live("fires as well where people do not hear of it now", () =>
-    Effect.gen(function* () {
-      const { view } = yield* shown(Effect.andThen(remember("dry", "inactive"), remember("thin", "holding")))
-      assert.strictEqual(ruleOf(view, "dry")?.fires, null)
-      assert.deepInclude(ruleOf(view, "thin"), { state: "holding", fires: "ticket" })
-      assert.deepStrictEqual(names(view), ["thin", "dry", "tried"], "what fires comes first")
-      assert.deepStrictEqual(view.sentence, {
-        severity: "warn",
-        text: 'thin fires (ticket): alice TOK is 90.00; "cofferer explain thin" shows every check.',
-      })
-    }),
-  )
+  it.live("fires as well where people do not hear of it now", function* () {
+    const { view } = yield* shown(Effect.andThen(remember("dry", "inactive"), remember("thin", "holding")))
+    assert.strictEqual(ruleOf(view, "dry")?.fires, null)
+    assert.deepInclude(ruleOf(view, "thin"), { state: "holding", fires: "ticket" })
+    assert.deepStrictEqual(names(view), ["thin", "dry", "tried"], "what fires comes first")
+    assert.deepStrictEqual(view.sentence, {
+      severity: "warn",
+      text: 'thin fires (ticket): alice TOK is 90.00; "cofferer explain thin" shows every check.',
+    })
+  })
 
-  it.live("does not fire before its first look", () =>
-    Effect.gen(function* () {
-      const { view } = yield* shown(Effect.void)
-      assert.strictEqual(ruleOf(view, "dry")?.fires, null)
-      assert.strictEqual(view.sentence.severity, "ok")
-    }),
-  )
+  it.live("does not fire before its first look", function* () {
+    const { view } = yield* shown(Effect.void)
+    assert.strictEqual(ruleOf(view, "dry")?.fires, null)
+    assert.strictEqual(view.sentence.severity, "ok")
+  })
 })
 
 describe("a rule on trial", () => {
-  it.live("is marked, with its levels, and its band is not the account's", () =>
-    Effect.gen(function* () {
-      const { view } = yield* shown(
-        Effect.gen(function* () {
-          const at = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
-          const row = { timestamp: at, balance: 20_000n, party: bob, asset: token, market: "", type: general }
-          yield* (yield* Observations).advance([row], { timestamp: at, height: 8n })
-        }),
-      )
-      assert.deepInclude(ruleOf(view, "tried"), { trial: true, sentence: "on trial, pays nothing; not yet evaluated" })
-      const account = view.accounts.find(({ party }) => party === "bob")
-      assert.containSubset(account, { inBand: true, levels: [{ name: "below", trial: true }, { name: "target" }] })
-      assert.strictEqual(view.sentence.severity, "ok", view.sentence.text)
-      const text = viewText(view)
-      assert.match(text, /bob .* in band .*below 300 \(on trial\)/)
-      assert.match(text, /tried +on trial +on trial, pays nothing; not yet evaluated/)
-    }),
-  )
+  it.live("is marked, with its levels, and its band is not the account's", function* () {
+    const { view } = yield* shown(
+      Effect.gen(function* () {
+        const at = BigInt(yield* Clock.currentTimeMillis) * 1_000_000n
+        const row = { timestamp: at, balance: 20_000n, party: bob, asset: token, market: "", type: general }
+        yield* (yield* Observations).advance([row], { timestamp: at, height: 8n })
+      }),
+    )
+    assert.deepInclude(ruleOf(view, "tried"), { trial: true, sentence: "on trial, pays nothing; not yet evaluated" })
+    const account = view.accounts.find(({ party }) => party === "bob")
+    assert.containSubset(account, { inBand: true, levels: [{ name: "below", trial: true }, { name: "target" }] })
+    assert.strictEqual(view.sentence.severity, "ok", view.sentence.text)
+    const text = viewText(view)
+    assert.match(text, /bob .* in band .*below 300 \(on trial\)/)
+    assert.match(text, /tried +on trial +on trial, pays nothing; not yet evaluated/)
+  })
 })
 
 describe("the limits", () => {
-  it.live("are shown by the one nearest its end", () =>
-    Effect.gen(function* () {
-      const { view, metrics } = yield* shown(spend("i1", bob, token, 1_000n))
-      assert.deepStrictEqual(view.policy, [
-        {
-          line: 1,
-          text: "alice -> bob, TOK: 10 each",
-          used: "10 TOK",
-          limit: "40 TOK",
-          share: 0.5,
-          transfers: "1 of 2",
-        },
-      ])
-      const used = metrics.split("\n").filter((line) => line.startsWith("cofferer_policy_used_ratio"))
-      assert.deepStrictEqual(used, [
-        'cofferer_policy_used_ratio{treasury="shown",line="1",limit="per_24h"} 0.25',
-        'cofferer_policy_used_ratio{treasury="shown",line="1",limit="transfers_per_24h"} 0.5',
-      ])
-    }),
-  )
+  it.live("are shown by the one nearest its end", function* () {
+    const { view, metrics } = yield* shown(spend("i1", bob, token, 1_000n))
+    assert.deepStrictEqual(view.policy, [
+      {
+        line: 1,
+        text: "alice -> bob, TOK: 10 each",
+        used: "10 TOK",
+        limit: "40 TOK",
+        share: 0.5,
+        transfers: "1 of 2",
+      },
+    ])
+    const used = metrics.split("\n").filter((line) => line.startsWith("cofferer_policy_used_ratio"))
+    assert.deepStrictEqual(used, [
+      'cofferer_policy_used_ratio{treasury="shown",line="1",limit="per_24h"} 0.25',
+      'cofferer_policy_used_ratio{treasury="shown",line="1",limit="transfers_per_24h"} 0.5',
+    ])
+  })
 })

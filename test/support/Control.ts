@@ -5,7 +5,8 @@ import type { DaemonOptions } from "../../src/services.ts"
 import { layerControl, socketFile } from "../../src/status/ControlServer.ts"
 import { StatusServer } from "../../src/status/StatusServer.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
-import { type Flow, type FlowSetup, flow } from "./Flow.ts"
+import { type Flow, type FlowServices, type FlowSetup, flow } from "./Flow.ts"
+import { type Body, effectOf } from "./it.ts"
 import type { Reply } from "./TestClient.ts"
 
 /** One request over the socket: GET, or POST where there is a body. */
@@ -30,7 +31,7 @@ export const ask = (options: DaemonOptions, path: string, body?: unknown) =>
 
 /** A flow with the daemon's socket and page open. */
 export const controlled = (
-  use: (options: DaemonOptions, sandbox: Parameters<Flow>[1], page: string) => ReturnType<Flow>,
+  use: Body<[options: DaemonOptions, sandbox: Parameters<Flow>[1], page: string], FlowServices>,
   setup: FlowSetup = {},
 ) =>
   flow((options, sandbox) => {
@@ -41,7 +42,7 @@ export const controlled = (
       StatusServer.layer({ ...listen, ...options }),
     )
     const view = StatusView.layer({ treasury, mode, version: "1" })
-    return Effect.flatMap(StatusServer, ({ url }) => use(options, sandbox, url)).pipe(
+    return Effect.flatMap(StatusServer, ({ url }) => effectOf(use(options, sandbox, url))).pipe(
       Effect.provide(servers.pipe(Layer.provide(view))),
     )
   }, setup)

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Treasury } from "../../src/config/Treasury.ts"
 import { general } from "../../src/domain/AccountType.ts"
@@ -9,6 +9,7 @@ import { Drifts } from "../../src/store/Drifts.ts"
 import { Listings } from "../../src/store/Listings.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { RuleStates } from "../../src/store/RuleStates.ts"
+import { type Body, effectOf } from "./it.ts"
 import { intentOf } from "./Payments.ts"
 import { testStore } from "./TestStore.ts"
 import { type Fields, treasuryFrom } from "./treasury.ts"
@@ -139,10 +140,12 @@ export const remember = Effect.fnUntraced(function* (rule: string, subject: stri
   yield* states.save({ rule, subject, episode: 1, ...timer, ...told }, undefined)
 })
 
+type Stored = Layer.Success<ReturnType<ReturnType<typeof testStore>["layer"]>>
+
 /** A store in a file, with its treasury, on the test's clock. */
-export const explained = <E, R>(words: Words, use: (treasury: Treasury) => Effect.Effect<void, E, R>) => {
+export const explained = (words: Words, use: Body<[treasury: Treasury], Stored>) => {
   const store = testStore()
-  return Effect.flatMap(explainedTreasury(words), use).pipe(
+  return Effect.flatMap(explainedTreasury(words), (treasury) => effectOf(use(treasury))).pipe(
     Effect.provide(store.layer()),
     Effect.ensuring(Effect.sync(store.remove)),
   )

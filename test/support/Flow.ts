@@ -23,6 +23,7 @@ import { confirmOnce } from "../../src/submitter/Confirm.ts"
 import { reconcileOnce } from "../../src/submitter/Reconcile.ts"
 import { submitOnce } from "../../src/submitter/Submitter.ts"
 import { layerHttpHere } from "./InProcess.ts"
+import { type Body, effectOf } from "./it.ts"
 import { knowsChain } from "./knowsChain.ts"
 import type { TestClient } from "./TestClient.ts"
 import { chainId, scenarioText, usdt, vega, withSandbox } from "./TestSandbox.ts"
@@ -139,13 +140,15 @@ export type Flow = (
   options: DaemonOptions,
   sandbox: Sandbox["Service"],
   client: TestClient,
-) => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof daemonLayer>>>
+) => Effect.Effect<void, unknown, FlowServices>
+export type FlowServices = Layer.Success<ReturnType<typeof daemonLayer>>
+type FlowBody = Body<Parameters<Flow>, FlowServices>
 
 /** A treasury against a real network over real HTTP, its loops run by hand. */
-export const flow = (use: Flow, setup: FlowSetup = {}) => lives([use], setup)
+export const flow = (use: FlowBody, setup: FlowSetup = {}) => lives([use], setup)
 
 /** The same, with a new process on the same data for each use. */
-export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
+export const lives = (uses: ReadonlyArray<FlowBody>, setup: FlowSetup = {}) =>
   TestClock.setTime(1_800_000_000_000).pipe(
     Effect.andThen(
       withSandbox(
@@ -160,14 +163,14 @@ export const lives = (uses: ReadonlyArray<Flow>, setup: FlowSetup = {}) =>
             const options = { treasury, mode: treasury.mode, dataDir }
             const network = yield* Clock.Clock
             const clock = setup.clock?.(network) ?? network
-            const live = (use: Flow) =>
+            const live = (use: FlowBody) =>
               prepare(options).pipe(
                 Effect.andThen(readParameters),
                 Effect.andThen(setup.isFirst === true ? Effect.void : knowsChain(treasury.network.chainId)),
                 Effect.andThen(pollRules(payersOf(treasury.parties.values()))),
                 Effect.andThen(setup.isNew === true ? Effect.void : hasWaited),
                 Effect.andThen(setup.unlisted === true ? Effect.void : pollAssets()),
-                Effect.andThen(use(options, sandbox, client)),
+                Effect.andThen(Effect.suspend(() => effectOf(use(options, sandbox, client)))),
                 Effect.provide(
                   daemonLayer(options, {
                     ...realMachine(options),

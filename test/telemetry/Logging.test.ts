@@ -1,8 +1,9 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Cause, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layer } from "../../src/telemetry/Logging.ts"
 import { say } from "../../src/telemetry/say.ts"
+import { it } from "../support/it.ts"
 
 const odd = "a\r\nb\u001b[31m\u009b0m\u202ec\u2028d\ufeff\ud800"
 const shown = "a\\u{d}\\u{a}b\\u{1b}[31m\\u{9b}0m\\u{202e}c\\u{2028}d\\u{feff}\\u{d800}"
@@ -26,8 +27,9 @@ const written = (format: "json" | "text") =>
   })
 
 describe("the log", () => {
-  it.effect.each(["json", "text"] as const)("shows others' unsafe characters as their numbers in %s", (format) =>
-    Effect.gen(function* () {
+  it.effect.each(["json", "text"] as const)(
+    "shows others' unsafe characters as their numbers in %s",
+    function* (format) {
       const lines = yield* written(format)
       assert.lengthOf(lines, 6)
       const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
@@ -51,11 +53,12 @@ describe("the log", () => {
         assert.include(line.replaceAll("\\\\", "\\"), shown)
         assert.notMatch(line.trimEnd(), unsafe)
       }
-    }),
+    },
   )
 
-  it.effect.each(["json", "text"] as const)("that takes no line stops nobody who writes to it, in %s", (format) =>
-    Effect.gen(function* () {
+  it.effect.each(["json", "text"] as const)(
+    "that takes no line stops nobody who writes to it, in %s",
+    function* (format) {
       const destination = {
         write: () => {
           throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" })
@@ -64,11 +67,12 @@ describe("the log", () => {
       const logging = layer({ level: "Info", format, destination, startedAt: 0 })
       const done = yield* Effect.exit(Effect.as(say("halted", { detail: "a" }), "done").pipe(Effect.provide(logging)))
       assert.strictEqual(done._tag, "Success")
-    }),
+    },
   )
 
-  it.effect.each(["json", "text"] as const)("counts a warning that comes again within a minute, in %s", (format) =>
-    Effect.gen(function* () {
+  it.effect.each(["json", "text"] as const)(
+    "counts a warning that comes again within a minute, in %s",
+    function* (format) {
       const lines: Array<string> = []
       const destination = { write: (line: string) => void lines.push(line) }
       const outage = Effect.logWarning("balances could not be read", { reason: "503" })
@@ -89,6 +93,6 @@ describe("the log", () => {
       for (const line of lines.slice(3)) {
         assert.include(line, "the store takes no writes", "what a human must act on is never held back")
       }
-    }),
+    },
   )
 })
