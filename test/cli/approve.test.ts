@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process"
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { prepare } from "../../src/daemon.ts"
 import { Brake } from "../../src/store/Brake.ts"
@@ -12,11 +11,10 @@ import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { paid, round, states } from "../support/Flow.ts"
 import { it } from "../support/it.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { yamlText } from "../support/treasury.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-approve-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
+const dir = tempDir("approve")
 const run = (...args: ReadonlyArray<string>) => Effect.promise(() => callCofferer(args))
 const fileOf = (name: string): string => join(dir, name)
 /** Makes an operator's key with the command, and returns its public half. */

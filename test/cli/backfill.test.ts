@@ -1,16 +1,16 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { assert, beforeAll, describe, it } from "vitest"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { storeLayer } from "../../src/services.ts"
 import { Backfills } from "../../src/store/Backfills.ts"
 import { Observations } from "../../src/store/Observations.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-backfill-"))
+const dir = tempDir("backfill")
 const file = join(dir, "treasury.yaml")
 const [fresh, data] = [join(dir, "fresh"), join(dir, "data")]
 const run = (dataDir: string, ...args: ReadonlyArray<string>) =>
@@ -38,8 +38,6 @@ beforeAll(async () => {
   })
   await Effect.runPromise(inStore(data, read))
 })
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
 describe("backfill, where no daemon runs", () => {
   it("asks for the past once, and the status shows it beside what is lost", async () => {
     const asked = await run(data, "backfill", "--since", "2026-11-10T00:00:00Z")

@@ -1,14 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { deskText } from "../support/Operators.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-compare-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
+const dir = tempDir("compare")
 const write = (name: string, text: string): string => {
   const file = join(dir, name)
   writeFileSync(file, text)

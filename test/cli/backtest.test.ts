@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { assert, beforeAll, describe, it } from "vitest"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox, skipToSecondNeed } from "../support/fastSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-backtest-"))
+const dir = tempDir("backtest")
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
@@ -47,9 +47,6 @@ describe("backtest", () => {
       .split("\n")
       .map((line) => contentOf(JSON.parse(line)))
   })
-
-  afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
   it("pays in the past what the rules in force paid", async () => {
     const { code, stdout, stderr } = await callCofferer(["backtest", "-c", file, "-d", data, "-o", "json"])
     assert.strictEqual(code, 0, stderr)

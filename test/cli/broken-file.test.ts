@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { databaseFile } from "../../src/store/Database.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-broken-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("broken")
 const file = join(dir, "treasury.yaml")
 writeFileSync(file, fastSandbox().replace("maxFee: 0.2%", "maxFees: 0.2%"))
 writeFileSync(join(dir, databaseFile), "")

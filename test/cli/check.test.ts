@@ -1,12 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
-const dir = mkdtempSync(join(tmpdir(), "cofferer-check-"))
+const dir = tempDir("check")
 
 /** What is replaced by what, and what the one line must say. */
 const broken: ReadonlyArray<readonly [title: string, from: string, to: string, says: RegExp]> = [
@@ -54,9 +54,6 @@ const broken: ReadonlyArray<readonly [title: string, from: string, to: string, s
     /unknown key "sead"; did you mean "seed"/,
   ],
 ]
-
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
 describe("check", () => {
   it("says what the example permits at worst, and exits 0", async () => {
     const { code, stdout, stderr } = await callCofferer(["check", "config/sandbox.yaml"])

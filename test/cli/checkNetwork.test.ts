@@ -1,19 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { parseYaml } from "../../src/config/Yaml.ts"
 import { decodeScenario } from "../../src/sandbox/Scenario.ts"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 const good = readFileSync(join(root, "config/sandbox.yaml"), "utf8")
 const unlistened = good.replace(/^ {2}listen: .*\n/m, "")
-const dir = mkdtempSync(join(tmpdir(), "cofferer-network-"))
-
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
+const dir = tempDir("network")
 const checked = (text: string) => {
   const file = join(dir, "treasury.yaml")
   writeFileSync(file, text)

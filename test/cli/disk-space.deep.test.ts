@@ -1,16 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import type { View } from "../../src/status/View.ts"
 import { get, type Line, root, start } from "../support/Cofferer.ts"
 import { busySandbox } from "../support/fastSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { inTime, waitUntil } from "../support/until.ts"
 import { canLimit, canMount, limitedDisk, mountedDisk, type SmallDisk, type Started } from "./SmallDisk.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-space-"))
+const dir = tempDir("space")
 const reserve = publicKeyOf("first-minute", "reserve")
 
 /** The demonstration, quick, and with a spender that keeps it paying. */
@@ -151,8 +151,6 @@ const pagesOf = (lines: ReadonlyArray<Line>, subject: string) =>
   lines.filter((line) => line["msg"] === "ALERT" && line["subject"] === subject)
 
 describe("a disk without room", () => {
-  afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
   const lacksMount = canMount(join(dir, "probe")) ? undefined : "needs unshare that may mount"
   const disks: ReadonlyArray<readonly [string, string | undefined, Open]> = [
     ["for one process", canLimit() ? undefined : "needs prlimit", limitedDisk],

@@ -1,18 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { socketFile } from "../../src/status/ControlServer.ts"
 import { Brake } from "../../src/store/Brake.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { controlled } from "../support/Control.ts"
 import { it } from "../support/it.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-emergency-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
+const dir = tempDir("emergency")
 const run = (...args: ReadonlyArray<string>) => Effect.promise(() => callCofferer(args))
 let files = 0
 /** A treasury file with the text, as its name. */

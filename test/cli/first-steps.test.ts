@@ -1,18 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer, startHere } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 const chapter = readFileSync(join(root, "config/RULES.md"), "utf8")
 const blocks = [...chapter.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block)
 const treasury = blocks[0] ?? ""
 const play = blocks.find((block) => block.startsWith("# play.yaml\n")) ?? ""
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-first-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
+const dir = tempDir("first")
 const written = (name: string, text: string): string => {
   const file = join(dir, name)
   writeFileSync(file, text)

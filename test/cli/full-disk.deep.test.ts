@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
 import { type Daemon, get, root, start } from "../support/Cofferer.ts"
 import { busySandbox } from "../support/fastSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 import { inTime } from "../support/until.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-full-"))
+const dir = tempDir("full")
 const file = join(dir, "treasury.yaml")
 const reserve = publicKeyOf("first-minute", "reserve")
 
@@ -41,7 +41,6 @@ describe("a daemon whose files may grow no more", () => {
 
   afterAll(async () => {
     await network.stop("SIGKILL")
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("sends nothing that it does not keep, and calls people", async () => {

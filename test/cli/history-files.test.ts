@@ -1,13 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-history-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
+const dir = tempDir("history")
 const header = "kind,at,party,asset,market,type,balance"
 const rowOf = (party: string, balance: string, minute: number, asset = "USDT") =>
   `change,2026-11-21T10:${String(minute).padStart(2, "0")}:00Z,${party},${asset},,ACCOUNT_TYPE_GENERAL,${balance}`

@@ -1,9 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { assert, beforeAll, describe, it } from "vitest"
 import { loadTreasury } from "../../src/config/Treasury.ts"
 import { journalDecision } from "../../src/engine/journalDecision.ts"
 import { storeLayer } from "../../src/services.ts"
@@ -12,8 +11,9 @@ import { Outbox } from "../../src/store/Outbox.ts"
 import { type Outcome, root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
 import { attemptOf, intentOf } from "../support/Payments.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-people-"))
+const dir = tempDir("people")
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 const ids = { proposed: intentOf("1").id, reserved: intentOf("2").id, manual: intentOf("3").id }
@@ -47,8 +47,6 @@ beforeAll(async () => {
   mkdirSync(data)
   await Effect.runPromise(fill)
 })
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
 describe("people at the data of a daemon that does not run", () => {
   it("end what may end, and are told who said so", async () => {
     const done = await ended("cancel", ids.proposed.slice(0, 8), "--output", "json")

@@ -5,8 +5,9 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { get } from "../support/Cofferer.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox, skipToSecondNeed } from "../support/fastSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-run-"))
+const dir = tempDir("run")
 const file = join(dir, "treasury.yaml")
 
 const faster = fastSandbox()
@@ -30,7 +31,6 @@ describe("a daemon beside its embedded network", () => {
 
   afterAll(async () => {
     await daemon.stop()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("says first what the treasury may pay at most", async () => {

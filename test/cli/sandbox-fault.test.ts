@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { faultKinds } from "../../src/sandbox/Faults.ts"
 import { get, root } from "../support/Cofferer.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-fault-"))
+const dir = tempDir("fault")
 
 const file = join(dir, "sandbox.yaml")
 
@@ -27,7 +27,6 @@ describe("sandbox fault", () => {
 
   afterAll(async () => {
     await network.stop()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("arms, lists and clears the faults of the network in the data directory", async () => {

@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { cpSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -8,8 +7,9 @@ import { storeLayer } from "../../src/services.ts"
 import { AcceptedHead } from "../../src/store/AcceptedHead.ts"
 import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
 import { fastSandbox } from "../support/fastSandbox.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-held-"))
+const dir = tempDir("held")
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
@@ -45,7 +45,6 @@ describe("a payment of a person that a halt or a pause holds", () => {
   })
   afterAll(async () => {
     await network.stop()
-    rmSync(dir, { recursive: true, force: true })
   })
 
   it("is submitted without a daemon and paid once nothing holds it", async () => {

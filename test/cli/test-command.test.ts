@@ -1,16 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { root } from "../support/Cofferer.ts"
 import { callCofferer } from "../support/CommandLine.ts"
+import { tempDir } from "../support/tempDir.ts"
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-rules-"))
+const dir = tempDir("rules")
 const sandbox = join(root, "config/sandbox.yaml")
 const good = readFileSync(join(root, "config/tests/sandbox.yaml"), "utf8").replace("../sandbox.yaml\n", `${sandbox}\n`)
-
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
 const run = (text: string, ...args: ReadonlyArray<string>) => {
   const file = join(dir, "rules.test.yaml")
   writeFileSync(file, text)

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, assert, describe } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { type Explained, explainText } from "../../src/cli/explain.ts"
 import type { Treasury } from "../../src/config/Treasury.ts"
@@ -35,6 +34,7 @@ import {
 } from "../support/Explained.ts"
 import { it } from "../support/it.ts"
 import { attemptOf } from "../support/Payments.ts"
+import { tempDir } from "../support/tempDir.ts"
 
 interface Case {
   readonly words?: Words
@@ -103,8 +103,7 @@ const sentInEpoch = Effect.gen(function* () {
   }
 })
 
-const dir = mkdtempSync(join(tmpdir(), "cofferer-explain-"))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+const dir = tempDir("explain")
 const codeFile = join(dir, "rules.ts")
 writeFileSync(
   codeFile,
