@@ -1,5 +1,6 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { publicKeyOf } from "../../src/sandbox/Keys.ts"
@@ -45,11 +46,27 @@ const linesOf = ({ stdout, exit }: Started) => {
 const heightOf = async (url: string): Promise<number> =>
   Number((JSON.parse((await get(`${url}/blockchain/height`)).body) as { height: string }).height)
 
-const paidOn = async (url: string): Promise<number> => {
+/** Hashes of the payments that executed. */
+const paidOn = async (url: string): Promise<ReadonlyArray<string>> => {
   const { executed } = JSON.parse((await get(`${url}/sandbox/ledger`)).body) as {
-    executed: ReadonlyArray<{ readonly party: string; readonly code: number }>
+    executed: ReadonlyArray<{ readonly hash: string; readonly party: string; readonly code: number }>
   }
-  return executed.filter(({ party, code }) => party === reserve && code === 0).length
+  return executed.filter(({ party, code }) => party === reserve && code === 0).map(({ hash }) => hash)
+}
+
+/** All texts in columns of a store. */
+const storedIn = (data: string, query: string): ReadonlySet<unknown> => {
+  const db = new DatabaseSync(join(data, "cofferer.db"))
+  try {
+    return new Set(
+      db
+        .prepare(query)
+        .all()
+        .flatMap((row) => Object.values(row)),
+    )
+  } finally {
+    db.close()
+  }
 }
 
 const statusOf = async (url: string): Promise<number> => (await fetch(url)).status
@@ -116,9 +133,9 @@ const waitsForStore = async (running: Running, from: number, refill = () => {}) 
       Effect.sleep(50),
     ),
   )
-  const paid = await paidOn(running.network)
+  const paid = (await paidOn(running.network)).length
   await sixtyBlocks(running)
-  assert.isAtMost(await paidOn(running.network), paid + 1, "nothing is sent any more")
+  assert.isAtMost((await paidOn(running.network)).length, paid + 1, "nothing is sent any more")
   assert.strictEqual(await statusOf(`${page}/readyz`), 503)
   assert.strictEqual(await statusOf(`${page}/livez`), 200)
   assert.match((await get(`${page}/metrics`)).body, /cofferer_store_writable 0/)
@@ -185,6 +202,14 @@ describe("a disk without room", () => {
         daemon.kill("SIGTERM")
         assert.strictEqual(await daemon.exit, 0)
         assert.include(cli("verify"), "journal whole")
+        // A mount of its own is not seen from here.
+        if (open !== limitedDisk) return
+        const bytes = storedIn(data, "SELECT hash_bare, hash_prefixed FROM attempts")
+        const sends = storedIn(data, "SELECT tx_hash FROM sends")
+        for (const hash of await paidOn(running.network)) {
+          assert.isTrue(bytes.has(hash), "the bytes are stored")
+          assert.isTrue(sends.has(hash), "the send is stored")
+        }
       })
     },
   )
