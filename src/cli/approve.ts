@@ -11,8 +11,8 @@ import { type ApprovalView, findApproval, approve as giveApproval } from "../sta
 import { readApproval } from "../tx/Approval.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
-import { type Output, outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataFlag, filesOf, type Setup, setup } from "./setup.ts"
+import { type Output, printResult } from "./output.ts"
+import { type Chosen, commonFlags, filesOf, type Setup, setup } from "./setup.ts"
 import {
   keyFlag,
   needSignable,
@@ -51,9 +51,7 @@ const flags = {
   key: keyFlag,
   signature: signatureFlag,
   print: printFlag,
-  config: configFlag,
-  data: dataFlag,
-  output: outputFlag,
+  ...commonFlags,
 }
 
 /** An operator's word for the terms of a treasury file that are to come into force. */
@@ -197,9 +195,7 @@ export const approve = Command.make(
     key: keyFlag,
     signature: signatureFlag,
     print: printFlag,
-    config: configFlag,
-    data: dataFlag,
-    output: outputFlag,
+    ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const { key, signature } = chosen

@@ -2,8 +2,9 @@ import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { DurationText, durationMillis } from "../config/Fields.ts"
 import { askBackfill } from "../status/ledgerVerbs.ts"
-import { outputFlag, printResult } from "./output.ts"
-import { configFlag, dataFlag } from "./setup.ts"
+import { printResult } from "./output.ts"
+import { commonFlags } from "./setup.ts"
+
 import { throughDaemon } from "./throughDaemon.ts"
 
 const isDuration = Schema.is(DurationText)
@@ -19,9 +20,7 @@ const flags = {
     Flag.withSchema(Since),
     Flag.withDescription("From when on: a duration back from now, such as 7d, or a time such as 2026-11-21T10:00:00Z"),
   ),
-  config: configFlag,
-  data: dataFlag,
-  output: outputFlag,
+  ...commonFlags,
 }
 
 /** Has the daemon read the past behind its back; where none runs, the next one does. */

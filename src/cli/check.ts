@@ -23,8 +23,8 @@ import { gatewayLayer } from "../services.ts"
 import { checkKeys } from "./checkKeys.ts"
 import { checkNetwork, wrongDecimals } from "./checkNetwork.ts"
 import { layerMetrics } from "./logging.ts"
-import { type Output, outputFlag, printResult, table } from "./output.ts"
-import { type Chosen, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
+import { type Output, printResult, table } from "./output.ts"
+import { type Chosen, commonFlags, fileArgument, setup } from "./setup.ts"
 import { worstText } from "./worstCase.ts"
 
 /** Prints every value that is in force, with the file, line and column that it comes from. */
@@ -107,9 +107,7 @@ const otherwise = ({ assets, document }: Treasury, listed: ReadonlyMap<string, A
 
 const flags = {
   file: fileArgument,
-  config: configFlag,
-  data: dataFlag,
-  output: outputFlag,
+  ...commonFlags,
   schema: Flag.Boolean("schema").pipe(
     Flag.withDescription("Print the JSON Schema of treasury files, for editors, and check nothing"),
     Flag.withDefault(false),

@@ -17,8 +17,9 @@ import {
 } from "../status/explanationOf.ts"
 import { explainPath } from "../status/respond.ts"
 import type { StoredDecision } from "../store/decisionsAround.ts"
-import { outputFlag, printResult, table } from "./output.ts"
-import { configFlag, dataFlag } from "./setup.ts"
+import { printResult, table } from "./output.ts"
+import { commonFlags } from "./setup.ts"
+
 import { decisionText, type Story, storyText } from "./storyText.ts"
 import { throughDaemon } from "./throughDaemon.ts"
 
@@ -265,9 +266,7 @@ export const explain = Command.make(
       Flag.withDescription("What a rule did then: a time, or a duration back from now such as 5m"),
       Flag.optional,
     ),
-    config: configFlag,
-    data: dataFlag,
-    output: outputFlag,
+    ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)

@@ -8,9 +8,9 @@ import { type EndBody, type EndVerb, endPayment } from "../status/brakeVerbs.ts"
 import { listIntents } from "../status/stories.ts"
 import { Turns } from "../submitter/Turns.ts"
 import { failWith } from "./CliFailure.ts"
-import { type Output, outputFlag, printResult } from "./output.ts"
+import { type Output, printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { type Chosen, configFlag, dataFlag, type Setup, userName } from "./setup.ts"
+import { type Chosen, commonFlags, type Setup, userName } from "./setup.ts"
 import { agreementFlags, meant, signAgreement } from "./signAgreement.ts"
 import { intentsText } from "./status.ts"
 import { storyText } from "./storyText.ts"
@@ -71,9 +71,7 @@ const anew = ({ state, rule }: typeof Ended.Type): string =>
 const endFlags = {
   id: Argument.String("id").pipe(Argument.withDescription("Id, or the start of one")),
   reason: reasonFlag,
-  config: configFlag,
-  data: dataFlag,
-  output: outputFlag,
+  ...commonFlags,
 }
 
 const resolve = Command.make(
@@ -120,7 +118,7 @@ const endCommands = [
   plain("abandon", "Give a payment up whose attempts are all proven dead"),
 ] as const
 
-const shared = { config: configFlag, data: dataFlag, output: outputFlag }
+const shared = { ...commonFlags }
 
 const show = Command.make(
   "show",

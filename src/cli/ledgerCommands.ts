@@ -10,9 +10,9 @@ import { type LedgerVerb, ledgerVerb, type Reconciled, reconcileNow } from "../s
 import type { StoreError } from "../store/StoreError.ts"
 import { failWith } from "./CliFailure.ts"
 import { layerMetrics } from "./logging.ts"
-import { type Output, outputFlag, printResult, table } from "./output.ts"
+import { type Output, printResult, table } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { type Chosen, configFlag, dataFlag, type Setup, userName } from "./setup.ts"
+import { type Chosen, commonFlags, type Setup, userName } from "./setup.ts"
 import type { Asked } from "./signAgreement.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
 import { throughDaemon } from "./throughDaemon.ts"
@@ -133,7 +133,7 @@ interface ChosenVerb extends Chosen {
 const gatewaysOf = ({ treasury, mode }: Setup) =>
   gatewayLayer({ treasury }).pipe(Layer.provideMerge(layerMetrics(treasury, mode)))
 
-const flags = { reason: reasonFlag, ...agreementFlags, config: configFlag, data: dataFlag, output: outputFlag }
+const flags = { reason: reasonFlag, ...agreementFlags, ...commonFlags }
 
 export const adopt = Command.make(
   "adopt",
@@ -160,7 +160,7 @@ const pollMillis = 250
 /** Compares now, and tells what differs. */
 export const reconcile = Command.make(
   "reconcile",
-  { config: configFlag, data: dataFlag, output: outputFlag },
+  { ...commonFlags },
   Effect.fn(function* (chosen) {
     const { body: found } = yield* throughDaemon(chosen, {
       method: "POST",

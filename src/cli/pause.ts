@@ -9,8 +9,8 @@ import { resumeScope } from "../status/brakeVerbs.ts"
 import { trip } from "../store/trip.ts"
 import { type CliFailure, exitCodes, failWith } from "./CliFailure.ts"
 import { bodyOf, type ControlAnswer, control } from "./controlClient.ts"
-import { type Output, outputFlag, printResult } from "./output.ts"
-import { type Chosen, configFlag, dataDirOf, dataFlag, userName } from "./setup.ts"
+import { type Output, printResult } from "./output.ts"
+import { type Chosen, commonFlags, dataDirOf, userName } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
 import { storedSetup, throughDaemon } from "./throughDaemon.ts"
 
@@ -131,9 +131,7 @@ export const pause = Command.make(
       Flag.withDescription("Ends by itself after this long, such as 2h"),
       Flag.optional,
     ),
-    config: configFlag,
-    data: dataFlag,
-    output: outputFlag,
+    ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const dataDir = yield* dataDirOf(chosen, "stop")
@@ -164,7 +162,7 @@ export const pause = Command.make(
 /** A person's halt of everything, until `resume`. Where no daemon takes it, the HALT file says it. */
 export const halt = Command.make(
   "halt",
-  { reason: reasonFlag, config: configFlag, data: dataFlag, output: outputFlag },
+  { reason: reasonFlag, ...commonFlags },
   Effect.fn(function* (chosen) {
     const dataDir = yield* dataDirOf(chosen, "stop")
     const { reason } = chosen
@@ -190,9 +188,7 @@ export const resume = Command.make(
     scope: scopeFlag,
     reason: reasonFlag,
     ...agreementFlags,
-    config: configFlag,
-    data: dataFlag,
-    output: outputFlag,
+    ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const dataDir = yield* dataDirOf(chosen)

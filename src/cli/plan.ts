@@ -14,8 +14,8 @@ import {
   planOf,
 } from "../status/planOf.ts"
 import { failWith } from "./CliFailure.ts"
-import { outputFlag, printResult } from "./output.ts"
-import { configFlag, dataFlag, fileArgument, filesOf, type Setup, setup } from "./setup.ts"
+import { printResult } from "./output.ts"
+import { commonFlags, fileArgument, filesOf, type Setup, setup } from "./setup.ts"
 import { throughDaemon } from "./throughDaemon.ts"
 
 /** What would be done, what is silent and why, and what differs from the file in force. */
@@ -93,7 +93,7 @@ const usual = "treasury.yaml"
 /** What would be paid now, by the file in force or by a changed one; 9 where anything would be. */
 export const plan = Command.make(
   "plan",
-  { file: fileArgument, config: configFlag, data: dataFlag, output: outputFlag },
+  { file: fileArgument, ...commonFlags },
   Effect.fn(function* (chosen) {
     const isNamed = chosen.file._tag === "Some" || chosen.config.length > 0
     // What is wrong with the file is told with its lines, before a daemon is asked.

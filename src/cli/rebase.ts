@@ -3,9 +3,9 @@ import { Argument, Command } from "effect/cli"
 import { Reconciliation } from "../poller/Reconciliation.ts"
 import { rebaseBalances } from "../status/rebaseBalances.ts"
 import { performAgreed } from "./ledgerCommands.ts"
-import { outputFlag, printResult } from "./output.ts"
+import { printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { configFlag, dataFlag } from "./setup.ts"
+import { commonFlags } from "./setup.ts"
 import { agreementFlags } from "./signAgreement.ts"
 
 /** The answer of the same version as this command line. */
@@ -28,9 +28,7 @@ export const rebase = Command.make(
     asset: Argument.String("asset").pipe(Argument.withDescription("Symbol of the asset, or its id where it has none")),
     reason: reasonFlag,
     ...agreementFlags,
-    config: configFlag,
-    data: dataFlag,
-    output: outputFlag,
+    ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const { party, asset, reason } = chosen

@@ -11,7 +11,7 @@ import type { Chain, Receipt, Statement } from "../store/receipt.ts"
 import { verifyStore } from "../store/verifyStore.ts"
 import { failWith } from "./CliFailure.ts"
 import { outputFlag, printResult, toJson } from "./output.ts"
-import { configFlag, dataFlag } from "./setup.ts"
+import { commonFlags, configFlag, dataFlag } from "./setup.ts"
 import { throughDaemon } from "./throughDaemon.ts"
 
 const said = (value: unknown): string => (value === null || value === undefined ? "unknown" : visible(String(value)))
@@ -150,7 +150,7 @@ const timeoutMillis = 3_600_000
 /** Holds the journal against itself and against every payment. */
 export const verify = Command.make(
   "verify",
-  { config: configFlag, data: dataFlag, output: outputFlag },
+  { ...commonFlags },
   Effect.fn(function* (chosen) {
     const { body: found } = yield* throughDaemon(chosen, {
       method: "GET",

@@ -10,9 +10,9 @@ import { decodeScenario } from "../sandbox/Scenario.ts"
 import { say } from "../telemetry/say.ts"
 import { failWith } from "./CliFailure.ts"
 import { linesFlag, loggingLayer } from "./logging.ts"
-import { outputFlag, printResult, table } from "./output.ts"
+import { printResult, table } from "./output.ts"
 import { askSandbox, sandboxDir, urlFlag } from "./sandboxClient.ts"
-import { configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
+import { commonFlags, configFlag, dataFlag, fileArgument, setup } from "./setup.ts"
 
 /** An armed fault as the network tells of it. */
 const Armed = Schema.Struct({
@@ -23,7 +23,7 @@ const Armed = Schema.Struct({
   detail: Schema.String,
 })
 
-const shared = { url: urlFlag, config: configFlag, data: dataFlag, output: outputFlag }
+const shared = { url: urlFlag, ...commonFlags }
 
 const path = "/sandbox/faults"
 

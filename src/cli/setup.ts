@@ -10,6 +10,7 @@ import { readUtf8 } from "../config/readBytes.ts"
 import { storeDirIn } from "../config/readSources.ts"
 import { loadTreasury, type Mode, type Treasury } from "../config/Treasury.ts"
 import { failWith } from "./CliFailure.ts"
+import { outputFlag } from "./output.ts"
 
 /** The treasury file: as an argument, by --config, or treasury.yaml of the working directory. */
 export const fileArgument = Argument.String("file").pipe(
@@ -28,6 +29,9 @@ export const dataFlag = Flag.String("data").pipe(
   Flag.withDescription("Data directory; default .cofferer, or what the file or COFFERER_DATA_DIR says"),
   Flag.optional,
 )
+
+/** Flags of nearly every command. */
+export const commonFlags = { config: configFlag, data: dataFlag, output: outputFlag }
 
 export interface Chosen {
   readonly file?: Option.Option<string>

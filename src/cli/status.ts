@@ -6,8 +6,8 @@ import { readView } from "../status/StatusView.ts"
 import type { AccountView, IntentView, View } from "../status/View.ts"
 import { failWith } from "./CliFailure.ts"
 import { bodyOf, control } from "./controlClient.ts"
-import { outputFlag, printResult, table } from "./output.ts"
-import { configFlag, dataDirOf, dataFlag, notRunning } from "./setup.ts"
+import { printResult, table } from "./output.ts"
+import { commonFlags, dataDirOf, notRunning } from "./setup.ts"
 import { throughDaemon } from "./throughDaemon.ts"
 
 const signs = { ok: "ok  ", warn: "!   ", bad: "BAD " } as const
@@ -107,9 +107,7 @@ const flags = {
     Flag.withDefault(false),
   ),
   live: Flag.Boolean("live").pipe(Flag.withDescription("Ask only whether the daemon answers"), Flag.withDefault(false)),
-  config: configFlag,
-  data: dataFlag,
-  output: outputFlag,
+  ...commonFlags,
 }
 
 export const status = Command.make(

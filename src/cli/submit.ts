@@ -15,10 +15,10 @@ import { failWith } from "./CliFailure.ts"
 import { checkKeys } from "./checkKeys.ts"
 import { bodyOf, control } from "./controlClient.ts"
 import { loggingLayer } from "./logging.ts"
-import { type Output, outputFlag, printResult } from "./output.ts"
+import { type Output, printResult } from "./output.ts"
 import { assetsOf, openToEnd, pollOf } from "./runOnce.ts"
 import { needSandbox } from "./sandboxClient.ts"
-import { configFlag, dataFlag, notRunning, setup, userName } from "./setup.ts"
+import { commonFlags, notRunning, setup, userName } from "./setup.ts"
 
 const absent = ", and the network that the file brings has not run: nothing was handed in"
 
@@ -62,9 +62,7 @@ export const submit = Command.make(
       Flag.withDescription("Who proposes it: an operator of this name does not approve it; default the user's name"),
       Flag.optional,
     ),
-    config: configFlag,
-    data: dataFlag,
-    output: outputFlag,
+    ...commonFlags,
   },
   Effect.fn(function* (chosen) {
     const written = yield* decodeYaml(SubmitBody, yield* readYaml(chosen.file))

@@ -2,9 +2,9 @@ import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AcceptBody, acceptTerms } from "../status/termsHalt.ts"
 import { bodyOf, control } from "./controlClient.ts"
-import { outputFlag, printResult } from "./output.ts"
+import { printResult } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
-import { configFlag, dataDirOf, dataFlag, notRunning, userName } from "./setup.ts"
+import { commonFlags, dataDirOf, notRunning, userName } from "./setup.ts"
 import { throughDaemon } from "./throughDaemon.ts"
 
 /** Lets the daemon read its files again: all of it is put in force, or nothing. */
@@ -16,9 +16,7 @@ export const reload = Command.make(
       Flag.withDescription("Put it in force even where it permits what was not permitted before"),
       Flag.withDefault(false),
     ),
-    config: configFlag,
-    data: dataFlag,
-    output: outputFlag,
+    ...commonFlags,
   },
   Effect.fn(function* ({ reason, allowWeaker, output, ...chosen }) {
     const dataDir = yield* dataDirOf(chosen)
@@ -46,9 +44,7 @@ const accept = Command.make(
       Argument.withDescription("Hash of the file's terms, as status and the page name it"),
     ),
     reason: reasonFlag.pipe(Flag.optional),
-    config: configFlag,
-    data: dataFlag,
-    output: outputFlag,
+    ...commonFlags,
   },
   Effect.fn(function* ({ hash, reason, output, ...chosen }) {
     const body = { hash, author: userName(), ...(Option.isSome(reason) ? { reason: reason.value } : {}) }
