@@ -19,8 +19,6 @@ if [ -n "$cleared" ]; then
   echo "cofferer: not used:$cleared: such variables could show what this process holds; take them out of its environment" >&2
 fi
 self=$0
-# As it was called: hints that are printed say it the same way.
-export COFFERER_LAUNCHER="$0"
 while [ -L "$self" ]; do
   link=$(readlink "$self")
   case $link in

@@ -1,7 +1,6 @@
 import { join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Clock, Effect } from "effect"
-import { launcherVariable } from "../config/Environment.ts"
 import type { Treasury } from "../config/Treasury.ts"
 import { formatAmount, formatLevel } from "../domain/Amount.ts"
 import { shellWord } from "../domain/shellWord.ts"
@@ -14,39 +13,25 @@ import { Outbox } from "../store/Outbox.ts"
 import { say } from "../telemetry/say.ts"
 import { defaultDataDir, type Setup } from "./setup.ts"
 
-/** Where a command is called, and by what. */
-export interface Caller {
-  readonly cwd: string
-  readonly env: Readonly<Record<string, string | undefined>>
-}
-
 const packageDir = resolve(fileURLToPath(new URL("../..", import.meta.url)))
-
-/** This program as one types it there: npm knows its script in the package's own folder alone. */
-const calledAs = ({ cwd, env }: Caller): string => {
-  if (cwd === packageDir) return "npm run -s cofferer --"
-  if (env["npm_command"] === "exec") return "npx cofferer"
-  const launcher = env[launcherVariable] ?? "cofferer"
-  const isFound = env["PATH"]?.split(":").some((dir) => join(dir, "cofferer") === launcher) === true
-  return isFound ? "cofferer" : shellWord(launcher)
-}
 
 /** What a person may type next: the same demonstration again, and commands that look at its data. */
 export const tryNow = (
   { treasury, dataDir }: { readonly treasury: Pick<Treasury, "file" | "files">; readonly dataDir: string },
-  caller: Caller,
+  cwd: string,
 ): { readonly again: string; readonly status: string; readonly intents: string } => {
   const nearer = (path: string): string => {
-    const near = relative(caller.cwd, path)
+    const near = relative(cwd, path)
     return near.startsWith("..") ? path : near
   }
   const near = nearer(dataDir)
   const data = near === defaultDataDir ? "" : ` --data ${shellWord(near)}`
   const [file, ...overlays] = treasury.files.map(nearer).map(shellWord)
-  const isDemo = caller.cwd === packageDir && treasury.files.join() === join(packageDir, "config/sandbox.yaml")
+  const isDemo = cwd === packageDir && treasury.files.join() === join(packageDir, "config/sandbox.yaml")
   const over = overlays.map((overlay) => ` -c ${overlay}`).join("")
   const named = overlays.length === 0 && (isDemo || file === "treasury.yaml") ? "" : ` -c ${file}${over}`
-  const called = calledAs(caller)
+  // npm knows its script in the package's own folder alone.
+  const called = cwd === packageDir ? "npm run -s cofferer --" : "cofferer"
   const command = (words: string): string => `${called} ${words}${named}${data}`
   return {
     again: isDemo && data === "" ? "npm start" : `${called} run --sandbox ${over === "" ? file : named.trim()}${data}`,
@@ -108,7 +93,7 @@ export const summaries = (found: Pick<Setup, "treasury" | "dataDir">, sandbox: S
     if (sandbox !== undefined) {
       yield* Effect.sleep(demoSummaryMillis)
       yield* saySummary(sandbox)
-      const { again, status, intents } = tryNow(found, { cwd: process.cwd(), env: process.env })
+      const { again, status, intents } = tryNow(found, process.cwd())
       yield* say("try now", { detail: `kill -9 ${process.pid} && ${again}     same data, still nothing paid twice` })
       yield* say("", { detail: `${status}                the page in words` })
       yield* say("", { detail: `${intents}               what was paid, and how it went` })

@@ -14,8 +14,6 @@ export interface Environment {
 }
 
 const known = ["COFFERER_DATA_DIR", "COFFERER_LISTEN", "COFFERER_LOG_LEVEL", "COFFERER_MODE"] as const
-/** By which the launcher says how it was called. */
-export const launcherVariable = "COFFERER_LAUNCHER"
 const modes: ReadonlyArray<Mode> = ["observe", "shadow", "live"]
 
 /** Variables whose text must have a form. */
@@ -24,9 +22,8 @@ const forms: ReadonlyArray<readonly [name: string, form: RegExp, remedy: string]
   ["COFFERER_LOG_LEVEL", /^(debug|info|warning|error)$/, "write debug, info, warning or error"],
 ]
 
-/** The launcher's own, those of tests, and what a container platform sets for a service that is called cofferer. */
+/** Those of tests, and what a container platform sets for a service that is called cofferer. */
 const ignored = (name: string, value: string): boolean =>
-  name === launcherVariable ||
   name.startsWith("COFFERER_TEST_") ||
   name.startsWith("COFFERER_SERVICE_") ||
   (/^COFFERER_PORT(_|$)/.test(name) && (value.startsWith("tcp://") || /_(PROTO|PORT|ADDR)$/.test(name)))
