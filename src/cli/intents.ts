@@ -16,15 +16,6 @@ import { intentsText } from "./status.ts"
 import { storyText } from "./storyText.ts"
 import { throughDaemon } from "./throughDaemon.ts"
 
-const Ended = Schema.Struct({
-  id: Schema.String,
-  state: Schema.String,
-  detail: Schema.String,
-  rule: Schema.String,
-  author: Schema.String,
-  reason: Schema.String,
-})
-
 interface ChosenEnd extends Chosen {
   readonly id: string
   readonly reason: string
@@ -40,7 +31,7 @@ const end = Effect.fnUntraced(function* (
   more: Pick<typeof EndBody.Type, "executed" | "neverExecuted">,
 ) {
   const path = `/api/v1/intents/${encodeURIComponent(chosen.id)}/${verb}`
-  const done = yield* signAgreement(
+  const ended = yield* signAgreement(
     { key: chosen.key ?? Option.none(), signature: chosen.signature ?? Option.none(), output: chosen.output },
     {
       kind: "resolve",
@@ -59,11 +50,10 @@ const end = Effect.fnUntraced(function* (
       return (yield* throughDaemon(chosen, { method: "POST", path, body, stored })).body
     }),
   )
-  const ended = yield* Schema.decodeUnknownEffect(Ended)(done)
   yield* printResult(chosen.output, ended, () => `${shortId(ended.id).slice(0, 4)} is ${ended.detail}${anew(ended)}`)
 })
 
-const anew = ({ state, rule }: typeof Ended.Type): string =>
+const anew = ({ state, rule }: { readonly state: string; readonly rule: string }): string =>
   rule === submittedRule || state === "confirmed"
     ? ""
     : `\nwhile its need lasts, ${rule} decides it anew; "pause --scope rule:${rule}" stops that`

@@ -13,38 +13,18 @@ import { layerMetrics } from "./logging.ts"
 import { type Output, printResult, table } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, commonFlags, type Setup, userName } from "./setup.ts"
-import type { Asked } from "./signAgreement.ts"
-import { agreementFlags, signAgreement } from "./signAgreement.ts"
+import { type Asked, agreementFlags, signAgreement } from "./signAgreement.ts"
 import { throughDaemon } from "./throughDaemon.ts"
 
-interface Listed {
-  readonly id: string
-  readonly to: string
-  readonly toName: string | null
-  readonly asset: string
-  readonly amount: string
-  readonly sum: string | null
-  readonly status: string
-}
-interface Reach {
-  readonly party: string
-  readonly since: string | null
-}
-/** The answers of the same version as this command line. */
-interface Adopted {
-  readonly adopted: ReadonlyArray<Listed>
-  readonly reach: ReadonlyArray<Reach>
-}
-interface Recovered {
-  readonly lastOnLedger: number | null
-  readonly lastInJournal: number
-  readonly imported: ReadonlyArray<Listed>
-  readonly reach: ReadonlyArray<Reach>
-}
+type Done = Effect.Success<ReturnType<typeof perform>>
+type Adopted = Extract<Done, { readonly adopted: unknown }>
+type Recovered = Extract<Done, { readonly imported: unknown }>
+type Listed = Recovered["imported"]
+type Reach = Recovered["reach"]
 
 const rowsMax = 20
 
-const listText = (listed: ReadonlyArray<Listed>): ReadonlyArray<string> => [
+const listText = (listed: Listed): ReadonlyArray<string> => [
   ...(listed.length === 0
     ? []
     : [
@@ -63,7 +43,7 @@ const listText = (listed: ReadonlyArray<Listed>): ReadonlyArray<string> => [
 ]
 
 /** What of a lost store's payments is recognized from now on, and when signing begins. */
-const afterText = (reach: ReadonlyArray<Reach>): ReadonlyArray<string> => [
+const afterText = (reach: Reach): ReadonlyArray<string> => [
   "nothing is signed until what else was sent is over: one window of the network, and 10 blocks",
   "a payment of a lost store is recognized, and not made again, where the ledger lists it:",
   ...reach.map(({ party, since }) => `  ${party}: ${since === null ? "nothing is listed" : `from ${since} on`}`),
@@ -94,14 +74,14 @@ const perform = (chosen: ChosenVerb, verb: LedgerVerb) =>
   )
 
 /** Asks the daemon; where none runs, does the same with the database itself, by the same agreement. */
-export const performAgreed = (
+export const performAgreed = <A>(
   chosen: ChosenVerb,
   what: Pick<Asked, "kind"> & { readonly path: string; readonly says: Readonly<Record<string, string>> },
   verb: (
     found: Setup,
     asked: Parameters<typeof ledgerVerb>[2],
   ) => Effect.Effect<
-    object,
+    A,
     GatewayError | StoreError,
     Layer.Success<ReturnType<typeof storeLayer>> | Layer.Success<ReturnType<typeof gatewaysOf>>
   >,

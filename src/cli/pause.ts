@@ -10,7 +10,7 @@ import { trip } from "../store/trip.ts"
 import { type CliFailure, exitCodes, failWith } from "./CliFailure.ts"
 import { bodyOf, type ControlAnswer, control } from "./controlClient.ts"
 import { type Output, printResult } from "./output.ts"
-import { type Chosen, commonFlags, dataDirOf, userName } from "./setup.ts"
+import { type Chosen, commonFlags, dataDirOf, type Setup, userName } from "./setup.ts"
 import { agreementFlags, signAgreement } from "./signAgreement.ts"
 import { storedSetup, throughDaemon } from "./throughDaemon.ts"
 
@@ -24,12 +24,10 @@ type InForce = typeof InForce.Type
 
 const Paused = Schema.Struct({ longest: Schema.NullOr(InForce) })
 
-const Resumed = Schema.Struct({
-  ended: Schema.Int,
-  haltFile: Schema.Literals(["removed", "none"]),
-  stillHalted: Schema.Array(Schema.String),
-  stillPaused: Schema.Array(InForce),
-})
+interface Resumed {
+  readonly stillHalted: ReadonlyArray<string>
+  readonly stillPaused: ReadonlyArray<InForce>
+}
 
 const endOf = (until: number | null): string =>
   until === null ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
@@ -46,7 +44,7 @@ const pausedText = (
 }
 
 /** What is still in force, each with the command that ends it. */
-const stillText = ({ stillHalted, stillPaused }: typeof Resumed.Type): ReadonlyArray<string> => [
+const stillText = ({ stillHalted, stillPaused }: Resumed): ReadonlyArray<string> => [
   ...stillHalted.map((reason) => `still halted: ${reason.replaceAll("_", " ")}; ${remedyOf(reason)}`),
   ...stillPaused.map(
     ({ scope, reason, author, until }) =>
@@ -195,28 +193,22 @@ export const resume = Command.make(
     const { scope, reason } = chosen
     const body = { scope, reason, author: userName() }
     const mayBegin = scope === "all" && (yield* readHaltFile(dataDir)) !== undefined
-    const answer = yield* signAgreement(
+    const done = yield* signAgreement(
       chosen,
       { kind: "resume", says: { scope, reason } },
       Effect.fnUntraced(function* (more) {
         const asked = { ...body, ...more }
-        const done = yield* throughDaemon(chosen, {
-          method: "POST",
-          path: "/api/v1/resume",
-          body: asked,
-          mayBegin,
-          stored: ({ treasury }) => resumeScope({ treasury, dataDir }, asked),
-        })
-        return done.body
+        const stored = ({ treasury }: Setup) => resumeScope({ treasury, dataDir }, asked)
+        const path = "/api/v1/resume"
+        return (yield* throughDaemon(chosen, { method: "POST", path, body: asked, mayBegin, stored })).body
       }),
     )
-    const done = yield* Schema.decodeUnknownEffect(Resumed)(answer)
     const file = done.haltFile === "removed"
     if (done.ended === 0 && !file) {
       const none = scope === "all" ? "nothing was resumed: no pause of all, and no halt" : `${scope} is not paused`
       return yield* failWith("notFound", [none, ...stillText(done)].join("\n"))
     }
-    return yield* printResult(chosen.output, { resumed: scope, removed: file, answer }, () =>
+    return yield* printResult(chosen.output, { resumed: scope, removed: file, answer: done }, () =>
       [`resumed ${scope}${file ? ", and took the HALT file away" : ""}`, ...stillText(done)].join("\n"),
     )
   }),

@@ -8,19 +8,6 @@ import { reasonFlag } from "./pause.ts"
 import { commonFlags } from "./setup.ts"
 import { agreementFlags } from "./signAgreement.ts"
 
-/** The answer of the same version as this command line. */
-interface Rebased {
-  readonly rebased: string
-  readonly rows: number
-  readonly accounts: ReadonlyArray<{ readonly type: string; readonly stored: string; readonly reported: string }>
-}
-
-const textOf = ({ rebased, rows, accounts }: Rebased): string =>
-  [
-    `${rebased} begins anew; ${rows} rows are read again, and rules on it hold until two comparisons agree`,
-    ...accounts.map(({ type, stored, reported }) => `  ${type}: ${stored} before, ${reported} now, in base units`),
-  ].join("\n")
-
 export const rebase = Command.make(
   "rebase",
   {
@@ -38,6 +25,12 @@ export const rebase = Command.make(
       (found, asked) =>
         rebaseBalances(found.treasury, { party, asset, ...asked }).pipe(Effect.provide(Reconciliation.layer)),
     )
-    yield* printResult(chosen.output, done, () => textOf(done as Rebased))
+    const { rebased, rows, accounts } = done
+    yield* printResult(chosen.output, done, () =>
+      [
+        `${rebased} begins anew; ${rows} rows are read again, and rules on it hold until two comparisons agree`,
+        ...accounts.map(({ type, stored, reported }) => `  ${type}: ${stored} before, ${reported} now, in base units`),
+      ].join("\n"),
+    )
   }),
 ).pipe(Command.withDescription("Read an account's history anew where it differs from the gateway's, with a reason"))

@@ -118,12 +118,12 @@ interface Chosen {
  * answer shows, where that is what was `asked`. While others are missing, what is signed goes to standard output, so
  * that it can be signed elsewhere.
  */
-export const signAgreement = Effect.fnUntraced(function* <E, R>(
+export const signAgreement = Effect.fnUntraced(function* <A, E, R>(
   chosen: Chosen,
   asked: Asked,
-  ask: (more: { readonly signature?: string }) => Effect.Effect<unknown, E, R>,
+  ask: (more: { readonly signature?: string }) => Effect.Effect<A, E, R>,
 ) {
-  let answer = yield* ask(
+  let answer: unknown = yield* ask(
     Option.match(chosen.signature, { onNone: () => ({}), onSome: (signature) => ({ signature }) }),
   )
   if (isWaiting(answer) && Option.isSome(chosen.key)) {
@@ -131,7 +131,7 @@ export const signAgreement = Effect.fnUntraced(function* <E, R>(
     yield* Console.error(shownText(answer.text))
     answer = yield* ask({ signature: yield* signApproval(chosen.key.value, answer.text) })
   }
-  if (!isWaiting(answer)) return answer
+  if (!isWaiting(answer)) return answer as Exclude<A, { readonly waits: unknown }>
   // Whoever signs it elsewhere is shown this text and no other.
   yield* needSignable(answer.text, asked)
   const { text, by, others, missing, waits } = answer
