@@ -1,23 +1,14 @@
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
-import { DurationText, durationMillis } from "../config/Fields.ts"
 import { askBackfill } from "../status/ledgerVerbs.ts"
+import { MomentText, momentOf } from "./explain.ts"
 import { printResult } from "./output.ts"
 import { commonFlags } from "./setup.ts"
-
 import { throughDaemon } from "./throughDaemon.ts"
-
-const isDuration = Schema.is(DurationText)
-
-const Since = Schema.String.check(
-  Schema.makeFilter((text: string) => isDuration(text) || !Number.isNaN(Date.parse(text)), {
-    expected: "a duration such as 7d, or a time such as 2026-11-21T10:00:00Z",
-  }),
-)
 
 const flags = {
   since: Flag.String("since").pipe(
-    Flag.withSchema(Since),
+    Flag.withSchema(MomentText),
     Flag.withDescription("From when on: a duration back from now, such as 7d, or a time such as 2026-11-21T10:00:00Z"),
   ),
   ...commonFlags,
@@ -29,8 +20,7 @@ export const backfill = Command.make(
   flags,
   Effect.fn(function* (chosen) {
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-    const millis = isDuration(chosen.since) ? now - durationMillis(chosen.since) : Date.parse(chosen.since)
-    const since = BigInt(millis) * 1_000_000n
+    const since = BigInt(momentOf(chosen.since, now)) * 1_000_000n
     const { running, body: asked } = yield* throughDaemon(chosen, {
       method: "POST",
       path: "/api/v1/backfill",

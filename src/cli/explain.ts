@@ -245,7 +245,7 @@ const paymentText = ({ attempt, story }: Extract<Explained, { about: "payment" }
 
 const isDuration = Schema.is(DurationText)
 
-const Moment = Schema.String.check(
+export const MomentText = Schema.String.check(
   Schema.makeFilter((text: string) => isDuration(text) || !Number.isNaN(Date.parse(text)), {
     expected: "a duration back from now, such as 5m, or a time such as 2026-11-21T10:00:00Z",
   }),
@@ -262,7 +262,7 @@ export const explain = Command.make(
       Argument.optional,
     ),
     at: Flag.String("at").pipe(
-      Flag.withSchema(Moment),
+      Flag.withSchema(MomentText),
       Flag.withDescription("What a rule did then: a time, or a duration back from now such as 5m"),
       Flag.optional,
     ),
@@ -284,7 +284,8 @@ export const explain = Command.make(
   }),
 ).pipe(Command.withDescription("Say why a rule acts or is silent, or how a payment came about"))
 
-const momentOf = (text: string, now: number): number =>
+/** Unix milliseconds of what was written. */
+export const momentOf = (text: string, now: number): number =>
   isDuration(text) ? now - durationMillis(text) : Date.parse(text)
 
 const queryOf = (asking: Asking): string =>

@@ -71,7 +71,7 @@ describe("backfill, where no daemon runs", () => {
       [2, /rows as old as that are not kept; let store.keep/, [data, "2024-01-01T00:00:00Z"]],
       [2, /no network is that old; give a time after 2020/, [data, "2019-01-01T00:00:00Z"]],
       [2, /that time is yet to come/, [data, "2090-01-01T00:00:00Z"]],
-      [2, /a duration such as 7d/, [data, "yesterday"]],
+      [2, /a duration back from now, such as 5m/, [data, "yesterday"]],
     ]
     for (const [code, says, [dataDir = "", since = ""]] of cases) {
       const refused = await run(dataDir, "backfill", "--since", since)
