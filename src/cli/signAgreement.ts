@@ -9,19 +9,22 @@ import { type ApprovalKind, factIn, type PaymentTerms, readApproval, readPayment
 import { failWith } from "./CliFailure.ts"
 import { type Output, printResult } from "./output.ts"
 
-export const keyFlag = Flag.String("key").pipe(
+const keyFlag = Flag.String("key").pipe(
   Flag.withDescription("File of an operator's key: signs with it here; it goes nowhere else"),
   Flag.optional,
 )
-export const signatureFlag = Flag.String("signature").pipe(
+const signatureFlag = Flag.String("signature").pipe(
   Flag.withSchema(SignatureText),
   Flag.withDescription("A signature that was made elsewhere, with approve sign"),
   Flag.optional,
 )
-export const printFlag = Flag.Boolean("print").pipe(
+const printFlag = Flag.Boolean("print").pipe(
   Flag.withDescription("Show what would be signed, and sign nothing"),
   Flag.withDefault(false),
 )
+
+/** Flags of what an operator signs here, or hands in, or only looks at. */
+export const signingFlags = { key: keyFlag, signature: signatureFlag, print: printFlag }
 
 /** Nobody signs by leaving a flag out. */
 export const oneOf = (said: {
