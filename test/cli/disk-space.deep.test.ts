@@ -167,7 +167,7 @@ const configHash = async (page: string): Promise<string> =>
 const pagesOf = (lines: ReadonlyArray<Line>, subject: string) =>
   lines.filter((line) => line["msg"] === "ALERT" && line["subject"] === subject)
 
-describe("a disk without room", () => {
+describe.concurrent("a disk without room", () => {
   const lacksMount = canMount(join(dir, "probe")) ? undefined : "needs unshare that may mount"
   const disks: ReadonlyArray<readonly [string, string | undefined, Open]> = [
     ["for one process", canLimit() ? undefined : "needs prlimit", limitedDisk],
