@@ -22,8 +22,11 @@ export const tellCode = Effect.fnUntraced(function* (memories: Memories, answers
     const held = [...memories.values()].find(({ rule, reason }) => rule === name && reason === "code")
     if (held !== undefined) {
       yield* sound.end
-      const noted = yield* failing.note(held.detail)
-      if (noted?.isTold === true) yield* tell(name, noted.since, `pays nothing: ${held.detail}`.slice(0, 500), false)
+      // Code that was ended is asked again after a minute, just when people are told: a look without an answer keeps
+      // the reason of those before it.
+      const before = answers.has(name) ? undefined : (yield* failing.now)?.detail
+      const noted = yield* failing.note(before ?? held.detail)
+      if (noted?.isTold === true) yield* tell(name, noted.since, `pays nothing: ${noted.detail}`.slice(0, 500), false)
     } else if (answers.get(name)?.answer._tag === "Pays" && (yield* failing.now) !== undefined) {
       if ((yield* sound.note(""))?.isTold !== true) continue
       yield* sound.end

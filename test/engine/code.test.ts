@@ -175,6 +175,34 @@ describe("a rule in TypeScript in a running treasury", () => {
     ),
   )
 
+  it.effect("tells people why it broke, though it is asked again and late when they are told", () =>
+    flow(
+      (options, sandbox) =>
+        Effect.gen(function* () {
+          const rule = options.treasury.rules.find(({ name }) => name === "loops")
+          if (rule?.kind !== "code") return assert.fail("no code")
+          let asked = 0
+          const broken: CodeAnswer = { _tag: "Broken", detail: "its code takes too much", timed: false }
+          const code: Code = {
+            ...rule.code,
+            ask: (seen) => (asked++ === 0 ? { seen, answer: broken } : new Promise<never>(() => {})),
+          }
+          const rules = options.treasury.rules.map((one) => (one === rule ? { ...rule, code } : one))
+          const settings = { ...engineSettings(options.treasury, "live"), rules }
+          const look = ticking(Effect.provideService(decideOnce(), EngineOptions, settings), "1 second")
+          yield* round(options, sandbox, new Set(["decide"]))
+          yield* look
+          yield* TestClock.adjust("65 seconds")
+          yield* look
+          assert.deepStrictEqual(yield* alerts, ["ticket pays nothing: its code takes too much"])
+        }),
+      {
+        rules: [loops],
+        more: { alerts: { receivers: { log: { log: {} } }, routes: [{ severity: ["ticket"], to: ["log"] }] } },
+      },
+    ),
+  )
+
   it.effect("waits a round where its input changes meanwhile", () =>
     flow(
       (options, sandbox) =>
