@@ -1,4 +1,4 @@
-import { Effect, Layer, type Option } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import { plural } from "../domain/plural.ts"
 import type { GatewayError } from "../gateway/GatewayError.ts"
@@ -9,7 +9,7 @@ import { gatewayLayer, type storeLayer } from "../services.ts"
 import { type LedgerVerb, ledgerVerb, type Reconciled, reconcileNow } from "../status/ledgerVerbs.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { failWith } from "./CliFailure.ts"
-import { layerMetrics } from "./logging.ts"
+import { layerMetrics, loggingLayer } from "./logging.ts"
 import { type Output, printResult, table } from "./output.ts"
 import { reasonFlag } from "./pause.ts"
 import { type Chosen, commonFlags, type Setup, userName } from "./setup.ts"
@@ -96,7 +96,11 @@ export const performAgreed = <A>(
         path: `/api/v1/${what.path}`,
         body: { ...what.says, ...asked },
         mayBegin: true,
-        stored: (found) => verb(found, asked).pipe(Effect.provide(gatewaysOf(found))),
+        // It is as weighty as in a daemon, and logged as there.
+        stored: Effect.fnUntraced(function* (found) {
+          const log = loggingLayer(found, Option.some("text"), yield* Clock.currentTimeMillis, 2)
+          return yield* verb(found, asked).pipe(Effect.provide(Layer.merge(gatewaysOf(found), log)))
+        }),
       })
       return done.body
     }),
