@@ -31,14 +31,47 @@ const counted = (items: ReadonlyArray<Code>): Code => [...unsigned(items.length)
 const sized = (code: Code): Code => [...unsigned(code.length), ...code]
 const section = (id: number, content: Code): Code => [id, ...sized(content)]
 
+/** Instructions and types by the names of the WebAssembly specification, appendix "Index of Instructions". */
+const simd = (opcode: number): Code => [0xfd, ...unsigned(opcode)]
 const [i32, i64, v128] = [0x7f, 0x7e, 0x7b]
+const flow = { loop: [0x03, 0x40], if: [0x04, 0x40], end: [0x0b], brIf: [0x0d, 0], return: [0x0f] }
+const num = {
+  i32Add: [0x6a],
+  i32LtU: [0x49],
+  i64Load: [0x29],
+  i64Eqz: [0x50],
+  i64LtU: [0x54],
+  i64Add: [0x7c],
+  i64Sub: [0x7d],
+  i64And: [0x83],
+  i64Or: [0x84],
+  i64Xor: [0x85],
+  i64Shl: [0x86],
+  i64ShrU: [0x88],
+  i64Rotl: [0x89],
+  i64ExtendI32U: [0xad],
+}
+const vec = {
+  load64Splat: simd(0x0a),
+  i8x16Shuffle: simd(0x0d),
+  i64x2Splat: simd(0x12),
+  i64x2ExtractLane: simd(0x1d),
+  i64x2ReplaceLane: simd(0x1e),
+  and: simd(0x4e),
+  andnot: simd(0x4f),
+  or: simd(0x50),
+  xor: simd(0x51),
+  anyTrue: simd(0x53),
+  i64x2Shl: simd(0xcb),
+  i64x2ShrU: simd(0xcd),
+  i64x2Eq: simd(0xd6),
+}
 const get = (local: number): Code => [0x20, ...unsigned(local)]
 const set = (local: number, value: Code): Code => [...value, 0x21, ...unsigned(local)]
 const i32Const = (n: number): Code => [0x41, ...signed(n)]
 const i64Const = (n: number): Code => [0x42, ...signed(n)]
-/** The address of a 64-bit word: `base` is code that gives an i32. */
-const at = (opcode: Code, base: Code, offset: number): Code => [...base, ...opcode, 3, ...unsigned(offset)]
-const simd = (opcode: number): Code => [0xfd, ...unsigned(opcode)]
+/** Loads the 64-bit word at an address: `base` is code that gives an i32; 3 says that it is aligned to 2^3 bytes. */
+const at = (load: Code, base: Code, offset: number): Code => [...base, ...load, 3, ...unsigned(offset)]
 
 /** A width of words: one nonce at a time in 64 bits, or two beside each other in 128. */
 interface Width {
@@ -57,60 +90,49 @@ interface Width {
 }
 
 const reversed = [7, 6, 5, 4, 3, 2, 1, 0]
-const end = 0x0b
-const ifVoid: Code = [0x04, 0x40]
-const leave = 0x0f
-
 const shift = (value: Code, by: number, opcode: Code): Code => [...value, ...i32Const(by), ...opcode]
-const shuffledBytes = (value: Code): Code => [
-  ...value,
-  ...value,
-  ...simd(0x0d),
-  ...reversed,
-  ...reversed.map((byte) => byte + 8),
-]
-const splat = (n: Code): Code => [...n, ...simd(0x12)]
-const next = (n: Code): Code => [...n, ...i64Const(1), 0x7c]
-const extractLow = (word: Code): Code => [...word, ...simd(0x1d), 0]
+const splat = (n: Code): Code => [...n, ...vec.i64x2Splat]
+const next = (n: Code): Code => [...n, ...i64Const(1), ...num.i64Add]
 
 const two: Width = {
   type: v128,
   nonces: 2,
-  load: (base, offset) => at(simd(0x0a), base, offset),
-  xor: simd(0x51),
-  and: simd(0x4e),
-  andNot: (keep, unless) => [...keep, ...unless, ...simd(0x4f)],
-  rotate: (value, by) => [...shift(value, by, simd(0xcb)), ...shift(value, 64 - by, simd(0xcd)), ...simd(0x50)],
-  nonceWord: (n) => shuffledBytes(shift([...splat(n), ...next(n), ...simd(0x1e), 1], 24, simd(0xcb))),
+  load: (base, offset) => at(vec.load64Splat, base, offset),
+  xor: vec.xor,
+  and: vec.and,
+  andNot: (keep, unless) => [...keep, ...unless, ...vec.andnot],
+  rotate: (value, by) => [...shift(value, by, vec.i64x2Shl), ...shift(value, 64 - by, vec.i64x2ShrU), ...vec.or],
+  nonceWord: (n) => {
+    const pair = shift([...splat(n), ...next(n), ...vec.i64x2ReplaceLane, 1], 24, vec.i64x2Shl)
+    return [...pair, ...pair, ...vec.i8x16Shuffle, ...reversed, ...reversed.map((byte) => byte + 8)]
+  },
   endWhereZero: (word, scratch, n) => [
     ...set(scratch, word),
     // Words that equal 0 become ones throughout.
-    ...[...get(scratch), ...splat(i64Const(0)), ...simd(0xd6), ...simd(0x53), ...ifVoid],
-    ...[...next(n), ...extractLow(get(scratch)), 0x50, 0xad, 0x7d, leave, end],
+    ...[...get(scratch), ...splat(i64Const(0)), ...vec.i64x2Eq, ...vec.anyTrue, ...flow.if],
+    // n + 1, less 1 where the low word is 0.
+    ...[...next(n), ...get(scratch), ...vec.i64x2ExtractLane, 0],
+    ...[...num.i64Eqz, ...num.i64ExtendI32U, ...num.i64Sub, ...flow.return, ...flow.end],
   ],
 }
 
 const one: Width = {
   type: i64,
   nonces: 1,
-  load: (base, offset) => at([0x29], base, offset),
-  xor: [0x85],
-  and: [0x83],
-  andNot: (keep, unless) => [...keep, ...unless, ...i64Const(-1), 0x85, 0x83],
-  rotate: (value, by) => [...value, ...i64Const(by), 0x89],
+  load: (base, offset) => at(num.i64Load, base, offset),
+  xor: num.i64Xor,
+  and: num.i64And,
+  andNot: (keep, unless) => [...keep, ...unless, ...i64Const(-1), ...num.i64Xor, ...num.i64And],
+  rotate: (value, by) => [...value, ...i64Const(by), ...num.i64Rotl],
   nonceWord: (n) => {
-    const byte = (from: number): Code => [
-      ...n,
-      ...i64Const(from),
-      0x88,
-      ...i64Const(0xff),
-      0x83,
-      ...i64Const(32 - from),
-      0x86,
-    ]
-    return [...[0, 8, 16, 24, 32].flatMap(byte), 0x84, 0x84, 0x84, 0x84]
+    const byte = (from: number): Code => {
+      const low = [...n, ...i64Const(from), ...num.i64ShrU, ...i64Const(0xff), ...num.i64And]
+      return [...low, ...i64Const(32 - from), ...num.i64Shl]
+    }
+    const bytes = [0, 8, 16, 24, 32].map(byte)
+    return [...bytes.flat(), ...bytes.slice(1).flatMap(() => num.i64Or)]
   },
-  endWhereZero: (word, _, n) => [...word, 0x50, ...ifVoid, ...n, leave, end],
+  endWhereZero: (word, _, n) => [...word, ...num.i64Eqz, ...flow.if, ...n, ...flow.return, ...flow.end],
 }
 
 const lanes = 25
@@ -163,19 +185,20 @@ const moduleOf = (width: Width): Uint8Array<ArrayBuffer> => {
   const last = [...theta(following), ...[0, 1, 2].flatMap((x) => moved(following, x, 0))]
   const first = both(chi(0), load(zero, constantsAt + 8 * lastRound))
   const body = [
-    ...[0x03, 0x40],
+    ...flow.loop,
     ...words(0, lanes).flatMap((i) => keep(state, i, load(zero, stateAt + 8 * i))),
     ...keep(state, 1, both(word(state, 1), width.nonceWord(get(nonce)))),
     ...set(address, i32Const(constantsAt)),
     // Two rounds a turn: unrolled further the code no longer fits the decoder, and is slower.
-    ...[0x03, 0x40, ...round(state, following, get(address), 0), ...round(following, state, get(address), 8)],
-    ...[...set(address, [...get(address), ...i32Const(16), 0x6a]), ...get(address)],
-    ...[...i32Const(constantsAt + 8 * (lastRound - 1)), 0x49, 0x0d, 0, end],
+    ...flow.loop,
+    ...[...round(state, following, get(address), 0), ...round(following, state, get(address), 8)],
+    ...set(address, [...get(address), ...i32Const(16), ...num.i32Add]),
+    ...[...get(address), ...i32Const(constantsAt + 8 * (lastRound - 1)), ...num.i32LtU, ...flow.brIf, ...flow.end],
     ...[...round(state, following, get(address), 0), ...last],
     ...width.endWhereZero([...first, ...load(zero, maskAt), ...width.and], columns[0] ?? 0, get(nonce)),
-    ...set(nonce, [...get(nonce), ...i64Const(width.nonces), 0x7c]),
-    ...[...get(nonce), ...get(endNonce), 0x54, 0x0d, 0, end],
-    ...[...i64Const(-1), end],
+    ...set(nonce, [...get(nonce), ...i64Const(width.nonces), ...num.i64Add]),
+    ...[...get(nonce), ...get(endNonce), ...num.i64LtU, ...flow.brIf, ...flow.end],
+    ...[...i64Const(-1), ...flow.end],
   ]
   const locals = counted([
     [1, i32],
@@ -183,7 +206,8 @@ const moduleOf = (width: Width): Uint8Array<ArrayBuffer> => {
   ])
   const exported = (name: string, kind: number): Code => [...sized([...Buffer.from(name)]), kind, 0]
   return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+    ...[0x00, ...Buffer.from("asm"), 0x01, 0x00, 0x00, 0x00],
+    // One type (two i64 to one), one function of it, one page of memory, what is exported, the code.
     ...section(1, counted([[0x60, ...counted([[i64], [i64]]), ...counted([[i64]])]])),
     ...section(3, counted([[0]])),
     ...section(5, counted([[0, 1]])),
