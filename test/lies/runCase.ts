@@ -1,9 +1,9 @@
 import { join } from "node:path"
 import { Effect } from "effect"
 import { finalIntentStates } from "../../src/domain/Intent.ts"
-import { rebaseBalances } from "../../src/status/rebaseBalances.ts"
 import { StatusView } from "../../src/status/StatusView.ts"
 import type { View } from "../../src/status/View.ts"
+import { rebaseMismatches } from "../simulation/Operator.ts"
 import { documentedOf } from "./documented.ts"
 import { judgeMoney } from "./judgeMoney.ts"
 import type { LieBench } from "./LieBench.ts"
@@ -204,19 +204,14 @@ class CaseRun {
     const isNamed = this.alertsSince(0).some((alert) => /^drift .*balances rebase/.test(alert))
     if (!isNamed || world.now - this.rebaseTriedAt < operatorMillis) return isDone
     this.rebaseTriedAt = world.now
-    const open = "SELECT DISTINCT party, asset FROM drifts WHERE ended_at IS NULL"
-    for (const { party: key, asset } of world.rows<{ party: string; asset: string }>(open)) {
-      const party = [...treasury.parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key
-      const asked = { party, asset, author: "tester", reason: "the gateway lied" }
-      const noted = Effect.tap(rebaseBalances(treasury, asked), (done) =>
-        Effect.sync(() => {
-          if ("problem" in done || "waits" in done) return
-          this.hasRebased = true
-          this.verbs.push(`balances rebase ${party}`)
-        }),
-      )
-      world.begin(noted)
-    }
+    const noted = Effect.tap(rebaseMismatches(treasury), (answers) =>
+      Effect.sync(() => {
+        if (!answers.some((done) => typeof done === "object" && done !== null && "rebased" in done)) return
+        this.hasRebased = true
+        this.verbs.push("balances rebase")
+      }),
+    )
+    world.begin(noted)
     return isDone
   }
 

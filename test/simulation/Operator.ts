@@ -41,7 +41,7 @@ const rebasing = (treasury: Treasury, party: string, asset: string) =>
   agreed((signature) => rebaseBalances(treasury, { party, asset, ...words, ...signed(signature) }))
 
 /** Begins anew what a comparison did not end, by the names that the alert says. */
-const rebaseMismatches = Effect.fnUntraced(function* (treasury: Treasury) {
+export const rebaseMismatches = Effect.fnUntraced(function* (treasury: Treasury) {
   const nameOf = (key: string) => [...treasury.parties.values()].find(({ publicKey }) => publicKey === key)?.name ?? key
   const seen = (yield* (yield* Drifts).all).map(({ party, asset }) => [nameOf(party), asset] as const)
   const accounts = new Map(seen.map((one) => [one.join(" "), one]))

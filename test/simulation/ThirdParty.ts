@@ -43,7 +43,7 @@ export const anchorOf = (bytes: Uint8Array): number => {
 const transferOf = (bytes: Uint8Array | undefined): string =>
   transferId((bytes === undefined ? undefined : decodeTransaction(bytes))?.signature?.value ?? "")
 
-/** Blocks after which a request that arrives is late by the network's own fault. */
+/** A request is late by the network's own fault, on the wire or within a gateway, after so many blocks. */
 const lateBlocks = 2
 /** Transactions of a block, at most. */
 const tailMax = 50
@@ -61,8 +61,8 @@ export const makeThirdParty = (options: {
   const { chain, node } = options.network
   const replayed = new Set<string>()
   const theirs = new Set<string>()
-  /** The height at which each transaction was last sent by us, by its hash. */
-  const leftLast = new Map<string, number>()
+  /** The height at which the request left that arrived last, by the hash of what it carries. */
+  const leftAtOf = new Map<string, number>()
   let heard: ReadonlyArray<{ readonly bytes: Uint8Array; readonly height: number }> = []
   const isExecuted = (id: string): boolean => chain.transfers.has(id) || chain.withdrawals.has(id)
   const note = (id: string) => replayed.add(`${id} ${chain.height + 1}`)
@@ -86,16 +86,13 @@ export const makeThirdParty = (options: {
         const executed = isExecuted(id)
         const said = run(node.submit(bytes))
         // Ours are known by the bytes that were heard: whatever else is taken was made by them.
-        if (others.includes(bytes) && said._tag === "Checked") theirs.add(said.hash.toLowerCase())
+        if (others.includes(bytes) && said._tag === "Checked") theirs.add(said.hash)
         if (executed && said._tag === "Checked" && said.code === 0) note(id)
       }
     },
     noteArrival: (body, leftAt) => {
       const bytes = bytesOf(body)
-      if (bytes !== undefined) leftLast.set(txHash(bytes).toLowerCase(), leftAt)
-      if (chain.height - leftAt < lateBlocks) return
-      const id = transferOf(bytes)
-      if (isExecuted(id)) note(id)
+      if (bytes !== undefined) leftAtOf.set(txHash(bytes), leftAt)
     },
     noteBlock: () => {
       const isNow = ({ height, code }: (typeof chain.included)[number]) => height === chain.height && code === 0
@@ -103,9 +100,8 @@ export const makeThirdParty = (options: {
         const isSecond = chain.included.some(
           (one) => one.transferId === id && one.code === 0 && one.height < chain.height,
         )
-        // A gateway may also keep a request for some blocks before it looks at it.
-        const isKept = chain.height - 1 - (leftLast.get(hash.toLowerCase()) ?? chain.height) >= lateBlocks
-        if (isSecond && (isKept || theirs.has(hash.toLowerCase()))) replayed.add(`${id} ${chain.height}`)
+        const isLate = chain.height - 1 - (leftAtOf.get(hash) ?? chain.height) >= lateBlocks
+        if (isSecond && (isLate || theirs.has(hash))) replayed.add(`${id} ${chain.height}`)
       }
     },
     noteLate: () => {
