@@ -4,6 +4,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { submitPayment } from "../../src/engine/submitPayment.ts"
+import type { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import type { DaemonOptions } from "../../src/services.ts"
 import { paymentRow } from "../../src/status/exports.ts"
 import { receiptOf } from "../../src/status/stories.ts"
 import { AlertQueue } from "../../src/store/AlertQueue.ts"
@@ -294,116 +296,85 @@ describe("what a store held open that was put back", () => {
   )
 })
 
+/** A payment of a person, handed in under one key however often it is run. */
+const handIn = (options: DaemonOptions) => {
+  const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
+  return submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
+}
+
+/** Pays it beside the rule's own payment, deletes the store, and runs `next` in a new one. */
+const afterLoss = (next: (options: DaemonOptions, world: Sandbox["Service"]) => ReturnType<Flow>, setup?: FlowSetup) =>
+  flow(
+    (outer, world) =>
+      Effect.gen(function* () {
+        const home = folder()
+        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
+        const options = { ...outer, dataDir: home }
+        const pays = Effect.gen(function* () {
+          yield* wake
+          yield* ticking(rounds(options, world, 12))
+          yield* handIn(options)
+          yield* ticking(rounds(options, world, 12))
+          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
+        })
+        yield* life(options, pays)
+        for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
+          rmSync(join(home, file), { force: true })
+        }
+        yield* life(options, next(options, world))
+        assert.lengthOf(yield* paid(world), 2)
+        rmSync(home, { recursive: true, force: true })
+      }),
+    setup,
+  )
+
 describe("what a lost store paid and is handed in again", () => {
-  const fronts: Array<Front> = []
   it.effect("is told to be paid, where it fills the limit itself", () =>
-    flow(
-      (outer, world) =>
+    afterLoss(
+      (options, world) =>
         Effect.gen(function* () {
-          const home = folder()
-          cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
-          const options = { ...outer, dataDir: home }
-          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
-          const hand = submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
-          const first = Effect.gen(function* () {
-            yield* rounds(options, world, 12)
-            yield* hand
-            for (let i = 0; i < 8; i++) yield* round(options, world)
-            assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-          })
-          yield* life(options, Effect.andThen(wake, first))
-          for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
-            rmSync(join(home, file), { force: true })
-          }
-          const second = Effect.gen(function* () {
-            yield* rounds(options, world, 2)
-            assert.deepStrictEqual(yield* halts, ["foreign_payment"])
-            yield* ticking(adopt([alice], asked, () => Effect.void))
-            const refused = yield* Effect.flip(hand)
-            assert.match(refused.message, /in 24 h are used/)
-            assert.match(
-              refused.message,
-              /the ledger lists this very payment already, as transfer [0-9a-f]{64} \(done\)/,
-            )
-            assert.lengthOf(yield* paid(world), 2)
-          })
-          yield* life(options, second)
-          rmSync(home, { recursive: true, force: true })
+          yield* rounds(options, world, 2)
+          assert.deepStrictEqual(yield* halts, ["foreign_payment"])
+          yield* ticking(adopt([alice], asked, () => Effect.void))
+          const refused = yield* Effect.flip(handIn(options))
+          assert.match(refused.message, /in 24 h are used/)
+          assert.match(refused.message, /the ledger lists this very payment already, as transfer [0-9a-f]{64} \(done\)/)
         }),
       { line: { per24h: "200" } },
     ),
   )
 
   it.effect("is not signed before the ledger was asked what became of it", () =>
-    flow((outer, world) =>
+    afterLoss((options, world) =>
       Effect.gen(function* () {
-        const home = folder()
-        cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
-        const options = { ...outer, dataDir: home }
-        const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
-        const hand = submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
-        const first = Effect.gen(function* () {
-          yield* rounds(options, world, 12)
-          yield* hand
-          yield* rounds(options, world, 8)
-          assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-        })
-        yield* life(options, Effect.andThen(wake, first))
-        for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
-          rmSync(join(home, file), { force: true })
-        }
-        const second = Effect.gen(function* () {
-          yield* rounds(options, world, 2)
-          yield* ticking(adopt([alice], asked, () => Effect.void))
-          const isGranted = Effect.flatMap(Clearance, (clearance) => clearance.isGranted(alice))
-          yield* waitUntil("the end of the quarantine", isGranted, round(options, world))
-          yield* hand
-          for (let i = 0; i < 4; i++) yield* round(options, world, new Set(["reconcile", "decide"]))
-          const [intent = assert.fail()] = yield* (yield* Outbox).recent(1)
-          assert.deepStrictEqual([intent.state, yield* attemptStates], ["reserved", []])
-          assert.isFalse(yield* signIntent(intent), "nor where it is listed only just before its signature")
-          assert.deepStrictEqual(yield* attemptStates, [])
-          yield* rounds(options, world, 2)
-          assert.deepStrictEqual([(yield* states)[0], yield* attemptStates], ["confirmed", []])
-          assert.lengthOf(yield* paid(world), 2)
-        })
-        yield* life(options, second)
-        rmSync(home, { recursive: true, force: true })
+        yield* rounds(options, world, 2)
+        yield* ticking(adopt([alice], asked, () => Effect.void))
+        const isGranted = Effect.flatMap(Clearance, (clearance) => clearance.isGranted(alice))
+        yield* waitUntil("the end of the quarantine", isGranted, round(options, world))
+        yield* handIn(options)
+        for (let i = 0; i < 4; i++) yield* round(options, world, new Set(["reconcile", "decide"]))
+        const [intent = assert.fail()] = yield* (yield* Outbox).recent(1)
+        assert.deepStrictEqual([intent.state, yield* attemptStates], ["reserved", []])
+        assert.isFalse(yield* signIntent(intent), "nor where it is listed only just before its signature")
+        assert.deepStrictEqual(yield* attemptStates, [])
+        yield* rounds(options, world, 2)
+        assert.deepStrictEqual([(yield* states)[0], yield* attemptStates], ["confirmed", []])
       }),
     ),
   )
 
-  it.effect("is confirmed by the word of the quorum, whatever one gateway lists under its name", () =>
-    flow(
-      (outer, world) =>
+  it.effect("is confirmed by the word of the quorum, whatever one gateway lists under its name", () => {
+    const fronts: Array<Front> = []
+    return afterLoss(
+      (options, world) =>
         Effect.gen(function* () {
-          const home = folder()
-          cpSync(join(outer.dataDir, "sandbox"), join(home, "sandbox"), { recursive: true })
-          const options = { ...outer, dataDir: home }
-          const transfer = { from: "alice", to: "eve", asset: "USDT", amount: "30" }
-          const hand = submitPayment(options.treasury, "live", { idempotencyKey: "a", transfer })
-          const first = Effect.gen(function* () {
-            for (let i = 0; i < 12; i++) yield* ticking(round(options, world))
-            yield* hand
-            for (let i = 0; i < 12; i++) yield* ticking(round(options, world))
-            assert.deepStrictEqual(yield* states, ["confirmed", "confirmed"])
-          })
-          yield* life(options, Effect.andThen(wake, first))
-          for (const file of [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`]) {
-            rmSync(join(home, file), { force: true })
-          }
           fronts[0]!.manner = rewritten("amount", (old) => `${old}0`, "/api/v2/transfers")
-          const second = Effect.gen(function* () {
-            for (let i = 0; i < 2; i++) yield* ticking(round(options, world))
-            yield* ticking(adopt([alice], asked, () => Effect.void))
-            yield* hand
-            for (let i = 0; i < 4; i++) yield* ticking(round(options, world))
-            const [intent] = yield* (yield* Outbox).recent(1)
-            assert.strictEqual(intent?.state, "confirmed", intent?.detail)
-            assert.lengthOf(yield* paid(world), 2)
-          })
-          yield* life(options, second)
-          rmSync(home, { recursive: true, force: true })
+          yield* ticking(rounds(options, world, 2))
+          yield* ticking(adopt([alice], asked, () => Effect.void))
+          yield* handIn(options)
+          yield* ticking(rounds(options, world, 4))
+          const [intent] = yield* (yield* Outbox).recent(1)
+          assert.strictEqual(intent?.state, "confirmed", intent?.detail)
         }),
       {
         line: { per24h: "5_000" },
@@ -413,6 +384,6 @@ describe("what a lost store paid and is handed in again", () => {
             return addressesOf(all)
           }),
       },
-    ),
-  )
+    )
+  })
 })
