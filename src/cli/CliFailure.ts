@@ -26,7 +26,7 @@ export class CliFailure extends Schema.TaggedError<CliFailure>()("CliFailure", {
 export const failWith = (code: keyof typeof exitCodes, message: string): CliFailure =>
   new CliFailure({ message, exitCode: exitCodes[code] })
 
-/** What failed, with the exit code of its kind. */
+/** The failure with the exit code of its kind. */
 export const failureOf = (error: CliFailure | GatewayError | { readonly message: string }): CliFailure => {
   if (error instanceof CliFailure) return error
   const isLate = Predicate.isTagged(error, "GatewayError") && (error as GatewayError).reason._tag === "Timeout"

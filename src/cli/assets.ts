@@ -81,7 +81,7 @@ const pinOf = (symbol: string, assets: ReadonlyArray<Asset>, chosen: ReadonlyArr
   return Effect.succeed({ symbol, id: asset.id, decimals: asset.decimals })
 }
 
-/** What pinning was asked for. */
+/** Options of `assets --pin`. */
 interface Pinning {
   readonly file: string
   /** None: those that the file uses. */

@@ -59,7 +59,7 @@ const plain = ({ drawing: _, lines, payments, unsigned, told, from, to, accounts
 
 const toldRow = ({ at, asked: _, ...alert }: Told) => ({ at: iso(at), ...alert })
 
-/** What one side alone did, for programs. */
+/** The payments and alerts of one side alone, for programs. */
 const plainDifference = ({ both, onlyHere, onlyThere, alerts }: Difference) => ({
   both,
   onlyHere: onlyHere.map(paidRow),

@@ -15,7 +15,7 @@ import { defaultDataDir, type Setup } from "./setup.ts"
 
 const packageDir = resolve(fileURLToPath(new URL("../..", import.meta.url)))
 
-/** What a person may type next: the same demonstration again, and commands that look at its data. */
+/** Commands to type next: the same demonstration again, and those that show its data. */
 export const tryNow = (
   { treasury, dataDir }: { readonly treasury: Pick<Treasury, "file" | "files">; readonly dataDir: string },
   cwd: string,

@@ -32,7 +32,7 @@ interface Resumed {
 const endOf = (until: number | null): string =>
   until === null ? "until someone resumes it" : `until ${new Date(until).toISOString()}`
 
-/** What a pause came to: where another one lasts longer, that one says when it ends. */
+/** The result of a pause: where another one lasts longer, its end is shown. */
 const pausedText = (
   asked: { readonly scope: string; readonly until: number | undefined },
   longest: InForce | null,
@@ -43,7 +43,7 @@ const pausedText = (
   return `paused ${asked.scope} ${endOf(longest.until)}: another pause lasts longer (${scope}, by ${author}: ${reason})`
 }
 
-/** What is still in force, each with the command that ends it. */
+/** Halts and pauses still in force, each with the command that ends it. */
 const stillText = ({ stillHalted, stillPaused }: Resumed): ReadonlyArray<string> => [
   ...stillHalted.map((reason) => `still halted: ${reason.replaceAll("_", " ")}; ${remedyOf(reason)}`),
   ...stillPaused.map(

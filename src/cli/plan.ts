@@ -18,7 +18,7 @@ import { printResult } from "./output.ts"
 import { commonFlags, fileArgument, filesOf, type Setup, setup } from "./setup.ts"
 import { throughDaemon } from "./throughDaemon.ts"
 
-/** What would be done, what is silent and why, and what differs from the file in force. */
+/** Payments that would be made, rules that hold and why, and differences from the file in force. */
 export const planText = ({ at, knowledge, plan, difference }: PlanAnswer, isRunning: boolean): string => {
   const seen =
     knowledge === null
@@ -48,7 +48,7 @@ const section = (title: string, lines: ReadonlyArray<string>, none?: string): Re
   return shown.map((line, i) => `${(i === 0 ? title : "").padEnd(9)} ${line}`)
 }
 
-/** What is said behind what is not really paid. */
+/** The mark behind payments that are not really made. */
 const rehearsedText = ({ rehearsed, trial }: PlannedSubject): string =>
   trial ? " (on trial: only rehearsed)" : rehearsed ? " (only rehearsed)" : ""
 
