@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
-import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
-import { fastSandbox, skipToSecondNeed } from "../support/fastSandbox.ts"
+import { callCofferer } from "../support/CommandLine.ts"
+import { startStepped, steppedSandbox } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const dir = tempDir("backtest")
 const file = join(dir, "treasury.yaml")
 const data = join(dir, "data")
 
-const faster = fastSandbox()
+const stepped = steppedSandbox()
 
 interface Payment {
   readonly rule: string
@@ -26,20 +26,14 @@ const contentOf = ({ rule, from, to, amount, fee }: Payment) => ({
   fee,
 })
 
-const confirmed = (line: object) => (line as { readonly msg?: string }).msg === "confirmed"
-
 describe("backtest", () => {
   let real: ReadonlyArray<Payment> = []
 
   beforeAll(async () => {
-    writeFileSync(file, faster)
-    const daemon: Here = startHere(["run", file, "--sandbox", "--data", data, "--output", "json"], {
-      env: { COFFERER_LISTEN: "127.0.0.1:0" },
-    })
-    const network = String((await daemon.line((line) => line["msg"] === "gateway"))["url"])
-    const first = await daemon.line(confirmed)
-    await skipToSecondNeed(network)
-    await daemon.line((line) => confirmed(line) && line !== first)
+    writeFileSync(file, stepped)
+    const daemon = startStepped(file, data)
+    await daemon.payFirst()
+    await daemon.paySecond()
     await daemon.stop()
     const { stdout } = await callCofferer(["export", "--format", "jsonl", "-c", file, "-d", data])
     real = stdout
@@ -71,7 +65,7 @@ describe("backtest", () => {
 
   it("compares another file's rules over the same past, and draws", async () => {
     const other = join(dir, "other.yaml")
-    writeFileSync(other, faster.replace('target: "25_000"', 'target: "20_000"'))
+    writeFileSync(other, stepped.replace('target: "25_000"', 'target: "20_000"'))
     const svg = join(dir, "chart.svg")
     const { stdout } = await callCofferer(["backtest", "-c", file, "-d", data, "--against", other, "--chart", svg])
     assert.match(stdout, /payments of both: 1\nonly by .*treasury.yaml: 1\n(?:.*\n)+only by .*other.yaml: 1/)
@@ -85,7 +79,7 @@ describe("backtest", () => {
     notify: { when: { balance: { party: hot, asset: USDT, below: "${below}" } }, severity: page }
 `
       const path = join(dir, name)
-      writeFileSync(path, faster.replace("policy: ", `${rule}policy: `))
+      writeFileSync(path, stepped.replace("policy: ", `${rule}policy: `))
       return path
     }
     const one = told("one.yaml", "10_000")

@@ -3,30 +3,25 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { get } from "../support/Cofferer.ts"
-import { callCofferer, type Here, startHere } from "../support/CommandLine.ts"
-import { fastSandbox, skipToSecondNeed } from "../support/fastSandbox.ts"
+import { callCofferer, startHere } from "../support/CommandLine.ts"
+import { lineWith, type SteppedDaemon, startStepped, steppedSandbox } from "../support/SteppedDaemon.ts"
 import { tempDir } from "../support/tempDir.ts"
 
 const dir = tempDir("run")
 const file = join(dir, "treasury.yaml")
+const data = join(dir, "data")
+const ofData = ["--data", data]
 
-const faster = fastSandbox()
-
-const word =
-  (msg: string, more: (line: Record<string, unknown>) => boolean = () => true) =>
-  (line: object) =>
-    (line as Record<string, unknown>)["msg"] === msg && more(line as Record<string, unknown>)
-
-const runArgs = ["run", file, "--sandbox", "--data", join(dir, "data"), "--output", "json"]
+const stepped = steppedSandbox()
 
 describe("a daemon beside its embedded network", () => {
-  let daemon: Here
+  let daemon: SteppedDaemon
   let page = ""
 
   beforeAll(async () => {
-    writeFileSync(file, faster)
-    daemon = startHere(runArgs, { env: { COFFERER_LISTEN: "127.0.0.1:0" } })
-    page = String((await daemon.line(word("page")))["url"])
+    writeFileSync(file, stepped)
+    daemon = startStepped(file, data)
+    page = String((await daemon.line(lineWith("page")))["url"])
   })
 
   afterAll(async () => {
@@ -34,30 +29,27 @@ describe("a daemon beside its embedded network", () => {
   })
 
   it("says first what the treasury may pay at most", async () => {
-    const said = await daemon.line(word("may pay"))
+    const said = await daemon.line(lineWith("may pay"))
     assert.strictEqual(said["detail"], "reserve -> hot, USDT: 25,000 each, 100,000 per 24 h, 10 transfers per 24 h")
   })
 
   it("tops the hot account up, and tells amount and transaction hash", async () => {
-    const said = await daemon.line(word("confirmed"))
+    const said = await daemon.payFirst()
     assert.match(String(said["detail"]), /^16,210\.00 USDT, fee 1\.00, tx [0-9A-F]{6}\.\.[0-9A-F]{2}/)
     assert.match(String(said["txHash"]), /^[0-9A-F]{64}$/)
   })
 
   it("alerts people of the newly enabled asset", async () => {
-    // A busy machine may miss a step before, which is told as well.
-    const said = await daemon.line(word("ALERT", ({ detail }) => / -> enabled \(/.test(String(detail))))
+    const said = await daemon.line(lineWith("ALERT"))
     assert.strictEqual(said["subject"], "sDAI")
-    assert.match(String(said["detail"]), / -> enabled \(18 decimals, quantum 1\)/)
+    assert.match(String(said["detail"]), /^pending listing -> enabled \(18 decimals, quantum 1\)/)
   })
 
   it("pays once where the answer was lost after the network took the payment", async () => {
-    await skipToSecondNeed(String((await daemon.line(word("gateway")))["url"]))
-    const unknown = await daemon.line(word("unknown"))
-    const intent = String(unknown["subject"]).split("/")[0]
-    const done = await daemon.line(word("confirmed", (line) => line["subject"] === intent))
+    const done = await daemon.paySecond()
+    assert.strictEqual((await daemon.line(lineWith("unknown")))["subject"], `${done["subject"]}/1`)
     assert.include(String(done["detail"]), "The ledger holds one payment, not two")
-    const network = String((await daemon.line(word("gateway")))["url"])
+    const network = String((await daemon.line(lineWith("gateway")))["url"])
     const ledger = JSON.parse((await get(`${network}/sandbox/ledger`)).body) as {
       executed: ReadonlyArray<{ transferId: string; code: number }>
     }
@@ -85,31 +77,32 @@ describe("a daemon beside its embedded network", () => {
   })
 
   it("is asked and steered by the command line over a socket of its own", async () => {
-    const data = ["--data", join(dir, "data")]
-    assert.strictEqual(statSync(join(dir, "data", "cofferer.sock")).mode & 0o777, 0o600)
-    const live = await callCofferer(["status", "--live", ...data])
+    assert.strictEqual(statSync(join(data, "cofferer.sock")).mode & 0o777, 0o600)
+    const live = await callCofferer(["status", "--live", ...ofData])
     assert.deepStrictEqual([live.code, live.stdout], [0, "live\n"])
-    const status = await callCofferer(["status", "--output", "json", ...data])
+    const status = await callCofferer(["status", "--output", "json", ...ofData])
     const view = JSON.parse(status.stdout) as { intents: ReadonlyArray<{ id: string; state: string }> }
     assert.deepStrictEqual(
       view.intents.map((i) => i.state),
       ["confirmed", "confirmed"],
     )
-    const story = await callCofferer(["intents", "show", view.intents[0]?.id.slice(0, 12) ?? "", ...data])
+    const story = await callCofferer(["intents", "show", view.intents[0]?.id.slice(0, 12) ?? "", ...ofData])
     assert.include(story.stdout, "executed")
-    assert.strictEqual((await callCofferer(["pause", "--reason", "lunch", ...data])).code, 0)
-    const paused = await callCofferer(["status", "--fail", ...data])
+    assert.strictEqual((await callCofferer(["pause", "--reason", "lunch", ...ofData])).code, 0)
+    const paused = await callCofferer(["status", "--fail", ...ofData])
     assert.strictEqual(paused.code, 8)
     assert.include(paused.stdout, "Paused (all)")
-    assert.strictEqual((await callCofferer(["resume", "--reason", "back", ...data])).code, 0)
+    assert.strictEqual((await callCofferer(["resume", "--reason", "back", ...ofData])).code, 0)
   })
 
   it("takes a payment of a person once, and refuses one beyond the policy", async () => {
     const payment = join(dir, "payment.yaml")
-    const submit = () => callCofferer(["submit", payment, "--config", file, "--data", join(dir, "data")])
+    const submit = () => callCofferer(["submit", payment, "--config", file, "--data", data])
     writeFileSync(payment, 'idempotencyKey: "a"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "100" }\n')
-    assert.match((await submit()).stdout, /^taken as [0-9a-z]{8}; "intents show [0-9a-z]{8}"/)
-    await daemon.line(word("confirmed", (line) => String(line["detail"]).startsWith("100.00 USDT")))
+    const taken = /^taken as ([0-9a-z]{4})[0-9a-z]{4}; "intents show [0-9a-z]{8}"/.exec((await submit()).stdout)
+    await daemon.line(lineWith("accepted", `"${taken?.[1]}/1"`))
+    await daemon.blocks(1)
+    await daemon.line(lineWith("confirmed", "100.00 USDT, fee"))
     assert.match((await submit()).stdout, /^known already as [0-9a-z]{8}: confirmed/)
     writeFileSync(payment, 'idempotencyKey: "b"\ntransfer: { from: reserve, to: hot, asset: USDT, amount: "25_001" }\n')
     const refused = await submit()
@@ -118,13 +111,15 @@ describe("a daemon beside its embedded network", () => {
   })
 
   it("is verified, exported and put in receipts while it runs", async () => {
-    const data = ["--data", join(dir, "data")]
-    assert.match((await callCofferer(["verify", ...data])).stdout, /^journal whole: \d+ entries, head [0-9a-f]{16}\n$/)
-    const exported = await callCofferer(["export", "--format", "jsonl", ...data])
+    assert.match(
+      (await callCofferer(["verify", ...ofData])).stdout,
+      /^journal whole: \d+ entries, head [0-9a-f]{16}\n$/,
+    )
+    const exported = await callCofferer(["export", "--format", "jsonl", ...ofData])
     const [first] = exported.stdout.split("\n").map((line) => JSON.parse(line || "{}") as Record<string, unknown>)
     assert.containSubset(first, { state: "confirmed", amount: "16210.00", asset: "USDT", fee: "1.00" })
     const receipt = join(dir, "receipt.json")
-    const written = await callCofferer(["receipt", String(first?.["id"]), "--file", receipt, ...data])
+    const written = await callCofferer(["receipt", String(first?.["id"]), "--file", receipt, ...ofData])
     assert.strictEqual(written.code, 0, written.stderr)
     const whole = await callCofferer(["receipt", "verify", receipt])
     assert.match(whole.stdout, /^receipt whole: 1 signed command of [0-9a-f]{64}\n/, whole.stderr)
@@ -135,28 +130,30 @@ describe("a daemon beside its embedded network", () => {
     assert.include(recorded, "its configuration calls that 16,210.00 USDT (6 decimals) reserve -> hot")
     assert.include(claimed, " is confirmed\n")
     assert.notMatch(`${proven}${recorded}`, /confirmed|rule|\d{4}-\d\d-\d\d/)
-    const late = await callCofferer(["intents", "cancel", String(first?.["id"]), "--reason", "too late", ...data])
+    const late = await callCofferer(["intents", "cancel", String(first?.["id"]), "--reason", "too late", ...ofData])
     assert.deepStrictEqual([late.code, late.stdout], [6, ""])
     assert.strictEqual(late.stderr, "cofferer: it is confirmed already; nothing is left to do\n")
   })
 
   it("refuses a gateway on another chain and names the line", async () => {
-    const network = String((await daemon.line(word("gateway")))["url"])
+    const network = String((await daemon.line(lineWith("gateway")))["url"])
     const other = join(dir, "other.yaml")
     writeFileSync(
       other,
-      faster.replace("chainId: sandbox-1", "chainId: sandbox-2").replace("http://127.0.0.1:1", network),
+      stepped.replace("chainId: sandbox-1", "chainId: sandbox-2").replace("http://127.0.0.1:1", network),
     )
     const env = { COFFERER_LISTEN: "127.0.0.1:0", COFFERER_MODE: "observe" }
     const { code, stderr } = await callCofferer(["run", other, "--data", join(dir, "other")], { env })
     assert.strictEqual(code, 3, stderr)
-    const line = faster.slice(0, faster.indexOf("chainId")).split("\n").length
+    const line = stepped.slice(0, stepped.indexOf("chainId")).split("\n").length
     assert.include(stderr, `other.yaml:${line}:`)
     assert.include(stderr, 'is on chain "sandbox-1", the file says "sandbox-2"; name the chain that you mean')
   })
 
   it("refuses a second process on the same data directory", async () => {
-    const second = await callCofferer(runArgs, { env: { COFFERER_LISTEN: "127.0.0.1:0" } })
+    const second = await callCofferer(["run", file, "--sandbox", "--data", data], {
+      env: { COFFERER_LISTEN: "127.0.0.1:0" },
+    })
     assert.strictEqual(second.code, 1)
     assert.include(second.stderr, "in use by another process")
   })
@@ -166,10 +163,10 @@ describe("a daemon beside its embedded network", () => {
     const stopped = daemon.lines.at(-1)
     assert.strictEqual(stopped?.["msg"], "stopped")
     assert.match(String(stopped?.["detail"]), /0 open intents, \d+ journal entries, head [0-9a-f]{8}/)
-    const stored = await callCofferer(["intents", "--config", file, "--data", join(dir, "data"), "--output", "json"])
+    const stored = await callCofferer(["intents", "--config", file, "--data", data, "--output", "json"])
     assert.isAtLeast((JSON.parse(stored.stdout) as ReadonlyArray<unknown>).length, 3, "told by the database itself")
-    daemon = startHere(runArgs, { env: { COFFERER_LISTEN: "127.0.0.1:0" } })
-    const ready = await daemon.line(word("ready"))
+    daemon = startStepped(file, data)
+    const ready = await daemon.line(lineWith("ready"))
     assert.notInclude(String(ready["detail"]), "hot 24,310.00", "the ledger went on where it was")
     assert.deepStrictEqual(await daemon.stop(), { code: 0, signal: null })
   })
@@ -179,12 +176,12 @@ describe("a daemon whose gateway is not there", () => {
   it("shows that as a state and stays up", async () => {
     const home = mkdtempSync(join(tmpdir(), "cofferer-alone-"))
     const alone = join(home, "treasury.yaml")
-    writeFileSync(alone, faster.replace("mode: live", "mode: observe"))
+    writeFileSync(alone, stepped.replace("mode: live", "mode: observe"))
     const daemon = startHere(["run", alone, "--data", join(home, "data"), "--output", "json"], {
       env: { COFFERER_LISTEN: "127.0.0.1:0" },
     })
-    const page = String((await daemon.line(word("page")))["url"])
-    await daemon.line(word("balances could not be read"))
+    const page = String((await daemon.line(lineWith("page")))["url"])
+    await daemon.line(lineWith("balances could not be read"))
     assert.strictEqual((await get(`${page}/readyz`)).status, 200)
     const view = JSON.parse((await get(`${page}/api/v1/status`)).body) as {
       sentence: { severity: string; text: string }

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Console, Effect, Fiber } from "effect"
+import { Clock, Console, Effect, Fiber } from "effect"
 import { commandLine, exitCodeOf } from "../../src/cli/root.ts"
 import { ProcessContext } from "../../src/config/Environment.ts"
 import { type Daemon, type Outcome, readLines } from "./Cofferer.ts"
@@ -9,13 +9,26 @@ import { inTime } from "./until.ts"
 interface Surroundings {
   /** Variables beside PATH; those of the test runner are left out. */
   readonly env?: Readonly<Record<string, string>>
+  /** Milliseconds by which its clock is ahead of the machine's; default 0. */
+  readonly ahead?: () => number
+}
+
+const clockAhead = (clock: Clock.Clock, ahead: () => number): Clock.Clock => {
+  const millis = () => clock.currentTimeMillisUnsafe() + ahead()
+  const nanos = () => clock.currentTimeNanosUnsafe() + BigInt(ahead()) * 1_000_000n
+  return Object.assign(Object.create(clock), {
+    currentTimeMillisUnsafe: millis,
+    currentTimeMillis: Effect.sync(millis),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+  })
 }
 
 /** The command line as `cofferer` runs it, with its output handed to `write`. */
 const within = (
   args: ReadonlyArray<string>,
   write: (descriptor: 1 | 2, text: string) => void,
-  { env = {} }: Surroundings,
+  { env = {}, ahead = () => 0 }: Surroundings,
 ) => {
   const console: Console.Console = Object.assign(Object.create(globalThis.console), {
     log: (...words: ReadonlyArray<unknown>) => write(1, `${words.join(" ")}\n`),
@@ -30,6 +43,7 @@ const within = (
   return commandLine(args).pipe(
     Effect.provide(NodeServices.layer),
     Effect.provideService(Console.Console, console),
+    Effect.updateService(Clock.Clock, (clock) => clockAhead(clock, ahead)),
     // Most runs are about other things than how long a lone gateway must show what it says.
     Effect.provideService(ProcessContext, { env: { PATH: process.env["PATH"], ...env }, output }),
   )
